@@ -1,0 +1,19 @@
+// Times contestants in turns, so that what else the machine does meets all of them alike.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/contestant.hpp"
+
+namespace sing::bench {
+
+// Seconds a step of each contestant that took part, one map a round. A turn lasts tens of
+// milliseconds and times whole LookAhead periods.
+using Rounds = std::vector<std::map<std::string, double>>;
+
+Rounds run_rounds(std::span<const Contestant> contestants, int count);
+
+}  // namespace sing::bench

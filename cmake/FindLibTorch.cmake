@@ -1,0 +1,56 @@
+# Finds the LibTorch inside the torch package of a Python, as target LibTorch::LibTorch.
+#
+# Reads:  SING_TORCH_DIR, the torch folder (python -c "import torch; print(torch.__path__[0])");
+#         SING_CUDA, whether the CUDA half is wanted.
+# torch's own TorchConfig.cmake is not used: it demands a CUDA toolkit even where only the CPU half is wanted.
+set(SING_TORCH_DIR "" CACHE PATH "The torch folder of a Python's site-packages")
+
+set(libtorch_libraries torch_cpu c10)
+if(SING_CUDA)
+  list(APPEND libtorch_libraries torch_cuda c10_cuda)
+endif()
+
+find_path(LibTorch_INCLUDE_DIR torch/headeronly/version.h PATHS ${SING_TORCH_DIR}/include NO_DEFAULT_PATH)
+set(libtorch_required LibTorch_INCLUDE_DIR)
+foreach(library IN LISTS libtorch_libraries)
+  find_library(LibTorch_${library}_LIBRARY ${library} PATHS ${SING_TORCH_DIR}/lib NO_DEFAULT_PATH)
+  list(APPEND libtorch_required LibTorch_${library}_LIBRARY)
+endforeach()
+mark_as_advanced(${libtorch_required})
+
+if(LibTorch_INCLUDE_DIR)
+  file(STRINGS ${LibTorch_INCLUDE_DIR}/torch/headeronly/version.h libtorch_numbers
+       REGEX "define TORCH_VERSION_(MAJOR|MINOR|PATCH) ")
+  string(REGEX REPLACE "[^;0-9]" "" libtorch_numbers "${libtorch_numbers}")
+  list(JOIN libtorch_numbers "." LibTorch_VERSION)
+endif()
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(LibTorch REQUIRED_VARS ${libtorch_required} VERSION_VAR LibTorch_VERSION)
+
+if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
+  # The ABI of std::string that torch was built with shows in the names of its symbols.
+  file(STRINGS ${LibTorch_c10_LIBRARY} libtorch_abi_marks REGEX "__cxx11" LIMIT_COUNT 1)
+  if(libtorch_abi_marks)
+    set(libtorch_abi 1)
+  else()
+    set(libtorch_abi 0)
+  endif()
+
+  add_library(LibTorch::LibTorch INTERFACE IMPORTED)
+  # SYSTEM by being imported: torch's headers do not pass our warnings.
+  target_include_directories(
+    LibTorch::LibTorch INTERFACE ${LibTorch_INCLUDE_DIR}
+                                 ${LibTorch_INCLUDE_DIR}/torch/csrc/api/include)
+  target_compile_definitions(LibTorch::LibTorch INTERFACE _GLIBCXX_USE_CXX11_ABI=${libtorch_abi})
+  # torch_cuda registers its kernels when loaded and nothing names its symbols: --no-as-needed keeps it.
+  target_link_options(LibTorch::LibTorch INTERFACE -Wl,--no-as-needed)
+  foreach(library IN LISTS libtorch_libraries)
+    add_library(LibTorch::${library} SHARED IMPORTED)
+    set_target_properties(LibTorch::${library} PROPERTIES IMPORTED_LOCATION ${LibTorch_${library}_LIBRARY})
+    target_link_libraries(LibTorch::LibTorch INTERFACE LibTorch::${library})
+  endforeach()
+  # The package's own libraries (gomp, CUDA) are found by torch at run time through its own rpath.
+  target_link_options(LibTorch::LibTorch INTERFACE -Wl,--allow-shlib-undefined
+                      -Wl,-rpath-link,${SING_TORCH_DIR}/lib)
+endif()

@@ -1,0 +1,54 @@
+# The flags every SING target is compiled with, as interface targets, and the function that applies them.
+
+# Bit-equal results between instruction sets and compilers need uncontracted arithmetic; the other two
+# flags change no result and let the loops with sqrt and exp vectorise.
+add_library(sing_floating_point INTERFACE)
+target_compile_options(
+  sing_floating_point
+  INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off;-fno-math-errno;-fno-trapping-math>
+            $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
+
+# Errors only where CMAKE_COMPILE_WARNING_AS_ERROR asks for them (the presets), never for a packager.
+add_library(sing_warnings INTERFACE)
+target_compile_options(
+  sing_warnings INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wshadow;-Wconversion>
+                          $<$<COMPILE_LANGUAGE:CXX>:-Wold-style-cast>)
+
+add_library(sing_debug_lines INTERFACE)
+target_compile_options(sing_debug_lines INTERFACE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C,CXX>>:-g1>)
+
+add_library(sing_sanitizer INTERFACE)
+if(SING_SANITIZE STREQUAL "address")
+  set(sing_sanitizer_flags -fsanitize=address,undefined -fno-sanitize-recover=all)
+elseif(SING_SANITIZE STREQUAL "thread")
+  set(sing_sanitizer_flags -fsanitize=thread)
+elseif(NOT SING_SANITIZE STREQUAL "")
+  message(FATAL_ERROR "[SING_SANITIZE] wanted an empty value, address or thread, was given '${SING_SANITIZE}'")
+endif()
+if(SING_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "[SING_FUZZ] wanted clang, was given ${CMAKE_CXX_COMPILER_ID}")
+  endif()
+  list(APPEND sing_sanitizer_flags -fsanitize=fuzzer-no-link)
+endif()
+if(sing_sanitizer_flags)
+  target_compile_options(
+    sing_sanitizer INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:${sing_sanitizer_flags};-fno-omit-frame-pointer>)
+  target_link_options(sing_sanitizer INTERFACE ${sing_sanitizer_flags})
+endif()
+
+# Gives one target of this project its language level, the root that includes start from, and the flags
+# above. BUILD_INTERFACE keeps them out of the installed package: a user compiles with the user's flags.
+function(sing_compile_options target)
+  target_compile_features(${target} PRIVATE c_std_11 cxx_std_20)
+  if(SING_CUDA)
+    target_compile_features(${target} PRIVATE cuda_std_20)
+  endif()
+  set_target_properties(${target} PROPERTIES C_EXTENSIONS OFF CXX_EXTENSIONS OFF
+                                             POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(
+    ${target}
+    PRIVATE $<BUILD_INTERFACE:sing_floating_point> $<BUILD_INTERFACE:sing_warnings>
+            $<BUILD_INTERFACE:sing_debug_lines> $<BUILD_INTERFACE:sing_sanitizer>)
+endfunction()

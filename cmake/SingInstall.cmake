@@ -1,0 +1,48 @@
+# Installs the library, its headers and what find_package(sing) and pkg-config read. Included at top level only.
+include(CMakePackageConfigHelpers)
+set(sing_package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/sing)
+
+# Before 1.0 a minor version may break: so does the name of the shared library.
+set_target_properties(sing PROPERTIES VERSION ${PROJECT_VERSION}
+                                      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+target_include_directories(sing PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+install(TARGETS sing EXPORT sing)
+install(
+  EXPORT sing
+  NAMESPACE sing::
+  FILE sing-targets.cmake
+  DESTINATION ${sing_package_folder})
+
+# Of the backends and of the C interface only one header each is public.
+install(
+  DIRECTORY ${PROJECT_SOURCE_DIR}/sing
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING
+  PATTERN "*.h"
+  PATTERN "*.hpp"
+  PATTERN "backend/*" EXCLUDE
+  PATTERN "c_api/*.hpp" EXCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/sing/backend/backend.hpp
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sing/backend)
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/sing-config.cmake.in
+                              ${PROJECT_BINARY_DIR}/sing-config.cmake
+                              INSTALL_DESTINATION ${sing_package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/sing-config-version.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/sing-config.cmake ${PROJECT_BINARY_DIR}/sing-config-version.cmake
+        DESTINATION ${sing_package_folder})
+
+# A static library leaves the C++ runtime to whoever links it, also to a C program.
+set(sing_runtime_libraries "-lstdc++ -lm -pthread")
+get_target_property(sing_library_type sing TYPE)
+if(sing_library_type STREQUAL "STATIC_LIBRARY")
+  set(sing_pc_libraries ${sing_runtime_libraries})
+else()
+  set(sing_pc_libraries_private ${sing_runtime_libraries})
+endif()
+# Relative to where the .pc file lies, so that an installed tree can be moved.
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
+           OUTPUT_VARIABLE sing_pc_prefix)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/sing.pc.in ${PROJECT_BINARY_DIR}/sing.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/sing.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,183 @@
+// The interface between a step's composition (optim) and the loops that carry it out.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "sing/base/device.hpp"
+#include "sing/base/dtype.hpp"
+#include "sing/base/layout.hpp"
+#include "sing/rule/lookahead.hpp"
+#include "sing/rule/rules.hpp"
+#include "sing/rule/standardize.hpp"
+
+namespace sing {
+
+// What becomes of a gradient that is not finite.
+enum class NonFinite : std::int32_t {
+  kSkipTensor,   // the tensor is left as if it had no gradient
+  kSkipStep,     // nothing changes, counters included
+  kThrow,        // as kSkipStep, and an error names the tensor
+  kPassThrough,  // the numbers go where they go
+};
+
+constexpr std::string_view name_of(NonFinite value) {
+  switch (value) {
+    case NonFinite::kSkipTensor:
+      return "skip_tensor";
+    case NonFinite::kSkipStep:
+      return "skip_step";
+    case NonFinite::kThrow:
+      return "throw";
+    case NonFinite::kPassThrough:
+      return "pass_through";
+  }
+  return "unknown";
+}
+
+constexpr std::string_view names_of(NonFinite) {
+  return "skip_tensor, skip_step, throw, pass_through";
+}
+
+constexpr bool parse_name(std::string_view text, NonFinite& value) {
+  for (const NonFinite each : {NonFinite::kSkipTensor,
+                               NonFinite::kSkipStep,
+                               NonFinite::kThrow,
+                               NonFinite::kPassThrough}) {
+    if (text == name_of(each)) {
+      value = each;
+      return true;
+    }
+  }
+  return false;
+}
+
+// Counters that a step advances. They live in the backend's memory, so that a captured CUDA graph
+// advances them without the host.
+struct TensorProgress {
+  std::int64_t steps = 0;         // updates this parameter has had
+  std::int64_t non_finite = 0;    // steps in which its gradient was not finite
+  double gradient_norm = 0;       // of the last measured gradient, loss scale removed
+};
+
+struct GroupProgress {
+  std::int64_t steps = 0;  // of the group, skipped ones not counted; drives LookAhead
+};
+
+struct OptimizerProgress {
+  std::int64_t skipped_steps = 0;
+  std::int64_t skipped_tensors = 0;
+  // 1 + index of the first non-finite tensor of the last step that had one, 0 when none since
+  // the field was last cleared by the host.
+  std::int64_t first_non_finite = 0;
+};
+
+// Options of a group as one step sees them.
+struct GroupStep {
+  Standardize standardize;
+  Rule rule;
+  std::optional<Lookahead> lookahead;
+  bool decay_vectors = false;
+  double learning_rate_factor = 1;
+  GroupProgress* progress = nullptr;  // backend memory
+
+  // Decoupled decay of a tensor of this rank.
+  double weight_decay(std::int64_t rank) const {
+    return rank >= 2 || decay_vectors ? weight_decay_of(rule) : 0;
+  }
+  double learning_rate() const { return learning_rate_of(rule) * learning_rate_factor; }
+};
+
+inline constexpr std::size_t kMaxSlots = 4;
+
+// One parameter and all the memory its step touches. Arrays marked "state type" hold
+// state_dtype(dtype); all of them have the layout of the parameter.
+struct TensorStep {
+  Layout layout;
+  Dtype dtype = Dtype::kFloat32;
+  Dtype gradient_dtype = Dtype::kFloat32;
+  std::size_t group = 0;
+  void* parameter = nullptr;
+  const void* gradient = nullptr;         // null: the tensor sits this step out
+  std::array<void*, kMaxSlots> slots{};   // state type, in the order of the rule's list; null: unused
+  void* slow = nullptr;                   // state type; null without LookAhead
+  float* master = nullptr;                // full-precision twin of a 16-bit parameter, or null
+  void* low_precision_copy = nullptr;     // 16-bit twin of a float32 parameter, or null
+  Dtype low_precision_dtype = Dtype::kBFloat16;
+  TensorProgress* progress = nullptr;     // backend memory
+};
+
+struct StepRequest {
+  std::span<const GroupStep> groups;
+  std::span<const TensorStep> tensors;
+  OptimizerProgress* progress = nullptr;  // backend memory
+  NonFinite non_finite = NonFinite::kSkipTensor;
+  double loss_scale = 1;
+  // Changes whenever tensors, groups or their memory change; an equal value lets a backend keep
+  // the work plan of its last step. Gradients may come, go and move without a change.
+  std::uint64_t version = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual Device device() const = 0;
+
+  // Zeroed memory; freed with the last copy of the pointer, which keeps the backend's needs alive.
+  virtual std::shared_ptr<void> allocate(std::size_t bytes) = 0;
+  virtual void read(void* host, const void* memory, std::size_t bytes) const = 0;
+  virtual void write(void* memory, const void* host, std::size_t bytes) const = 0;
+
+  // Copies `count` elements within the backend's memory, converting; 64-bit with 64-bit only.
+  virtual void convert(void* destination,
+                       Dtype destination_dtype,
+                       const void* source,
+                       Dtype source_dtype,
+                       std::int64_t count) = 0;
+
+  // Takes one step. All arguments were checked by the caller.
+  virtual void step(const StepRequest& request) = 0;
+
+  // True if step() has finished when it returns; otherwise progress is known after a read().
+  virtual bool synchronous() const = 0;
+
+  // Bytes the backend itself holds for the last plan, beside what it allocated for others.
+  virtual std::size_t scratch_bytes() const = 0;
+};
+
+// Runs task(0) … task(count − 1), possibly at the same time, and returns when all have returned.
+// Tasks may be run one after the other.
+using Executor = std::function<void(int count, const std::function<void(int)>& task)>;
+
+enum class InstructionSet { kBest, kBaseline, kAvx2, kAvx512 };
+
+struct CpuResources {
+  int threads = 0;  // 0: as many as the machine has cores
+  Executor executor;  // empty: the library's own thread pool
+  InstructionSet instruction_set = InstructionSet::kBest;
+};
+
+// Throws std::invalid_argument if this machine lacks the instruction set asked for.
+std::unique_ptr<Backend> make_cpu_backend(const CpuResources& resources);
+bool is_supported(InstructionSet instruction_set);
+
+// The oracle: double, one element at a time, no fusion. CPU memory.
+std::unique_ptr<Backend> make_reference_backend();
+
+struct CudaResources {
+  int device = 0;
+  void* stream = nullptr;  // a cudaStream_t
+};
+
+// Throws CudaError where CUDA was not built in or no device answers.
+std::unique_ptr<Backend> make_cuda_backend(const CudaResources& resources);
+bool is_cuda_available();
+
+}  // namespace sing

@@ -1,0 +1,112 @@
+// What every pass after measure reads of a block of elements: the standardized gradient, the
+// parameter in full precision, the slots. Part of kernels_impl.hpp.
+
+// The standardized gradient of one run of elements with a common row mean.
+template <class Real, class From>
+void standardize_run(const From* __restrict from, Real mean, Real factor, Real* __restrict to, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    to[i] = standardized(static_cast<Real>(read<Real>(from[i])), mean, factor);
+  }
+}
+
+// The same where neighbouring elements belong to neighbouring rows (the last axis is centralized).
+template <class Real, class From>
+void standardize_across(
+    const From* __restrict from, const Real* __restrict means, Real factor, Real* __restrict to, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    to[i] = standardized(static_cast<Real>(read<Real>(from[i])), means[i], factor);
+  }
+}
+
+// Elements [begin, begin + count) of the tensor's standardized gradient.
+template <class Real>
+void standardize_block(const TensorPass& pass, std::int64_t begin, std::int64_t count, Real* to) {
+  const TensorStep& tensor = *pass.tensor;
+  const Layout& layout = tensor.layout;
+  const auto factor = static_cast<Real>(pass.gradient_factor);
+  const auto* means = static_cast<const Real*>(pass.row_means);
+  with_type<Real>(tensor.gradient, tensor.gradient_dtype, begin, [&](auto* from) {
+    if (means == nullptr) {
+      standardize_run(from, Real(0), factor, to, count);
+      return;
+    }
+    const bool across = layout.inner == 1;
+    const std::int64_t period = across ? layout.rows : layout.inner;
+    std::int64_t i = 0;
+    while (i < count) {
+      const std::int64_t within = (begin + i) % period;
+      const std::int64_t run = least(count - i, period - within);
+      if (across) {
+        standardize_across(from + i, means + within, factor, to + i, run);
+      } else {
+        const std::int64_t row = (begin + i) / layout.inner % layout.rows;
+        standardize_run(from + i, means[row], factor, to + i, run);
+      }
+      i += run;
+    }
+  });
+}
+
+// Working memory of one block: what is not already in memory as Real.
+template <class Real>
+struct BlockBuffers {
+  alignas(64) Real gradient[kApplyBlock];
+  alignas(64) Real parameter[kApplyBlock];
+  alignas(64) Real second_moment[kApplyBlock];
+  alignas(64) Real unused_slot[kApplyBlock];
+};
+
+// The element slots of a block; a slot that the options switch off is a row of zeros.
+template <class R, class Real>
+struct SlotPointers {
+  Real* slot[kElementSlotCount<R> == 0 ? 1 : kElementSlotCount<R>];
+
+  SlotPointers(const TensorStep& tensor, std::int64_t begin, std::int64_t count, Real* unused) {
+    for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
+      slot[k] = static_cast<Real*>(tensor.slots[k]) + begin;
+      if (tensor.slots[k] == nullptr) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          unused[i] = 0;
+        }
+        slot[k] = unused;
+      }
+    }
+  }
+};
+
+// Full-precision values of the parameter in [begin, begin + count), where updates are made: the
+// master, the parameter itself, or a converted copy.
+template <class Real>
+Real* working_block(const TensorPass& pass, std::int64_t begin, std::int64_t count, Real* buffer) {
+  const TensorStep& tensor = *pass.tensor;
+  if constexpr (std::is_same_v<Real, float>) {
+    if (tensor.master != nullptr) {
+      if (pass.is_first) {
+        with_type<Real>(tensor.parameter, tensor.dtype, begin, [&](const auto* from) {
+          widen(from, tensor.master + begin, count);
+        });
+      }
+      return tensor.master + begin;
+    }
+  }
+  if (tensor.dtype == kDtypeOf<Real>) {
+    return static_cast<Real*>(tensor.parameter) + begin;
+  }
+  as_real(tensor.parameter, tensor.dtype, begin, count, buffer);
+  return buffer;
+}
+
+// Runs the loop under a known answer to "softplus?": with the branch inside, a loop of this length
+// does not vectorise. Both calls are the same text; the compiler drops the other case from each.
+template <class Constants, class Loop>
+SING_HOST_DEVICE void for_softplus_on_or_off(const Constants& constants, Loop loop) {
+  if constexpr (requires { constants.softplus_beta; }) {
+    if (constants.softplus_beta > 0) {
+      loop();
+    } else {
+      loop();
+    }
+  } else {
+    loop();
+  }
+}

@@ -1,0 +1,110 @@
+// The CPU backend: keeps the plan and the threads from step to step.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "sing/backend/cpu/step_run.hpp"
+#include "sing/backend/cpu/thread_pool.hpp"
+
+namespace sing {
+namespace {
+
+// Below this many elements a second thread costs more than it brings.
+constexpr std::int64_t kElementsPerWorker = 16 * 1024;
+
+int default_threads() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+class CpuBackend final : public Backend {
+ public:
+  explicit CpuBackend(const CpuResources& resources)
+      : kernels_(cpu::select_kernels(resources.instruction_set)),
+        threads_(resources.threads > 0 ? resources.threads : default_threads()),
+        pool_(resources.executor ? 1 : threads_),
+        executor_(resources.executor) {
+    if (!executor_) {
+      executor_ = [this](int count, const std::function<void(int)>& task) { pool_.run(count, task); };
+    }
+  }
+
+  Device device() const override { return {}; }
+
+  std::shared_ptr<void> allocate(std::size_t bytes) override {
+    void* memory = std::calloc(std::max<std::size_t>(bytes, 1), 1);
+    if (memory == nullptr) {
+      throw std::bad_alloc();
+    }
+    return {memory, std::free};
+  }
+
+  void read(void* host, const void* memory, std::size_t bytes) const override {
+    std::memcpy(host, memory, bytes);
+  }
+
+  void write(void* memory, const void* host, std::size_t bytes) const override {
+    std::memcpy(memory, host, bytes);
+  }
+
+  void convert(void* destination,
+               Dtype destination_dtype,
+               const void* source,
+               Dtype source_dtype,
+               std::int64_t count) override {
+    kernels_.of(source_dtype).convert(destination, destination_dtype, source, source_dtype, count);
+  }
+
+  bool synchronous() const override { return true; }
+
+  std::size_t scratch_bytes() const override {
+    return run_ == nullptr ? 0 : run_->bytes() + planned_gradients_.capacity() / 8;
+  }
+
+  void step(const StepRequest& request) override {
+    plan(request);
+    const std::int64_t useful = run_->plan().elements / kElementsPerWorker;
+    run_->step(request,
+               static_cast<int>(std::clamp<std::int64_t>(useful, 1, threads_)),
+               executor_);
+  }
+
+ private:
+  void plan(const StepRequest& request) {
+    const bool measure_first = request.non_finite == NonFinite::kSkipStep ||
+                               request.non_finite == NonFinite::kThrow;
+    bool is_current = run_ != nullptr && planned_version_ == request.version &&
+                      planned_measure_first_ == measure_first &&
+                      planned_gradients_.size() == request.tensors.size();
+    for (std::size_t i = 0; is_current && i < request.tensors.size(); ++i) {
+      is_current = planned_gradients_[i] == (request.tensors[i].gradient != nullptr);
+    }
+    if (is_current) {
+      return;
+    }
+    run_ = nullptr;
+    run_ = std::make_unique<cpu::StepRun>(cpu::make_plan(request, measure_first), kernels_);
+    planned_version_ = request.version;
+    planned_measure_first_ = measure_first;
+    planned_gradients_.resize(request.tensors.size());
+    for (std::size_t i = 0; i < request.tensors.size(); ++i) {
+      planned_gradients_[i] = request.tensors[i].gradient != nullptr;
+    }
+  }
+
+  const cpu::Kernels& kernels_;
+  int threads_;
+  cpu::ThreadPool pool_;
+  Executor executor_;
+  std::unique_ptr<cpu::StepRun> run_;
+  std::uint64_t planned_version_ = 0;
+  bool planned_measure_first_ = false;
+  std::vector<bool> planned_gradients_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cpu_backend(const CpuResources& resources) {
+  SING_CHECK(resources.threads >= 0, "[cpu] threads must not be negative, got ", resources.threads);
+  return std::make_unique<CpuBackend>(resources);
+}
+
+}  // namespace sing

@@ -1,0 +1,103 @@
+// Sums in a fixed order: 32 interleaved lanes, then a tree, whatever the vector width. Included by
+// kernels_impl.hpp inside the namespace of an instruction set, which defines SING_VECTOR_BYTES.
+
+inline constexpr int kLanes = 32;
+
+template <class Real>
+struct Register {
+  typedef Real type __attribute__((vector_size(SING_VECTOR_BYTES)));
+};
+
+// Lane k holds the sum of the values at positions k, k + 32, k + 64, …
+template <class Real>
+class Lanes {
+ public:
+  static constexpr int kWidth = SING_VECTOR_BYTES / static_cast<int>(sizeof(Real));
+  static constexpr int kRegisters = kLanes / kWidth;
+  using Vector = typename Register<Real>::type;
+
+  SING_HOST_DEVICE void add(int part, Vector values) { registers_[part] += values; }
+
+  SING_HOST_DEVICE Real total() const {
+    alignas(64) Real lanes[kLanes];
+    __builtin_memcpy(lanes, registers_, sizeof(lanes));
+    halve<kLanes / 2>(lanes);
+    return lanes[0];
+  }
+
+ private:
+  template <int kHalf>
+  SING_HOST_DEVICE static void halve(Real* lanes) {
+#pragma GCC unroll 32
+    for (int k = 0; k < kHalf; ++k) {
+      lanes[k] += lanes[k + kHalf];
+    }
+    if constexpr (kHalf > 1) {
+      halve<kHalf / 2>(lanes);
+    }
+  }
+
+  Vector registers_[kRegisters] = {};
+};
+
+// Calls take(part, vector) for all of x[0 … count), in groups of 32; the last group is padded.
+template <class Real, class Take>
+SING_HOST_DEVICE void for_each_vector(const Real* x, std::int64_t count, Real padding, Take take) {
+  using Vector = typename Lanes<Real>::Vector;
+  const auto take_group = [&](const Real* group) __attribute__((always_inline)) {
+#pragma GCC unroll 32
+    for (int part = 0; part < Lanes<Real>::kRegisters; ++part) {
+      Vector values;
+      __builtin_memcpy(&values, group + part * Lanes<Real>::kWidth, sizeof(values));
+      take(part, values);
+    }
+  };
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    take_group(x + i);
+  }
+  if (i < count) {
+    Real padded[kLanes];
+    for (int k = 0; k < kLanes; ++k) {
+      padded[k] = i + k < count ? x[i + k] : padding;
+    }
+    take_group(padded);
+  }
+}
+
+template <class Real>
+Real sum_of(const Real* x, std::int64_t count) {
+  Lanes<Real> sums;
+  for_each_vector(x, count, Real(0), [&](int part, auto values) __attribute__((always_inline)) {
+    sums.add(part, values);
+  });
+  return sums.total();
+}
+
+template <class Real>
+Real squares_of(const Real* x, std::int64_t count) {
+  Lanes<Real> sums;
+  for_each_vector(x, count, Real(0), [&](int part, auto values) __attribute__((always_inline)) {
+    sums.add(part, values * values);
+  });
+  return sums.total();
+}
+
+// Two passes over values that stay in cache: mean, then squares about it. The second pass also
+// sums the deviations, which repairs the rounding of the first mean.
+template <class Real>
+Moments moments_of(const Real* x, std::int64_t count) {
+  const auto n = static_cast<double>(count);
+  const Real first_mean = static_cast<Real>(static_cast<double>(sum_of(x, count)) / n);
+  Lanes<Real> deviations;
+  Lanes<Real> squared;
+  for_each_vector(x, count, first_mean, [&](int part, auto values) __attribute__((always_inline)) {
+    const auto deviation = values - first_mean;
+    deviations.add(part, deviation);
+    squared.add(part, deviation * deviation);
+  });
+  const double shift = static_cast<double>(deviations.total()) / n;
+  const double centred = static_cast<double>(squared.total()) - n * shift * shift;
+  // Not std::max: NaN must stay NaN.
+  return {count, static_cast<double>(first_mean) + shift, centred < 0 ? 0.0 : centred};
+}

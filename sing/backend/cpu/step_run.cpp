@@ -1,0 +1,428 @@
+#include "sing/backend/cpu/step_run.hpp"
+
+#include <new>
+#include <thread>
+
+namespace sing::cpu {
+namespace {
+
+enum PassIndex { kMeasurePass, kFactorPass, kSumPass, kApplyPass };
+
+constexpr Dtype real_of(Dtype dtype) { return state_dtype(dtype); }
+
+// Calls visit.template operator()<R, Real>(rule).
+template <class Visit>
+void visit_rule(const Rule& rule, Dtype parameter, Visit visit) {
+  std::visit(
+      [&]<class R>(const R& each) {
+        if (real_of(parameter) == Dtype::kFloat64) {
+          visit.template operator()<R, double>(each);
+        } else {
+          visit.template operator()<R, float>(each);
+        }
+      },
+      rule);
+}
+
+const void* constants_for(const Rule& rule, Dtype dtype, const StepScalars& scalars, CachedConstants& cache) {
+  if (cache.rule != &rule || cache.scalars != scalars || real_of(cache.dtype) != real_of(dtype)) {
+    visit_rule(rule, dtype, [&]<class R, class Real>(const R& each) {
+      using Constants = typename R::template Constants<Real>;
+      static_assert(sizeof(Constants) <= sizeof(ConstantsStorage));
+      ::new (static_cast<void*>(cache.storage.bytes)) Constants(each.template constants<Real>(scalars));
+    });
+    cache.rule = &rule;
+    cache.scalars = scalars;
+    cache.dtype = dtype;
+  }
+  return cache.storage.bytes;
+}
+
+void pause_briefly(int attempt) {
+  if (attempt > 64) {
+    std::this_thread::yield();
+    return;
+  }
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+StepRun::StepRun(StepPlan plan, const Kernels& kernels)
+    : plan_(std::move(plan)),
+      kernels_(kernels),
+      scales_(plan_.tensors.size()),
+      large_(std::make_unique<LargeTensorRun[]>(plan_.large_tensors)),
+      large_index_(plan_.tensors.size()) {
+  std::uint32_t next = 0;
+  for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
+    const bool is_large = plan_.tensors[i].measure.count > 0 && !plan_.tensors[i].is_small;
+    large_index_[i] = is_large ? next++ : 0;
+  }
+}
+
+std::size_t StepRun::bytes() const {
+  return plan_.bytes() + scales_.capacity() * sizeof(GradientScale) +
+         plan_.large_tensors * sizeof(LargeTensorRun) + large_index_.capacity() * sizeof(std::uint32_t);
+}
+
+const Chunks& StepRun::chunks_of(int pass_index, std::size_t tensor) const {
+  const TensorPlan& plan = plan_.tensors[tensor];
+  switch (pass_index) {
+    case kMeasurePass:
+      return plan.measure;
+    case kFactorPass:
+      return plan.factor;
+    case kSumPass:
+      return plan.sum;
+    default:
+      return plan.apply;
+  }
+}
+
+void StepRun::reset(const StepRequest& request) {
+  request_ = &request;
+  for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
+    const TensorPlan& plan = plan_.tensors[i];
+    if (plan.is_small || plan.measure.count == 0) {
+      continue;
+    }
+    LargeTensorRun& run = large_[large_index_[i]];
+    for (int pass = kMeasurePass; pass <= kApplyPass; ++pass) {
+      run.remaining[pass].store(chunks_of(pass, i).count, std::memory_order_relaxed);
+    }
+    run.open_pass.store(kMeasurePass, std::memory_order_relaxed);
+  }
+}
+
+void StepRun::step(const StepRequest& request, int workers, const Executor& executor) {
+  reset(request);
+  if (!plan_.measure_items.empty()) {
+    run_items(plan_.measure_items, workers, executor);
+    if (!accept_measured()) {
+      return;
+    }
+    CachedConstants cache;
+    for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
+      if (has_gradient(i) && !plan_.tensors[i].is_small) {
+        begin_large_update(i, cache);
+      }
+    }
+    run_items(plan_.items, workers, executor);
+  } else {
+    run_items(plan_.items, workers, executor);
+    accept_measured();
+  }
+  advance_groups();
+}
+
+void StepRun::run_items(const std::vector<Item>& items, int workers, const Executor& executor) {
+  next_item_.store(0, std::memory_order_relaxed);
+  executor(workers, [&](int /*worker*/) { work(items); });
+}
+
+// An item waits only for items before it, which other workers have taken and are working on.
+void StepRun::work(const std::vector<Item>& items) {
+  CachedConstants cache;
+  while (true) {
+    const std::size_t index = next_item_.fetch_add(1, std::memory_order_relaxed);
+    if (index >= items.size()) {
+      return;
+    }
+    run_item(items[index], cache);
+  }
+}
+
+void StepRun::run_item(const Item& item, CachedConstants& cache) {
+  switch (item.work) {
+    case Work::kMeasure:
+      return run_chunk(kMeasurePass, item.tensor, item.end, cache);
+    case Work::kFactor:
+      return run_chunk(kFactorPass, item.tensor, item.end, cache);
+    case Work::kSum:
+      return run_chunk(kSumPass, item.tensor, item.end, cache);
+    case Work::kApply:
+      return run_chunk(kApplyPass, item.tensor, item.end, cache);
+    case Work::kWholeTensors:
+    case Work::kMeasureTensors:
+    case Work::kUpdateTensors:
+      break;
+  }
+  for (std::size_t tensor = item.tensor; tensor < item.end; ++tensor) {
+    if (!has_gradient(tensor)) {
+      continue;
+    }
+    if (item.work != Work::kUpdateTensors) {
+      for (std::int64_t chunk = 0; chunk < plan_.tensors[tensor].measure.count; ++chunk) {
+        measure_chunk(tensor, chunk);
+      }
+      finish_measure(tensor);
+    }
+    if (item.work != Work::kMeasureTensors) {
+      update_small(tensor, cache);
+    }
+  }
+}
+
+void StepRun::run_chunk(int pass_index, std::size_t tensor, std::int64_t chunk, CachedConstants& cache) {
+  LargeTensorRun& run = large_[large_index_[tensor]];
+  for (int attempt = 0; run.open_pass.load(std::memory_order_acquire) < pass_index; ++attempt) {
+    pause_briefly(attempt);
+  }
+  const TensorPass& pass = run.pass;
+  if (pass_index != kMeasurePass && pass.tensor == nullptr) {
+    return;
+  }
+  switch (pass_index) {
+    case kMeasurePass:
+      measure_chunk(tensor, chunk);
+      break;
+    case kFactorPass:
+      factor_chunk(pass, tensor, chunk);
+      break;
+    case kSumPass:
+      sum_chunk(pass, tensor, chunk);
+      break;
+    default:
+      rule_kernels_of(tensor).apply(
+          pass, plan_.tensors[tensor].apply.range(chunk, pass.tensor->layout.size));
+  }
+  if (run.remaining[pass_index].fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    finish_pass(pass_index, tensor, cache);
+  }
+}
+
+void StepRun::finish_pass(int pass_index, std::size_t tensor, CachedConstants& cache) {
+  LargeTensorRun& run = large_[large_index_[tensor]];
+  if (pass_index == kMeasurePass) {
+    finish_measure(tensor);
+    if (plan_.measure_items.empty()) {
+      begin_large_update(tensor, cache);
+    }
+    return;
+  }
+  if (pass_index == kFactorPass) {
+    finish_factor(run.pass, tensor);
+  } else if (pass_index == kSumPass) {
+    finish_sum(run.pass, tensor, run.constants.bytes);
+  }
+  int next = pass_index + 1;
+  while (next < kApplyPass && chunks_of(next, tensor).count == 0) {
+    ++next;
+  }
+  run.open_pass.store(next, std::memory_order_release);
+}
+
+void StepRun::measure_chunk(std::size_t tensor, std::int64_t chunk) {
+  const TensorPlan& plan = plan_.tensors[tensor];
+  const TensorStep& step = request_->tensors[tensor];
+  const RealKernels& kernels = kernels_of(tensor);
+  Partial& partial = plan.partials[chunk];
+  if (!plan.centralizes) {
+    const double squares = kernels.measure_squares(step, plan.measure.range(chunk, step.layout.size));
+    partial.sums = {squares, squares};
+  } else if (plan.pieces > 0) {
+    const std::int64_t row_length = step.layout.inner;
+    const std::int64_t row_begin = chunk / plan.pieces * row_length;
+    const Range piece = plan.measure.range(chunk % plan.pieces, row_length);
+    partial.moments = kernels.measure_piece(step, {row_begin + piece.begin, row_begin + piece.end});
+  } else {
+    partial.sums =
+        kernels.measure_rows(step, plan.measure.range(chunk, step.layout.rows), plan.row_means);
+  }
+}
+
+// Adds up what the chunks left, always in the order of the tensor.
+void StepRun::finish_measure(std::size_t tensor) {
+  const TensorPlan& plan = plan_.tensors[tensor];
+  const TensorStep& step = request_->tensors[tensor];
+  GradientSums sums;
+  Moments row;
+  for (std::int64_t chunk = 0; chunk < plan.measure.count; ++chunk) {
+    const Partial& partial = plan.partials[chunk];
+    if (plan.pieces == 0) {
+      sums.squares += partial.sums.squares;
+      sums.centred_squares += partial.sums.centred_squares;
+      continue;
+    }
+    row = combine(row, partial.moments);
+    if ((chunk + 1) % plan.pieces == 0) {
+      const std::int64_t index = chunk / plan.pieces;
+      if (real_of(step.dtype) == Dtype::kFloat64) {
+        reinterpret_cast<double*>(plan.row_means)[index] = row.mean;
+      } else {
+        reinterpret_cast<float*>(plan.row_means)[index] = static_cast<float>(row.mean);
+      }
+      sums.squares += squares(row);
+      sums.centred_squares += row.centred_squares;
+      row = {};
+    }
+  }
+  scales_[tensor] = gradient_scale(
+      group_of(tensor).standardize, sums, step.layout.size, step.dtype, request_->loss_scale);
+  step.progress->gradient_norm = scales_[tensor].gradient_norm;
+}
+
+bool StepRun::begin_update(std::size_t tensor, CachedConstants& cache, TensorPass& pass) {
+  const TensorStep& step = request_->tensors[tensor];
+  const TensorPlan& plan = plan_.tensors[tensor];
+  const GroupStep& group = group_of(tensor);
+  if (!scales_[tensor].finite && request_->non_finite == NonFinite::kSkipTensor) {
+    return false;
+  }
+  const bool merges = group.lookahead && (group.progress->steps + 1) % group.lookahead->period == 0;
+  const bool is_first = step.progress->steps == 0;
+  ++step.progress->steps;
+  const StepScalars scalars{.step = step.progress->steps,
+                            .learning_rate = group.learning_rate(),
+                            .weight_decay = group.weight_decay(step.layout.rank),
+                            .factored = step.layout.factored()};
+  pass = {.tensor = &step,
+          .row_means = plan.row_means,
+          .gradient_factor = scales_[tensor].factor,
+          .constants = constants_for(group.rule, step.dtype, scalars, cache),
+          .mean_of_rows = plan.mean_of_rows,
+          .is_first = is_first,
+          .merges = merges,
+          .merge_alpha = merges ? group.lookahead->alpha : 0};
+  return true;
+}
+
+void StepRun::begin_large_update(std::size_t tensor, CachedConstants& cache) {
+  LargeTensorRun& run = large_[large_index_[tensor]];
+  if (begin_update(tensor, cache, run.pass)) {
+    run.constants = cache.storage;
+    run.pass.constants = run.constants.bytes;
+    int next = kFactorPass;
+    while (next < kApplyPass && chunks_of(next, tensor).count == 0) {
+      ++next;
+    }
+    run.open_pass.store(next, std::memory_order_release);
+  } else {
+    run.pass.tensor = nullptr;
+    run.open_pass.store(kApplyPass, std::memory_order_release);
+  }
+}
+
+void StepRun::update_small(std::size_t tensor, CachedConstants& cache) {
+  const TensorPlan& plan = plan_.tensors[tensor];
+  TensorPass pass;
+  if (!begin_update(tensor, cache, pass)) {
+    return;
+  }
+  for (std::int64_t chunk = 0; chunk < plan.factor.count; ++chunk) {
+    factor_chunk(pass, tensor, chunk);
+  }
+  if (plan.factor.count > 0) {
+    finish_factor(pass, tensor);
+  }
+  ConstantsStorage own;
+  if (plan.sum.count > 0) {
+    own = cache.storage;
+    pass.constants = own.bytes;
+    for (std::int64_t chunk = 0; chunk < plan.sum.count; ++chunk) {
+      sum_chunk(pass, tensor, chunk);
+    }
+    finish_sum(pass, tensor, own.bytes);
+  }
+  rule_kernels_of(tensor).apply(pass, {0, pass.tensor->layout.size});
+}
+
+void StepRun::factor_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t chunk) {
+  const TensorPlan& plan = plan_.tensors[tensor];
+  const Layout& layout = pass.tensor->layout;
+  const RealKernels::OfRule& kernels = rule_kernels_of(tensor);
+  const auto real = static_cast<std::int64_t>(size_of(real_of(pass.tensor->dtype)));
+  std::byte* column_sums = plan.column_sums + chunk * layout.columns * real;
+  if (plan.matrix_parts > 0) {
+    const std::int64_t matrix_begin = chunk / plan.matrix_parts * layout.matrix_rows;
+    const Range part = plan.factor.range(chunk % plan.matrix_parts, layout.matrix_rows);
+    kernels.factor_rows(pass, {matrix_begin + part.begin, matrix_begin + part.end}, column_sums);
+    return;
+  }
+  const Range matrices = plan.factor.range(chunk, layout.matrices);
+  for (std::int64_t matrix = matrices.begin; matrix < matrices.end; ++matrix) {
+    const std::int64_t begin = matrix * layout.matrix_rows;
+    kernels.factor_rows(pass, {begin, begin + layout.matrix_rows}, column_sums);
+    kernels.factor_columns(pass, matrix, column_sums, 1);
+  }
+}
+
+void StepRun::finish_factor(const TensorPass& pass, std::size_t tensor) {
+  const TensorPlan& plan = plan_.tensors[tensor];
+  const Layout& layout = pass.tensor->layout;
+  if (plan.matrix_parts == 0) {
+    return;
+  }
+  const auto real = static_cast<std::int64_t>(size_of(real_of(pass.tensor->dtype)));
+  for (std::int64_t matrix = 0; matrix < layout.matrices; ++matrix) {
+    std::byte* sums = plan.column_sums + matrix * plan.matrix_parts * layout.columns * real;
+    rule_kernels_of(tensor).factor_columns(pass, matrix, sums, static_cast<int>(plan.matrix_parts));
+  }
+}
+
+void StepRun::sum_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t chunk) {
+  const TensorPlan& plan = plan_.tensors[tensor];
+  visit_rule(group_of(tensor).rule, pass.tensor->dtype, [&]<class R, class Real>(const R&) {
+    if constexpr (kSumCount<R> > 0) {
+      double* totals = plan.totals + chunk * static_cast<std::int64_t>(kSumCount<R>);
+      for (std::size_t k = 0; k < kSumCount<R>; ++k) {
+        totals[k] = 0;
+      }
+      rule_kernels_of(tensor).sum(pass, plan.sum.range(chunk, pass.tensor->layout.size), totals);
+    }
+  });
+}
+
+void StepRun::finish_sum(TensorPass& pass, std::size_t tensor, void* constants) {
+  const TensorPlan& plan = plan_.tensors[tensor];
+  visit_rule(group_of(tensor).rule, pass.tensor->dtype, [&]<class R, class Real>(const R&) {
+    if constexpr (kSumCount<R> > 0) {
+      double totals[kSumCount<R>] = {};
+      for (std::int64_t chunk = 0; chunk < plan.sum.count; ++chunk) {
+        for (std::size_t k = 0; k < kSumCount<R>; ++k) {
+          totals[k] += plan.totals[chunk * static_cast<std::int64_t>(kSumCount<R>) +
+                                   static_cast<std::int64_t>(k)];
+        }
+      }
+      R::finish(*static_cast<typename R::template Constants<Real>*>(constants),
+                totals,
+                pass.tensor->layout.size);
+    }
+  });
+}
+
+bool StepRun::accept_measured() {
+  OptimizerProgress& progress = *request_->progress;
+  const bool gives_up =
+      request_->non_finite == NonFinite::kSkipStep || request_->non_finite == NonFinite::kThrow;
+  bool all_finite = true;
+  for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
+    if (!has_gradient(i) || scales_[i].finite) {
+      continue;
+    }
+    if (all_finite) {
+      progress.first_non_finite = static_cast<std::int64_t>(i) + 1;
+      all_finite = false;
+    }
+    if (!gives_up) {
+      ++request_->tensors[i].progress->non_finite;
+      progress.skipped_tensors += request_->non_finite == NonFinite::kSkipTensor ? 1 : 0;
+    }
+  }
+  if (gives_up && !all_finite) {
+    ++progress.skipped_steps;
+    return false;
+  }
+  return true;
+}
+
+void StepRun::advance_groups() {
+  for (const GroupStep& group : request_->groups) {
+    ++group.progress->steps;
+  }
+}
+
+}  // namespace sing::cpu

@@ -1,0 +1,320 @@
+// The apply pass over one chunk: standardize, the rule's update, LookAhead, all in one visit.
+// Bytes an element for AdamW in float32: 4 gradient, 8 parameter, 16 moments; 8 more in a merge.
+#pragma once
+
+#include "sing/backend/cuda/conclude.cuh"
+
+namespace sing::cuda {
+
+// The arrays of a chunk, from its first whole pack on, and what its elements share. Held by value:
+// what lay behind a reference would be loaded again after every store.
+template <class R, class Real, class G, class P>
+struct ChunkView {
+  const G* gradient;
+  P* parameter;
+  Real* slots[kElementSlotCount<R> == 0 ? 1 : kElementSlotCount<R>];
+  Real* slow;
+  Real* master;
+  Sixteen* copy;
+  PackMeans<Real> means;
+  bool gradient_is_half, parameter_is_half, copy_is_half;
+  Conclusion<R, Real> conclusion;
+};
+
+template <class R, class Real, class G, class P>
+__device__ __forceinline__ ChunkView<R, Real, G, P> view_chunk(const StepArguments& step,
+                                                               std::int64_t index,
+                                                               std::int64_t first,
+                                                               const PackMeans<Real>& means) {
+  const TensorRecord& tensor = step.tensors[index];
+  const GradientRecord& gradient = step.gradients[index];
+  const auto from = [&]<class T>(const void* base) {
+    return base == nullptr ? nullptr : static_cast<T*>(const_cast<void*>(base)) + first;
+  };
+  ChunkView<R, Real, G, P> view{.gradient = static_cast<const G*>(gradient.data) + first,
+                                .parameter = static_cast<P*>(tensor.parameter) + first,
+                                .slots = {},
+                                .slow = from.template operator()<Real>(tensor.slow),
+                                .master = from.template operator()<Real>(tensor.master),
+                                .copy = from.template operator()<Sixteen>(tensor.low_precision_copy),
+                                .means = means,
+                                .gradient_is_half = static_cast<Dtype>(gradient.dtype) == Dtype::kFloat16,
+                                .parameter_is_half = tensor.dtype == Dtype::kFloat16,
+                                .copy_is_half = tensor.low_precision_dtype == Dtype::kFloat16,
+                                .conclusion = *conclusion_of<R, Real>(step, index)};
+  for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
+    view.slots[k] = from.template operator()<Real>(tensor.slots[k]);
+  }
+  return view;
+}
+
+// Words of a pack of elements as loaded, so that all loads are in flight before the first is used.
+template <class R, class Real, class G, class P, int kWidth>
+struct LoadedPack {
+  WordOf<G, kWidth> gradient;
+  WordOf<P, kWidth> parameter;
+  WordOf<Real, kWidth> master;
+  WordOf<Real, kWidth> slow;
+  WordOf<Real, kWidth> slots[kElementSlotCount<R> == 0 ? 1 : kElementSlotCount<R>];
+};
+
+// kPlain: the tensor has no master or copy, and this step neither starts nor merges slow weights.
+template <bool kPlain, int kWidth, class R, class Real, class G, class P>
+__device__ __forceinline__ LoadedPack<R, Real, G, P, kWidth> load_pack(
+    const ChunkView<R, Real, G, P>& view, int i) {
+  LoadedPack<R, Real, G, P, kWidth> loaded{};
+  loaded.gradient = stream_word<G, kWidth>(view.gradient, i);
+  if (kPlain || view.master == nullptr || view.conclusion.starts) {
+    loaded.parameter = stream_word<P, kWidth>(view.parameter, i);
+  } else {
+    loaded.master = stream_word<Real, kWidth>(view.master, i);
+  }
+#pragma unroll
+  for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
+    if (view.slots[k] != nullptr) {
+      loaded.slots[k] = stream_word<Real, kWidth>(view.slots[k], i);
+    }
+  }
+  if (!kPlain && view.conclusion.merges && !view.conclusion.starts) {
+    loaded.slow = stream_word<Real, kWidth>(view.slow, i);
+  }
+  return loaded;
+}
+
+// Elements as a rule's formulas see them, and their state.
+template <class R, class Real, int kWidth>
+struct Elements {
+  Element<Real> element[kWidth];
+  ElementState<R, Real> state[kWidth];
+};
+
+template <bool kPlain, int kWidth, class R, class Real, class G, class P>
+__device__ __forceinline__ Elements<R, Real, kWidth> unpack_elements(
+    const ChunkView<R, Real, G, P>& view, const LoadedPack<R, Real, G, P, kWidth>& loaded, Real mean) {
+  const auto gradient = unpack<Real, G, kWidth>(loaded.gradient, view.gradient_is_half);
+  auto parameter = unpack<Real, P, kWidth>(loaded.parameter, view.parameter_is_half);
+  if (!kPlain && view.master != nullptr && !view.conclusion.starts) {
+    parameter = unpack<Real, Real, kWidth>(loaded.master, false);
+  }
+  Elements<R, Real, kWidth> out;
+#pragma unroll
+  for (int j = 0; j < kWidth; ++j) {
+    out.element[j] = {.gradient = standardized(gradient.value[j], mean, view.conclusion.factor),
+                      .parameter = parameter.value[j],
+                      .second_moment = Real(0)};
+  }
+#pragma unroll
+  for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
+    const auto pack = unpack<Real, Real, kWidth>(loaded.slots[k], false);
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) {
+      out.state[j].slot[k] = pack.value[j];
+    }
+  }
+  return out;
+}
+
+template <bool kPlain, int kWidth, class R, class Real, class G, class P>
+__device__ __forceinline__ void store_pack(const ChunkView<R, Real, G, P>& view,
+                                           int i,
+                                           const Pack<Real, kWidth>& parameter,
+                                           const Elements<R, Real, kWidth>& elements) {
+  stream_store<P>(view.parameter, i, parameter, view.parameter_is_half);
+  if (!kPlain && view.master != nullptr) {
+    stream_store<Real>(view.master, i, parameter, false);
+  }
+  if constexpr (std::is_same_v<Real, float>) {
+    if (!kPlain && view.copy != nullptr) {
+      stream_store<Sixteen>(view.copy, i, parameter, view.copy_is_half);
+    }
+  }
+#pragma unroll
+  for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
+    if (view.slots[k] != nullptr) {
+      Pack<Real, kWidth> pack;
+#pragma unroll
+      for (int j = 0; j < kWidth; ++j) {
+        pack.value[j] = elements.state[j].slot[k];
+      }
+      stream_store<Real>(view.slots[k], i, pack, false);
+    }
+  }
+}
+
+// The rule, LookAhead and the stores of one pack.
+template <bool kPlain, int kWidth, class R, class Real, class G, class P>
+__device__ __forceinline__ void update_pack(const ChunkView<R, Real, G, P>& view,
+                                            int i,
+                                            const LoadedPack<R, Real, G, P, kWidth>& loaded,
+                                            Elements<R, Real, kWidth>& elements) {
+  const Conclusion<R, Real>& conclusion = view.conclusion;
+  Pack<Real, kWidth> next;
+#pragma unroll
+  for (int j = 0; j < kWidth; ++j) {
+    next.value[j] = R::update(conclusion.constants, elements.element[j], elements.state[j]);
+  }
+  if (!kPlain && (conclusion.starts || conclusion.merges) && view.slow != nullptr) {
+    auto slow = unpack<Real, Real, kWidth>(loaded.slow, false);
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) {
+      if (conclusion.starts) {
+        slow.value[j] = elements.element[j].parameter;
+      }
+      if (conclusion.merges) {
+        next.value[j] = Lookahead::merge(conclusion.merge_alpha, next.value[j], slow.value[j]);
+        slow.value[j] = next.value[j];
+      }
+    }
+    stream_store<Real>(view.slow, i, slow, false);
+  }
+  store_pack<kPlain, kWidth>(view, i, next, elements);
+}
+
+// The factored second moment of element i of the tensor.
+template <class R, class Real>
+__device__ __forceinline__ Real factored_moment(const TensorRecord& tensor, std::int64_t i) {
+  constexpr std::size_t kRow = kElementSlotCount<R>;
+  const std::int64_t row = quotient(i, tensor.columns);
+  const std::int64_t matrix = quotient(row, tensor.matrix_rows);
+  const std::int64_t column = matrix * tensor.columns + (i - row * tensor.columns);
+  return R::factor_estimate(__ldca(static_cast<const Real*>(tensor.slots[kRow]) + row),
+                            __ldca(static_cast<const Real*>(tensor.slots[kRow + 1]) + column),
+                            __ldca(static_cast<const Real*>(tensor.matrix_means) + matrix));
+}
+
+// Calls visit(view, element of the chunk, loaded, elements) for single elements: any alignment, any
+// layout, factored rules.
+template <class R, class Real, class G, class P, class Visit>
+__device__ __forceinline__ void visit_elements(
+    const StepArguments& step, std::int64_t index, Range range, Team team, Visit&& visit) {
+  const TensorRecord& tensor = step.tensors[index];
+  const RowMeans<Real> means(
+      tensor, step.groups[tensor.group].standardize.centralizes(tensor.rank));
+  const auto view = view_chunk<R, Real, G, P>(step, index, range.begin, PackMeans<Real>{nullptr, 0});
+  for (int i = team.rank; i < range.end - range.begin; i += team.size) {
+    const auto loaded = load_pack<false, 1>(view, i);
+    auto elements = unpack_elements<false, 1>(view, loaded, means(range.begin + i));
+    if constexpr (kIsFactored<R>) {
+      if (tensor.rank >= 2) {
+        elements.element[0].second_moment = factored_moment<R, Real>(tensor, range.begin + i);
+      }
+    }
+    visit(view, i, loaded, elements);
+  }
+}
+
+template <class R, class Real, class G, class P>
+__device__ __noinline__ void update_elements(const StepArguments& step,
+                                             std::int64_t index,
+                                             Range range,
+                                             Team team) {
+  visit_elements<R, Real, G, P>(
+      step, index, range, team, [](const auto& view, int i, const auto& loaded, auto& elements) {
+        update_pack<false, 1>(view, i, loaded, elements);
+      });
+}
+
+// The hot loop. Two packs a turn would need more registers than two blocks a multiprocessor leave.
+template <bool kPlain, class R, class Real, class G, class P>
+__device__ __forceinline__ void update_packs(const ChunkView<R, Real, G, P>& view, int count, Team team) {
+  constexpr int kWidth = kPackWidth<Real>;
+  for (int i = team.rank * kWidth; i < count; i += team.size * kWidth) {
+    const auto loaded = load_pack<kPlain, kWidth>(view, i);
+    const Real mean = view.means(static_cast<std::uint32_t>(i));
+    auto elements = unpack_elements<kPlain, kWidth>(view, loaded, mean);
+    update_pack<kPlain, kWidth>(view, i, loaded, elements);
+  }
+}
+
+template <class R, class Real, class G, class P>
+__device__ __forceinline__ bool allows_packs(const TensorRecord& tensor,
+                                             const void* gradient,
+                                             bool centralizes) {
+  constexpr int kState = static_cast<int>(sizeof(Real));
+  bool allowed = !kIsFactored<R> && packs_keep_to_rows<Real>(tensor, centralizes, kPackWidth<Real>) &&
+                 is_pack_aligned<Real>(gradient, int{sizeof(G)}) &&
+                 is_pack_aligned<Real>(tensor.parameter, int{sizeof(P)}) &&
+                 is_pack_aligned<Real>(tensor.slow, kState) &&
+                 is_pack_aligned<Real>(tensor.master, kState) &&
+                 is_pack_aligned<Real>(tensor.low_precision_copy, 2);
+  for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
+    allowed = allowed && is_pack_aligned<Real>(tensor.slots[k], kState);
+  }
+  return allowed;
+}
+
+// Whole packs where arrays and rows allow it; single elements before, after and otherwise.
+template <class R, class Real, class G, class P>
+__device__ __forceinline__ void update_chunk(const StepArguments& step,
+                                             std::int64_t index,
+                                             std::int64_t chunk,
+                                             Team team) {
+  constexpr std::int64_t kWidth = kPackWidth<Real>;
+  const TensorRecord& tensor = step.tensors[index];
+  const bool centralizes = step.groups[tensor.group].standardize.centralizes(tensor.rank);
+  const Range range = chunk_range(tensor, chunk);
+  Range packs{range.end, range.end};
+  if (allows_packs<R, Real, G, P>(tensor, step.gradients[index].data, centralizes)) {
+    packs.begin = (range.begin + kWidth - 1) / kWidth * kWidth;
+    packs.end = range.end / kWidth * kWidth;
+    if (packs.begin >= packs.end) {
+      packs = {range.end, range.end};
+    }
+  }
+  if (packs.begin < packs.end) {
+    const auto view = view_chunk<R, Real, G, P>(
+        step, index, packs.begin, pack_means<Real>(tensor, centralizes, chunk, range));
+    const bool plain = view.master == nullptr && view.copy == nullptr &&
+                       !((view.conclusion.starts || view.conclusion.merges) && view.slow != nullptr);
+    const auto count = static_cast<int>(packs.end - packs.begin);
+    plain ? update_packs<true>(view, count, team) : update_packs<false>(view, count, team);
+  }
+  if (range.begin < packs.begin) {
+    update_elements<R, Real, G, P>(step, index, {range.begin, packs.begin}, team);
+  }
+  if (packs.end < range.end) {
+    update_elements<R, Real, G, P>(step, index, {packs.end, range.end}, team);
+  }
+}
+
+// Calls body.template operator()<G, P>() with the storage types of gradient and parameter.
+template <class Real, class Body>
+__device__ __forceinline__ void with_storage(const StepArguments& step, std::int64_t index, Body&& body) {
+  if constexpr (std::is_same_v<Real, double>) {
+    body.template operator()<double, double>();
+  } else {
+    const bool narrow_gradient = is_narrow(static_cast<Dtype>(step.gradients[index].dtype));
+    if (is_narrow(step.tensors[index].dtype)) {
+      narrow_gradient ? body.template operator()<Sixteen, Sixteen>()
+                      : body.template operator()<Real, Sixteen>();
+    } else {
+      narrow_gradient ? body.template operator()<Sixteen, Real>()
+                      : body.template operator()<Real, Real>();
+    }
+  }
+}
+
+// Updates one chunk; chunk 0 advances the tensor's counters.
+template <class R, class Real>
+__device__ __forceinline__ void apply_chunk(const StepArguments& step,
+                                            std::int64_t index,
+                                            std::int64_t chunk,
+                                            Team team) {
+  const Conclusion<R, Real>& conclusion = *conclusion_of<R, Real>(step, index);
+  const bool updates = conclusion.updates;
+  if (chunk == 0 && team.rank == 0) {
+    TensorProgress& progress = *step.tensors[index].progress;
+    progress.non_finite += conclusion.finite ? 0 : 1;
+    progress.steps += updates ? 1 : 0;
+    if (!updates) {
+      atomicAdd(&step.queue->skipped_tensors, 1ULL);
+    }
+  }
+  if (updates) {
+    with_storage<Real>(step, index, [&]<class G, class P>() {
+      update_chunk<R, Real, G, P>(step, index, chunk, team);
+    });
+  }
+}
+
+}  // namespace sing::cuda

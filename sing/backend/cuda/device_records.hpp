@@ -1,0 +1,146 @@
+// What a step's kernels read and write beside the tensors: plain records, the same on host and
+// device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sing/backend/backend.hpp"
+
+namespace sing::cuda {
+
+// Elements a warp keeps in registers; longer rows are measured in segments.
+inline constexpr std::int64_t kWarpElements = 512;
+inline constexpr int kMaxThreads = 512;
+inline constexpr int kMaxWarps = kMaxThreads / 32;
+// The row of an element is found by a 32-bit multiplication that is exact below 2¹⁶.
+inline constexpr std::int64_t kMaxChunkElements = 65536;
+
+// One tensor as the plan sees it; uploaded with the plan.
+struct TensorRecord {
+  std::int64_t size;
+  std::int64_t outer, rows, inner;  // as in Layout
+  std::int64_t matrices, matrix_rows, columns;
+  std::int64_t rank;
+  std::int64_t group;
+
+  void* parameter;
+  void* slots[kMaxSlots];
+  void* slow;
+  void* master;
+  void* low_precision_copy;
+  TensorProgress* progress;
+  void* row_means;     // state type, one a row
+  void* matrix_means;  // state type, one a matrix; null for rules without factors
+
+  // A chunk is a run of whole rows, or a part of one row where chunks_per_row > 1. Tensors that
+  // are not cut along rows (rank 0 and 1, strided) count as one row of length `span` = size.
+  std::int64_t span;
+  std::int64_t chunk_elements;
+  std::int64_t chunks;
+  std::int64_t chunks_per_row;
+  std::int64_t first_partial;
+  std::uint32_t row_magic;  // ⌈2³² / span⌉, for spans of 2 to kMaxChunkElements
+
+  Dtype dtype;
+  Dtype low_precision_dtype;
+};
+
+// What may change from step to step without a new plan.
+struct GradientRecord {
+  const void* data;  // null: the tensor sits the step out
+  std::int64_t dtype;
+};
+
+template <class... Each>
+constexpr std::size_t largest_size(std::variant<Each...>*) {
+  std::size_t largest = 0;
+  ((largest = sizeof(Each) > largest ? sizeof(Each) : largest), ...);
+  return largest;
+}
+inline constexpr std::size_t kRuleBytes = largest_size(static_cast<Rule*>(nullptr));
+
+struct GroupRecord {
+  alignas(8) std::byte rule[kRuleBytes];  // the alternative that the batch's kernel is made for
+  Standardize standardize;
+  double learning_rate;                          // with the schedule's factor
+  double weight_decay_vectors, weight_decay_matrices;  // of rank ≤ 1 and of rank ≥ 2
+  std::int64_t lookahead_period;                 // 0: none
+  double lookahead_alpha;
+  GroupProgress* progress;
+};
+
+struct StepRecord {
+  OptimizerProgress* progress;
+  double loss_scale;
+  std::int64_t group_count;
+  NonFinite non_finite;
+};
+
+enum class Work : std::uint32_t {
+  kMeasure,       // one chunk
+  kApply,         // one chunk, after its tensor is measured
+  kWhole,         // a tensor of one chunk, measured and applied
+  kTinyMeasure,   // several tensors of at most kWarpElements, one a warp
+  kTinyApply,
+  kTinyWhole,
+  kStridedMeans,  // means of kStridedTile rows that are not contiguous
+  kFactorRows,     // kFactorRowTile matrix rows
+  kFactorColumns,  // factor_column_tile() columns, counted over all matrices
+  kMatrixMeans,    // means of the row factors of matrix_tile() matrices
+  kSums,          // one chunk of a rule's own sums
+};
+
+inline constexpr std::int64_t kStridedTile = 32;
+inline constexpr std::int64_t kFactorRowTile = 64;
+// Up to this many matrix rows, one thread sums a column of a matrix on its own.
+inline constexpr std::int64_t kFewMatrixRows = 64;
+constexpr std::int64_t factor_column_tile(std::int64_t matrix_rows) {
+  return matrix_rows <= kFewMatrixRows ? 512 : 32;
+}
+constexpr std::int64_t matrix_tile(std::int64_t matrix_rows) {
+  return matrix_rows <= kFewMatrixRows ? 512 : 1;
+}
+
+// One entry of the queue.
+struct WorkItem {
+  std::uint32_t tensor;  // the first, for tiny ones
+  Work work;
+  std::int64_t index;    // of the chunk or tile; the number of tensors, for tiny ones
+};
+
+// What one chunk contributes to its tensor. Later a rule's own sums, up to four, take its place.
+struct ChunkSums {
+  double squares;
+  double centred_squares;
+  double mean;  // of a part of a row, where rows are split
+  double unused;
+};
+
+// Zeroed when made. Every launch leaves `next` and `exited` at 0, every step the rest but epoch.
+struct QueueState {
+  unsigned long long next;
+  unsigned int exited;
+  unsigned int epoch;  // steps taken; a tensor is measured when its `ready` is epoch + 1
+  unsigned long long non_finite_code;  // ~index of the first non-finite tensor, 0: none
+  unsigned long long skipped_tensors;
+};
+
+inline constexpr std::size_t kConclusionBytes = 192;
+
+struct StepArguments {
+  const TensorRecord* tensors;
+  const GradientRecord* gradients;
+  const GroupRecord* groups;
+  const StepRecord* step;
+  const WorkItem* items;
+  ChunkSums* partials;
+  unsigned int* chunks_done;  // one a tensor; wraps to 0 with the last chunk
+  unsigned int* ready;        // one a tensor
+  std::byte* conclusions;     // kConclusionBytes a tensor
+  QueueState* queue;
+  std::int64_t item_begin, item_end;
+  bool ends_step;
+};
+
+}  // namespace sing::cuda

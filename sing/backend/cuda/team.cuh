@@ -1,0 +1,86 @@
+// The threads that share a piece of work, their sums in a fixed order, and flags between blocks.
+#pragma once
+
+#include <cstdint>
+
+#include "sing/backend/cuda/device_records.hpp"
+
+namespace sing::cuda {
+
+inline constexpr unsigned int kFullWarp = 0xffffffffU;
+
+// A whole block or one warp of it. A warp team never meets a block barrier.
+struct Team {
+  int rank;  // of this thread
+  int size;  // in threads
+
+  __device__ int lane() const { return rank % 32; }
+  __device__ int warp() const { return rank / 32; }
+  __device__ int warps() const { return size / 32; }
+  __device__ bool is_block() const { return size > 32; }
+  __device__ void barrier() const {
+    if (is_block()) {
+      __syncthreads();
+    } else {
+      __syncwarp();
+    }
+  }
+};
+
+__device__ __forceinline__ Team block_team() {
+  return {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
+}
+
+__device__ __forceinline__ Team warp_team() { return {static_cast<int>(threadIdx.x) % 32, 32}; }
+
+// Sum over aligned sub-warps of `width` lanes, the same in each of them.
+template <class Real>
+__device__ __forceinline__ Real warp_sum(Real value, int width = 32) {
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) {
+    if (offset < width) {
+      value += __shfl_xor_sync(kFullWarp, value, offset);
+    }
+  }
+  return value;
+}
+
+// Sums over the team, valid in the thread of rank 0. `shared` holds kMaxWarps · kCount values.
+template <int kCount>
+__device__ __forceinline__ void team_sum(Team team, double (&values)[kCount], double* shared) {
+#pragma unroll
+  for (int k = 0; k < kCount; ++k) {
+    values[k] = warp_sum(values[k]);
+  }
+  if (!team.is_block()) {
+    return;
+  }
+  __syncthreads();
+  if (team.lane() == 0) {
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      shared[team.warp() * kCount + k] = values[k];
+    }
+  }
+  __syncthreads();
+  if (team.rank == 0) {
+    for (int warp = 1; warp < team.warps(); ++warp) {
+#pragma unroll
+      for (int k = 0; k < kCount; ++k) {
+        values[k] += shared[warp * kCount + k];
+      }
+    }
+  }
+}
+
+__device__ __forceinline__ unsigned int load_acquire(const unsigned int* flag) {
+  unsigned int value;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+  return value;
+}
+
+__device__ __forceinline__ void store_release(unsigned int* flag, unsigned int value) {
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+}
+
+}  // namespace sing::cuda

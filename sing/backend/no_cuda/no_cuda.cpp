@@ -1,0 +1,12 @@
+// Stands in for backend/cuda in builds without CUDA.
+#include "sing/backend/backend.hpp"
+
+namespace sing {
+
+std::unique_ptr<Backend> make_cuda_backend(const CudaResources& /*resources*/) {
+  throw CudaError("[cuda] wanted a CUDA backend, but this library was built without CUDA");
+}
+
+bool is_cuda_available() { return false; }
+
+}  // namespace sing

@@ -1,0 +1,293 @@
+// The oracle: every stage of a step in double, one element at a time, in the order of
+// docs/algorithm.md. Slow on purpose; the other backends are tested against it.
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "sing/backend/backend.hpp"
+#include "sing/backend/reference/element_access.hpp"
+
+namespace sing {
+namespace {
+
+// One tensor's gradient after the measure pass.
+struct Measured {
+  std::vector<double> row_means;
+  GradientScale scale{};
+};
+
+std::int64_t row_of(const Layout& layout, std::int64_t index) {
+  return (index / layout.inner) % layout.rows;
+}
+
+Measured measure(const TensorStep& tensor, const GroupStep& group, double loss_scale) {
+  const Layout& layout = tensor.layout;
+  Measured measured;
+  measured.row_means.assign(static_cast<std::size_t>(layout.rows), 0.0);
+  const auto gradient = [&](std::int64_t i) {
+    return load_element(tensor.gradient, tensor.gradient_dtype, i);
+  };
+  const auto mean = [&](std::int64_t i) -> double& {
+    return measured.row_means[static_cast<std::size_t>(row_of(layout, i))];
+  };
+  if (group.standardize.centralizes(layout.rank)) {
+    for (std::int64_t i = 0; i < layout.size; ++i) {
+      mean(i) += gradient(i) / static_cast<double>(layout.row_length());
+    }
+  }
+  GradientSums sums;
+  for (std::int64_t i = 0; i < layout.size; ++i) {
+    const double centred = gradient(i) - mean(i);
+    sums.squares += gradient(i) * gradient(i);
+    sums.centred_squares += centred * centred;
+  }
+  measured.scale =
+      gradient_scale(group.standardize, sums, layout.size, tensor.dtype, loss_scale);
+  return measured;
+}
+
+// The update of one tensor whose gradient is measured and accepted.
+template <class R>
+class TensorUpdate {
+ public:
+  TensorUpdate(const R& rule, const GroupStep& group, const TensorStep& tensor, const Measured& measured)
+      : tensor_(tensor),
+        layout_(tensor.layout),
+        measured_(measured),
+        state_dtype_(state_dtype(tensor.dtype)),
+        constants_(rule.template constants<double>(
+            {.step = tensor.progress->steps,
+             .learning_rate = group.learning_rate(),
+             .weight_decay = group.weight_decay(tensor.layout.rank),
+             .factored = tensor.layout.factored()})) {
+    if (group.lookahead && (group.progress->steps + 1) % group.lookahead->period == 0) {
+      merge_alpha_ = group.lookahead->alpha;
+    }
+  }
+
+  void run() {
+    if constexpr (kIsFactored<R>) {
+      if (layout_.factored()) {
+        update_factors();
+      }
+    }
+    if constexpr (kSumCount<R> > 0) {
+      double totals[kSumCount<R>] = {};
+      for (std::int64_t i = 0; i < layout_.size; ++i) {
+        double values[kSumCount<R>];
+        R::sums(constants_, element(i), state(i), values);
+        for (std::size_t k = 0; k < kSumCount<R>; ++k) {
+          totals[k] += values[k];
+        }
+      }
+      R::finish(constants_, totals, layout_.size);
+    }
+    for (std::int64_t i = 0; i < layout_.size; ++i) {
+      ElementState<R, double> next = state(i);
+      double parameter = R::update(constants_, element(i), next);
+      if (merge_alpha_) {
+        const double slow = load_element(tensor_.slow, state_dtype_, i);
+        parameter = Lookahead::merge(*merge_alpha_, parameter, slow);
+        store_element(tensor_.slow, state_dtype_, i, parameter);
+      }
+      store_working(i, parameter);
+      for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
+        if (tensor_.slots[k] != nullptr) {
+          store_element(tensor_.slots[k], state_dtype_, i, next.slot[k]);
+        }
+      }
+    }
+  }
+
+ private:
+  double working(std::int64_t i) const {
+    return tensor_.master != nullptr ? tensor_.master[i]
+                                     : load_element(tensor_.parameter, tensor_.dtype, i);
+  }
+
+  void store_working(std::int64_t i, double value) const {
+    if (tensor_.master != nullptr) {
+      tensor_.master[i] = static_cast<float>(value);
+    }
+    store_element(tensor_.parameter, tensor_.dtype, i, value);
+    if (tensor_.low_precision_copy != nullptr) {
+      store_element(tensor_.low_precision_copy, tensor_.low_precision_dtype, i, value);
+    }
+  }
+
+  double gradient(std::int64_t i) const {
+    return standardized(load_element(tensor_.gradient, tensor_.gradient_dtype, i),
+                        measured_.row_means[static_cast<std::size_t>(row_of(layout_, i))],
+                        measured_.scale.factor);
+  }
+
+  ElementState<R, double> state(std::int64_t i) const {
+    ElementState<R, double> values{};
+    for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
+      if (tensor_.slots[k] != nullptr) {
+        values.slot[k] = load_element(tensor_.slots[k], state_dtype_, i);
+      }
+    }
+    return values;
+  }
+
+  Element<double> element(std::int64_t i) const {
+    Element<double> values{.gradient = gradient(i), .parameter = working(i), .second_moment = 0};
+    if constexpr (kIsFactored<R>) {
+      if (layout_.factored()) {
+        const std::int64_t row = i / layout_.columns;
+        const std::int64_t matrix = row / layout_.matrix_rows;
+        values.second_moment = R::factor_estimate(
+            load_element(row_slot(), state_dtype_, row),
+            load_element(column_slot(), state_dtype_, matrix * layout_.columns + i % layout_.columns),
+            mean_of_rows_[static_cast<std::size_t>(matrix)]);
+      }
+    }
+    return values;
+  }
+
+  // Blends the means of factor_input over each matrix row and column into the two factor slots.
+  void update_factors() {
+    std::vector<double> rows(static_cast<std::size_t>(layout_.matrix_row_count()));
+    std::vector<double> columns(static_cast<std::size_t>(layout_.matrix_column_count()));
+    for (std::int64_t i = 0; i < layout_.size; ++i) {
+      const std::int64_t row = i / layout_.columns;
+      const std::int64_t column = row / layout_.matrix_rows * layout_.columns + i % layout_.columns;
+      const double input = R::factor_input(constants_, gradient(i));
+      rows[static_cast<std::size_t>(row)] += input / static_cast<double>(layout_.columns);
+      columns[static_cast<std::size_t>(column)] += input / static_cast<double>(layout_.matrix_rows);
+    }
+    blend(rows, row_slot());
+    blend(columns, column_slot());
+    mean_of_rows_.assign(static_cast<std::size_t>(layout_.matrices), 0.0);
+    for (std::int64_t row = 0; row < layout_.matrix_row_count(); ++row) {
+      mean_of_rows_[static_cast<std::size_t>(row / layout_.matrix_rows)] +=
+          load_element(row_slot(), state_dtype_, row) / static_cast<double>(layout_.matrix_rows);
+    }
+  }
+
+  void blend(const std::vector<double>& means, void* slot) const {
+    for (std::size_t k = 0; k < means.size(); ++k) {
+      const auto index = static_cast<std::int64_t>(k);
+      const double old = load_element(slot, state_dtype_, index);
+      store_element(slot, state_dtype_, index, R::factor_blend(constants_, old, means[k]));
+    }
+  }
+
+  void* row_slot() const { return tensor_.slots[kElementSlotCount<R>]; }
+  void* column_slot() const { return tensor_.slots[kElementSlotCount<R> + 1]; }
+
+  const TensorStep& tensor_;
+  const Layout& layout_;
+  const Measured& measured_;
+  Dtype state_dtype_;
+  typename R::template Constants<double> constants_;
+  std::optional<double> merge_alpha_;  // set in the steps in which LookAhead merges
+  std::vector<double> mean_of_rows_;   // one a matrix
+};
+
+// What a parameter's state holds before its first update.
+void start_state(const TensorStep& tensor) {
+  for (std::int64_t i = 0; i < tensor.layout.size; ++i) {
+    const double value = load_element(tensor.parameter, tensor.dtype, i);
+    if (tensor.master != nullptr) {
+      tensor.master[i] = static_cast<float>(value);
+    }
+    if (tensor.slow != nullptr) {
+      store_element(tensor.slow, state_dtype(tensor.dtype), i, value);
+    }
+  }
+}
+
+void update_tensor(const TensorStep& tensor, const GroupStep& group, const Measured& measured) {
+  if (tensor.progress->steps == 0) {
+    start_state(tensor);
+  }
+  ++tensor.progress->steps;
+  std::visit(
+      [&]<class R>(const R& rule) { TensorUpdate<R>(rule, group, tensor, measured).run(); },
+      group.rule);
+}
+
+class ReferenceBackend final : public Backend {
+ public:
+  Device device() const override { return {}; }
+
+  std::shared_ptr<void> allocate(std::size_t bytes) override {
+    void* memory = std::calloc(bytes == 0 ? 1 : bytes, 1);
+    if (memory == nullptr) {
+      throw std::bad_alloc();
+    }
+    return {memory, std::free};
+  }
+
+  void read(void* host, const void* memory, std::size_t bytes) const override {
+    std::memcpy(host, memory, bytes);
+  }
+
+  void write(void* memory, const void* host, std::size_t bytes) const override {
+    std::memcpy(memory, host, bytes);
+  }
+
+  void convert(void* destination,
+               Dtype destination_dtype,
+               const void* source,
+               Dtype source_dtype,
+               std::int64_t count) override {
+    for (std::int64_t i = 0; i < count; ++i) {
+      store_element(destination, destination_dtype, i, load_element(source, source_dtype, i));
+    }
+  }
+
+  bool synchronous() const override { return true; }
+  std::size_t scratch_bytes() const override { return 0; }
+
+  void step(const StepRequest& request) override {
+    std::vector<Measured> measured(request.tensors.size());
+    OptimizerProgress& progress = *request.progress;
+    std::int64_t first_non_finite = 0;
+    for (std::size_t i = 0; i < request.tensors.size(); ++i) {
+      const TensorStep& tensor = request.tensors[i];
+      if (tensor.gradient == nullptr) {
+        continue;
+      }
+      measured[i] = measure(tensor, request.groups[tensor.group], request.loss_scale);
+      tensor.progress->gradient_norm = measured[i].scale.gradient_norm;
+      if (!measured[i].scale.finite && first_non_finite == 0) {
+        first_non_finite = static_cast<std::int64_t>(i) + 1;
+      }
+    }
+    if (first_non_finite != 0) {
+      progress.first_non_finite = first_non_finite;
+      if (request.non_finite == NonFinite::kSkipStep || request.non_finite == NonFinite::kThrow) {
+        ++progress.skipped_steps;
+        return;
+      }
+    }
+    for (std::size_t i = 0; i < request.tensors.size(); ++i) {
+      const TensorStep& tensor = request.tensors[i];
+      if (tensor.gradient == nullptr) {
+        continue;
+      }
+      if (!measured[i].scale.finite) {
+        ++tensor.progress->non_finite;
+        if (request.non_finite == NonFinite::kSkipTensor) {
+          ++progress.skipped_tensors;
+          continue;
+        }
+      }
+      update_tensor(tensor, request.groups[tensor.group], measured[i]);
+    }
+    for (const GroupStep& group : request.groups) {
+      ++group.progress->steps;
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_reference_backend() { return std::make_unique<ReferenceBackend>(); }
+
+}  // namespace sing

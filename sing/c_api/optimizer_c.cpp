@@ -1,0 +1,354 @@
+// The C functions about optimizers.
+#include "sing/c_api/executor_bridge.hpp"
+#include "sing/c_api/guard.hpp"
+#include "sing/c_api/handles.hpp"
+#include "sing/c_api/option_text.hpp"
+#include "sing/c_api/versioned.hpp"
+
+namespace sing::c_api {
+namespace {
+
+constexpr std::size_t kBackendRequired = SING_SIZE_THROUGH(sing_backend, threads);
+constexpr std::size_t kParameterRequired = SING_SIZE_THROUGH(sing_parameter, dtype);
+constexpr std::size_t kCountsRequired = SING_SIZE_THROUGH(sing_counts, skipped_tensors);
+
+// A field added after padding would be read from bytes that older callers never set.
+static_assert(SING_SIZE_THROUGH(sing_backend, stream) == sizeof(sing_backend));
+static_assert(SING_SIZE_THROUGH(sing_parameter, low_precision_dtype) == sizeof(sing_parameter));
+static_assert(kCountsRequired == sizeof(sing_counts));
+
+Dtype dtype_from(sing_dtype dtype, Dtype otherwise, std::string_view where) {
+  switch (dtype) {
+    case SING_DTYPE_DEFAULT:
+      return otherwise;
+    case SING_FLOAT32:
+      return Dtype::kFloat32;
+    case SING_FLOAT64:
+      return Dtype::kFloat64;
+    case SING_BFLOAT16:
+      return Dtype::kBFloat16;
+    case SING_FLOAT16:
+      return Dtype::kFloat16;
+    default:
+      throw std::invalid_argument(concat("[", where, "] wanted a sing_dtype, got ", dtype));
+  }
+}
+
+InstructionSet instruction_set_from(sing_instruction_set given) {
+  switch (given) {
+    case SING_INSTRUCTION_SET_BEST:
+      return InstructionSet::kBest;
+    case SING_INSTRUCTION_SET_BASELINE:
+      return InstructionSet::kBaseline;
+    case SING_INSTRUCTION_SET_AVX2:
+      return InstructionSet::kAvx2;
+    case SING_INSTRUCTION_SET_AVX512:
+      return InstructionSet::kAvx512;
+    default:
+      throw std::invalid_argument(
+          concat("[optimizer_create] wanted a sing_instruction_set, got ", given));
+  }
+}
+
+std::shared_ptr<Backend> make_backend(const sing_backend* given) {
+  const sing_backend backend =
+      given == nullptr ? sing_backend{}
+                       : read_struct(given, kBackendRequired, "optimizer_create: backend");
+  switch (backend.kind) {
+    case SING_BACKEND_CPU: {
+      SING_CHECK(backend.threads >= 0,
+                 "[optimizer_create] threads must be at least 0, got ", backend.threads);
+      CpuResources resources{.threads = backend.threads,
+                             .executor = nullptr,
+                             .instruction_set = instruction_set_from(backend.instruction_set)};
+      if (backend.executor != nullptr) {
+        resources.executor = bridge_executor(backend.executor, backend.executor_context);
+      }
+      return make_cpu_backend(resources);
+    }
+    case SING_BACKEND_REFERENCE:
+      return make_reference_backend();
+    case SING_BACKEND_CUDA:
+      return make_cuda_backend({.device = backend.device, .stream = backend.stream});
+    default:
+      throw std::invalid_argument(
+          concat("[optimizer_create] wanted a sing_backend_kind, got ", backend.kind));
+  }
+}
+
+Parameter parameter_from(const sing_parameter& given, std::size_t index) {
+  const std::string where = concat("optimizer_add_group: parameter ", index);
+  SING_CHECK(given.rank >= 0 && given.rank <= SING_MAX_RANK,
+             "[", where, "] wanted a rank from 0 to ", SING_MAX_RANK, ", got ", given.rank);
+  SING_CHECK(given.rank == 0 || given.shape != nullptr,
+             "[", where, "] wanted a shape of ", given.rank, " extents, got a null pointer");
+  const Dtype dtype = dtype_from(given.dtype, Dtype::kFloat32, where);
+  Parameter parameter{
+      .name = given.name == nullptr ? "" : given.name,
+      .data = given.data,
+      .shape = {},
+      .dtype = dtype,
+      .gradient = given.gradient,
+      .gradient_dtype = dtype_from(given.gradient_dtype, dtype, where),
+      .low_precision_copy = given.low_precision_copy,
+      .low_precision_dtype = dtype_from(given.low_precision_dtype, Dtype::kBFloat16, where)};
+  if (given.rank > 0) {
+    parameter.shape.assign(given.shape, given.shape + given.rank);
+  }
+  return parameter;
+}
+
+// The array's stride is the size its caller knows, which may not be ours.
+std::vector<Parameter> parameters_from(const sing_parameter* given, std::size_t count) {
+  std::vector<Parameter> parameters;
+  if (count == 0) {
+    return parameters;
+  }
+  const std::size_t stride = required(given, "optimizer_add_group", "parameters").struct_size;
+  const auto* bytes = reinterpret_cast<const std::byte*>(given);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string where = concat("optimizer_add_group: parameter ", i);
+    const auto* each = reinterpret_cast<const sing_parameter*>(bytes + i * stride);
+    SING_CHECK(each->struct_size == stride,
+               "[", where, "] wanted the struct_size of parameter 0, ", stride, ", got ",
+               each->struct_size);
+    parameters.push_back(parameter_from(read_struct(each, kParameterRequired, where), i));
+  }
+  return parameters;
+}
+
+void check_count(std::size_t given, std::size_t wanted, std::string_view where) {
+  SING_CHECK(given == wanted, "[", where, "] wanted one for each of the ", wanted,
+             " parameters, got ", given);
+}
+
+Optimizer& optimizer_of(sing_optimizer* handle, std::string_view where) {
+  return required(handle, where, "an optimizer").optimizer;
+}
+
+const Optimizer& optimizer_of(const sing_optimizer* handle, std::string_view where) {
+  return required(handle, where, "an optimizer").optimizer;
+}
+
+}  // namespace
+}  // namespace sing::c_api
+
+using namespace sing::c_api;  // NOLINT: the functions below are the same interface in C
+
+sing_status sing_optimizer_create(const sing_options* options,
+                                  const sing_backend* backend,
+                                  sing_optimizer** optimizer) {
+  return guarded([&] {
+    required(optimizer, "optimizer_create", "a place for the optimizer");
+    sing::Options defaults;
+    if (options != nullptr) {
+      for (const auto& [name, value] : options->overrides) {
+        sing::set_option(defaults, name, value);
+      }
+    }
+    *optimizer = new sing_optimizer{sing::Optimizer(defaults, make_backend(backend))};
+  });
+}
+
+void sing_optimizer_destroy(sing_optimizer* optimizer) { delete optimizer; }
+
+sing_status sing_optimizer_add_group(sing_optimizer* optimizer,
+                                     const sing_parameter* parameters,
+                                     size_t count,
+                                     const sing_options* overrides,
+                                     size_t* group) {
+  return guarded([&] {
+    sing::Optimizer& owner = optimizer_of(optimizer, "optimizer_add_group");
+    const std::size_t index =
+        owner.add_group(parameters_from(parameters, count),
+                        overrides == nullptr ? sing::Overrides{} : overrides->overrides);
+    if (group != nullptr) {
+      *group = index;
+    }
+  });
+}
+
+sing_status sing_optimizer_group_count(const sing_optimizer* optimizer, size_t* count) {
+  return guarded([&] {
+    required(count, "optimizer_group_count", "a place for the count") =
+        optimizer_of(optimizer, "optimizer_group_count").group_count();
+  });
+}
+
+sing_status sing_optimizer_parameter_count(const sing_optimizer* optimizer, size_t* count) {
+  return guarded([&] {
+    required(count, "optimizer_parameter_count", "a place for the count") =
+        optimizer_of(optimizer, "optimizer_parameter_count").parameter_count();
+  });
+}
+
+sing_status sing_optimizer_parameter_name(const sing_optimizer* optimizer,
+                                          size_t parameter,
+                                          const char** name) {
+  return guarded([&] {
+    required(name, "optimizer_parameter_name", "a place for the name") =
+        optimizer_of(optimizer, "optimizer_parameter_name").parameter_name(parameter).c_str();
+  });
+}
+
+sing_status sing_optimizer_find_parameter(const sing_optimizer* optimizer,
+                                          const char* name,
+                                          size_t* parameter) {
+  return guarded([&] {
+    required(name, "optimizer_find_parameter", "a parameter's name");
+    required(parameter, "optimizer_find_parameter", "a place for the index") =
+        optimizer_of(optimizer, "optimizer_find_parameter").find_parameter(name);
+  });
+}
+
+sing_status sing_optimizer_set_gradient(sing_optimizer* optimizer,
+                                        size_t parameter,
+                                        const void* gradient,
+                                        sing_dtype dtype) {
+  return guarded([&] {
+    sing::Optimizer& owner = optimizer_of(optimizer, "optimizer_set_gradient");
+    if (dtype == SING_DTYPE_DEFAULT) {
+      owner.set_gradient(parameter, gradient);
+    } else {
+      owner.set_gradient(
+          parameter,
+          gradient,
+          dtype_from(dtype, sing::Dtype::kFloat32, "optimizer_set_gradient"));
+    }
+  });
+}
+
+sing_status sing_optimizer_set_gradients(sing_optimizer* optimizer,
+                                         const void* const* gradients,
+                                         size_t count) {
+  return guarded([&] {
+    sing::Optimizer& owner = optimizer_of(optimizer, "optimizer_set_gradients");
+    check_count(count, owner.parameter_count(), "optimizer_set_gradients");
+    if (count > 0) {
+      required(gradients, "optimizer_set_gradients", "gradients");
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      owner.set_gradient(i, gradients[i]);
+    }
+  });
+}
+
+sing_status sing_optimizer_step(sing_optimizer* optimizer, double loss_scale) {
+  return guarded([&] { optimizer_of(optimizer, "optimizer_step").step(loss_scale); });
+}
+
+sing_status sing_optimizer_learning_rate(const sing_optimizer* optimizer,
+                                         size_t group,
+                                         double* learning_rate) {
+  return guarded([&] {
+    required(learning_rate, "optimizer_learning_rate", "a place for the learning rate") =
+        sing::learning_rate_of(
+            optimizer_of(optimizer, "optimizer_learning_rate").options(group).rule);
+  });
+}
+
+sing_status sing_optimizer_set_learning_rate(sing_optimizer* optimizer,
+                                             size_t group,
+                                             double learning_rate) {
+  return guarded([&] {
+    sing::Optimizer& owner = optimizer_of(optimizer, "optimizer_set_learning_rate");
+    if (group == SING_ALL_GROUPS) {
+      owner.set_learning_rate(learning_rate);
+    } else {
+      owner.set_learning_rate(group, learning_rate);
+    }
+  });
+}
+
+sing_status sing_optimizer_set_learning_rate_factor(sing_optimizer* optimizer, double factor) {
+  return guarded([&] {
+    optimizer_of(optimizer, "optimizer_set_learning_rate_factor").set_learning_rate_factor(factor);
+  });
+}
+
+sing_status sing_optimizer_option(const sing_optimizer* optimizer,
+                                  size_t group,
+                                  const char* name,
+                                  const char** text) {
+  return guarded([&] {
+    thread_local std::string kept;
+    required(name, "optimizer_option", "an option's name");
+    required(text, "optimizer_option", "a place for the text");
+    const sing::Options& options = optimizer_of(optimizer, "optimizer_option").options(group);
+    kept = plain_text(sing::get_option(options, name));
+    *text = kept.c_str();
+  });
+}
+
+sing_status sing_optimizer_set_option(sing_optimizer* optimizer,
+                                      size_t group,
+                                      const char* name,
+                                      const char* text) {
+  return guarded([&] {
+    required(name, "optimizer_set_option", "an option's name");
+    required(text, "optimizer_set_option", "a value");
+    optimizer_of(optimizer, "optimizer_set_option").set_option(group, name, std::string(text));
+  });
+}
+
+sing_status sing_optimizer_gradient_norms(const sing_optimizer* optimizer,
+                                          double* norms,
+                                          size_t count) {
+  return guarded([&] {
+    const sing::Optimizer& owner = optimizer_of(optimizer, "optimizer_gradient_norms");
+    check_count(count, owner.parameter_count(), "optimizer_gradient_norms");
+    if (count > 0) {
+      required(norms, "optimizer_gradient_norms", "a place for the norms");
+    }
+    const std::vector<double> measured = owner.gradient_norms();
+    std::copy(measured.begin(), measured.end(), norms);
+  });
+}
+
+sing_status sing_optimizer_counts(sing_optimizer* optimizer, sing_counts* counts) {
+  return guarded([&] {
+    sing::Optimizer& owner = optimizer_of(optimizer, "optimizer_counts");
+    check_struct_size<sing_counts>(
+        required(counts, "optimizer_counts", "counts to fill in").struct_size,
+        kCountsRequired,
+        "optimizer_counts");
+    const sing::OptimizerProgress progress = owner.status();
+    write_struct(counts,
+                 {.struct_size = 0,
+                  .skipped_steps = progress.skipped_steps,
+                  .skipped_tensors = progress.skipped_tensors},
+                 kCountsRequired,
+                 "optimizer_counts");
+  });
+}
+
+sing_status sing_optimizer_state_bytes(const sing_optimizer* optimizer, size_t* bytes) {
+  return guarded([&] {
+    required(bytes, "optimizer_state_bytes", "a place for the number") =
+        optimizer_of(optimizer, "optimizer_state_bytes").state_bytes();
+  });
+}
+
+sing_status sing_optimizer_use_slow_weights(sing_optimizer* optimizer) {
+  return guarded(
+      [&] { optimizer_of(optimizer, "optimizer_use_slow_weights").use_slow_weights(); });
+}
+
+sing_status sing_optimizer_use_fast_weights(sing_optimizer* optimizer) {
+  return guarded(
+      [&] { optimizer_of(optimizer, "optimizer_use_fast_weights").use_fast_weights(); });
+}
+
+sing_status sing_optimizer_save(const sing_optimizer* optimizer, const char* path) {
+  return guarded([&] {
+    required(path, "optimizer_save", "a path");
+    optimizer_of(optimizer, "optimizer_save").save(path);
+  });
+}
+
+sing_status sing_optimizer_load(sing_optimizer* optimizer, const char* path) {
+  return guarded([&] {
+    required(path, "optimizer_load", "a path");
+    optimizer_of(optimizer, "optimizer_load").load(path);
+  });
+}

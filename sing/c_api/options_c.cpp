@@ -1,0 +1,128 @@
+// The C functions about the library, its rules and their options.
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "sing/c_api/guard.hpp"
+#include "sing/c_api/handles.hpp"
+#include "sing/c_api/option_text.hpp"
+
+namespace sing::c_api {
+namespace {
+
+#define SING_QUOTE_VALUE(value) #value
+#define SING_QUOTE(macro) SING_QUOTE_VALUE(macro)
+constexpr const char* kVersion = SING_QUOTE(SING_VERSION_MAJOR) "." SING_QUOTE(
+    SING_VERSION_MINOR) "." SING_QUOTE(SING_VERSION_PATCH);
+
+// Made once and never changed, so that its texts can be handed out. The key "" stands for the
+// defaults of an optimizer, which differ from those of its rule by softplus.
+const std::map<std::string, std::vector<OptionText>, std::less<>>& option_texts() {
+  static const auto texts = [] {
+    std::map<std::string, std::vector<OptionText>, std::less<>> all;
+    all[""] = describe_options(list_options(Options{}));
+    for (const std::string& rule : rule_names()) {
+      Options options;
+      options.rule = make_rule(rule);
+      all[rule] = describe_options(list_options(options));
+    }
+    return all;
+  }();
+  return texts;
+}
+
+const std::vector<OptionText>& options_of(const char* rule) {
+  if (rule == nullptr) {
+    return option_texts().at("");
+  }
+  make_rule(rule);  // refuses an unknown name
+  return option_texts().find(std::string_view(rule))->second;
+}
+
+// The rules that options may end up with: the last one they name, or any if the defaults decide.
+std::vector<std::string> possible_rules(const Overrides& overrides) {
+  for (auto each = overrides.rbegin(); each != overrides.rend(); ++each) {
+    if (each->first == "rule") {
+      return {plain_text(each->second)};
+    }
+  }
+  return rule_names();
+}
+
+// Refuses what no optimizer could accept. LookAhead is on here, as an optimizer's defaults may have it.
+void check_override(const Overrides& before, std::string_view name, const Value& value) {
+  const std::vector<std::string> rules = possible_rules(before);
+  std::vector<std::string> known;
+  for (const std::string& rule : rules) {
+    Options probe;
+    probe.rule = make_rule(rule);
+    for (const OptionInfo& option : list_options(probe)) {
+      if (option.name == name) {
+        set_option(probe, name, value);
+        return;
+      }
+      known.push_back(option.name);
+    }
+  }
+  const std::string owner = rules.size() == 1 ? concat("rule '", rules[0], "'") : "any rule";
+  throw std::invalid_argument(concat(
+      "[options] unknown option '", name, "' of ", owner, nearest_name_hint(name, known)));
+}
+
+}  // namespace
+}  // namespace sing::c_api
+
+using namespace sing::c_api;  // NOLINT: the functions below are the same interface in C
+
+const char* sing_version(void) { return kVersion; }
+
+int32_t sing_version_number(void) {
+  return 10000 * SING_VERSION_MAJOR + 100 * SING_VERSION_MINOR + SING_VERSION_PATCH;
+}
+
+int32_t sing_cuda_available(void) {
+  int32_t available = 0;
+  guarded([&] { available = sing::is_cuda_available() ? 1 : 0; });
+  return available;
+}
+
+size_t sing_rule_count(void) { return sing::kRuleCount; }
+
+sing_status sing_rule_name(size_t index, const char** name) {
+  return guarded([&] {
+    static const std::vector<std::string> names = sing::rule_names();
+    required(name, "rule_name", "a place for the name");
+    SING_CHECK(index < names.size(),
+               "[rule_name] wanted a rule below ", names.size(), ", got ", index);
+    *name = names[index].c_str();
+  });
+}
+
+sing_status sing_option_count(const char* rule, size_t* count) {
+  return guarded([&] {
+    required(count, "option_count", "a place for the count") = options_of(rule).size();
+  });
+}
+
+sing_status sing_option_describe(const char* rule, size_t index, sing_option_info* info) {
+  return guarded([&] { write_option_info(options_of(rule), index, info, "option_describe"); });
+}
+
+sing_status sing_options_create(sing_options** options) {
+  return guarded([&] {
+    required(options, "options_create", "a place for the options");
+    *options = new sing_options{};
+  });
+}
+
+void sing_options_destroy(sing_options* options) { delete options; }
+
+sing_status sing_options_set(sing_options* options, const char* name, const char* text) {
+  return guarded([&] {
+    required(options, "options_set", "options");
+    required(name, "options_set", "an option's name");
+    const sing::Value value(std::string(&required(text, "options_set", "a value")));
+    check_override(options->overrides, name, value);
+    options->overrides.emplace_back(name, value);
+  });
+}

@@ -1,0 +1,413 @@
+// Groups, options, state allocation and the step; formulas and loops live behind the backend.
+#include "sing/optim/optimizer.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace sing {
+namespace {
+
+std::string describe(const std::vector<std::int64_t>& shape) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    text += concat(i == 0 ? "" : ", ", shape[i]);
+  }
+  return text + ")";
+}
+
+std::string describe(const Parameter& parameter) {
+  return concat("'", parameter.name, "' ", describe(parameter.shape));
+}
+
+std::size_t count_elements(const std::vector<std::int64_t>& shape) {
+  return static_cast<std::size_t>(product(shape));
+}
+
+struct Range {
+  const std::byte* begin;
+  const std::byte* end;
+  const Parameter* parameter;
+};
+
+Range range_of(const Parameter& parameter) {
+  const auto* begin = static_cast<const std::byte*>(parameter.data);
+  return {begin, begin + count_elements(parameter.shape) * size_of(parameter.dtype), &parameter};
+}
+
+}  // namespace
+
+Optimizer::Optimizer(std::vector<Parameter> parameters,
+                     Options defaults,
+                     std::shared_ptr<Backend> backend)
+    : Optimizer(std::move(defaults), std::move(backend)) {
+  add_group(std::move(parameters));
+}
+
+Optimizer::Optimizer(Options defaults, std::shared_ptr<Backend> backend)
+    : backend_(backend != nullptr ? std::move(backend) : make_cpu_backend({})),
+      defaults_(std::move(defaults)) {
+  validate(defaults_);
+  progress_ = backend_->allocate(sizeof(OptimizerProgress));
+}
+
+// A tensor listed again under any name is the same parameter and is dropped; a gradient given
+// only there is kept.
+std::vector<Parameter> Optimizer::without_repeats(std::vector<Parameter> parameters) const {
+  std::vector<Parameter> kept;
+  std::unordered_map<const void*, std::size_t> seen;
+  for (Parameter& parameter : parameters) {
+    const bool has_memory = parameter.data != nullptr && count_elements(parameter.shape) > 0;
+    const auto earlier = has_memory ? seen.find(parameter.data) : seen.end();
+    if (earlier == seen.end()) {
+      if (has_memory) {
+        seen.emplace(parameter.data, kept.size());
+      }
+      kept.push_back(std::move(parameter));
+      continue;
+    }
+    Parameter& first = kept[earlier->second];
+    SING_CHECK(first.shape == parameter.shape && first.dtype == parameter.dtype,
+               "[optimizer] ", describe(parameter), " ", name_of(parameter.dtype),
+               " has the memory of ", describe(first), " ", name_of(first.dtype));
+    SING_CHECK(first.gradient == nullptr || parameter.gradient == nullptr ||
+                   first.gradient == parameter.gradient,
+               "[optimizer] ", describe(first), " is listed twice with two gradients");
+    if (first.gradient == nullptr) {
+      first.gradient = parameter.gradient;
+      first.gradient_dtype = parameter.gradient_dtype;
+    }
+  }
+  return kept;
+}
+
+void Optimizer::check_parameter(const Parameter& parameter, const Options& options) const {
+  const std::string who = concat("[optimizer] parameter ", describe(parameter), ": ");
+  for (const std::int64_t extent : parameter.shape) {
+    SING_CHECK(extent >= 0, who, "extents must not be negative");
+  }
+  double size = 1;
+  for (const std::int64_t extent : parameter.shape) {
+    size *= static_cast<double>(extent);
+  }
+  SING_CHECK(size < 0x1p60, who, "wanted fewer than 2^60 elements");
+  SING_CHECK(parameter.data != nullptr || size == 0, who, "wanted memory, got a null pointer");
+  SING_CHECK(is_floating(parameter.dtype), who, "wanted a floating type, got ",
+             name_of(parameter.dtype));
+  const Dtype gradient = parameter.gradient_dtype.value_or(parameter.dtype);
+  SING_CHECK(is_floating(gradient) &&
+                 (gradient == Dtype::kFloat64) == (parameter.dtype == Dtype::kFloat64),
+             who, "a ", name_of(parameter.dtype), " parameter cannot take a ", name_of(gradient),
+             " gradient");
+  SING_CHECK(parameter.low_precision_copy == nullptr ||
+                 (parameter.dtype == Dtype::kFloat32 &&
+                  is_low_precision(parameter.low_precision_dtype)),
+             who, "wanted a 16-bit copy of a float32 parameter, got a ",
+             name_of(parameter.low_precision_dtype), " copy of a ", name_of(parameter.dtype), " one");
+  const auto rank = static_cast<std::int64_t>(parameter.shape.size());
+  SING_CHECK(rank < 2 || options.standardize.centralize_axis < rank, who,
+             "centralize_axis must be below the rank ", rank, ", got ",
+             options.standardize.centralize_axis);
+}
+
+void Optimizer::check_overlap(const std::vector<Parameter>& added) const {
+  std::vector<Range> ranges;
+  for (const Record& record : parameters_) {
+    ranges.push_back(range_of(record.parameter));
+  }
+  for (const Parameter& parameter : added) {
+    ranges.push_back(range_of(parameter));
+  }
+  std::erase_if(ranges, [](const Range& range) { return range.begin == range.end; });
+  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
+    return std::less<>{}(a.begin, b.begin);
+  });
+  for (std::size_t i = 1; i < ranges.size(); ++i) {
+    SING_CHECK(!std::less<>{}(ranges[i].begin, ranges[i - 1].end),
+               "[optimizer] ", describe(*ranges[i - 1].parameter), " and ",
+               describe(*ranges[i].parameter), " share memory");
+  }
+}
+
+std::size_t Optimizer::add_group(std::vector<Parameter> parameters, const Overrides& overrides) {
+  SING_CHECK(!slow_weights_in_use_, "[optimizer] a group was added while slow weights are in use");
+  Options options = defaults_;
+  for (const auto& [name, value] : overrides) {
+    SING_CHECK(name != "non_finite", "[optimizer] non_finite is one for the whole optimizer");
+    sing::set_option(options, name, value);
+  }
+  validate(options);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].name.empty()) {
+      parameters[i].name = std::to_string(parameters_.size() + i);
+    }
+    check_parameter(parameters[i], options);
+  }
+  std::vector<Parameter> added = without_repeats(std::move(parameters));
+  check_overlap(added);
+  std::unordered_map<std::string_view, int> names;
+  for (const Record& record : parameters_) {
+    ++names[record.parameter.name];
+  }
+  for (const Parameter& parameter : added) {
+    SING_CHECK(++names[parameter.name] == 1, "[optimizer] two parameters are named '",
+               parameter.name, "'");
+  }
+
+  Group group{.options = std::move(options),
+              .progress = backend_->allocate(sizeof(GroupProgress)),
+              .tensor_progress = backend_->allocate(sizeof(TensorProgress) * added.size())};
+  const std::size_t index = groups_.size();
+  const std::size_t first = parameters_.size();
+  parameters_.reserve(first + added.size());
+  tensor_steps_.reserve(first + added.size());
+  group_steps_.reserve(index + 1);
+  groups_.push_back(std::move(group));
+  group_steps_.emplace_back();
+  refresh_group_step(index);
+  const Standardize& standardize = groups_[index].options.standardize;
+  for (Parameter& parameter : added) {
+    const Layout layout = make_layout(parameter.shape, standardize.centralize_axis);
+    parameters_.push_back({std::move(parameter), index, layout, std::nullopt, nullptr});
+    TensorStep& step = tensor_steps_.emplace_back();
+    step.progress = static_cast<TensorProgress*>(groups_[index].tensor_progress.get()) +
+                    (parameters_.size() - 1 - first);
+    refresh_tensor_step(parameters_.size() - 1);
+  }
+  ++version_;
+  return index;
+}
+
+const std::string& Optimizer::parameter_name(std::size_t parameter) const {
+  SING_CHECK(parameter < parameters_.size(), "[optimizer] wanted a parameter below ",
+             parameters_.size(), ", got ", parameter);
+  return parameters_[parameter].parameter.name;
+}
+
+std::size_t Optimizer::find_parameter(std::string_view name) const {
+  std::vector<std::string> known;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (parameters_[i].parameter.name == name) {
+      return i;
+    }
+    known.push_back(parameters_[i].parameter.name);
+  }
+  throw std::invalid_argument(
+      concat("[optimizer] no parameter is named '", name, "'", nearest_name_hint(name, known)));
+}
+
+void Optimizer::set_gradient(std::size_t parameter, const void* gradient) {
+  parameter_name(parameter);
+  parameters_[parameter].parameter.gradient = gradient;
+  tensor_steps_[parameter].gradient = gradient;
+}
+
+void Optimizer::set_gradient(std::size_t parameter, const void* gradient, Dtype dtype) {
+  parameter_name(parameter);
+  Record& record = parameters_[parameter];
+  Parameter changed = record.parameter;
+  changed.gradient_dtype = dtype;
+  check_parameter(changed, groups_[record.group].options);
+  record.parameter.gradient_dtype = dtype;
+  tensor_steps_[parameter].gradient_dtype = dtype;
+  set_gradient(parameter, gradient);
+}
+
+void Optimizer::refresh_group_step(std::size_t index) {
+  const Group& group = groups_[index];
+  group_steps_[index] = {.standardize = group.options.standardize,
+                         .rule = group.options.rule,
+                         .lookahead = group.options.lookahead,
+                         .decay_vectors = group.options.decay_vectors,
+                         .learning_rate_factor = learning_rate_factor_,
+                         .progress = static_cast<GroupProgress*>(group.progress.get())};
+}
+
+void Optimizer::refresh_tensor_step(std::size_t index) {
+  const Record& record = parameters_[index];
+  const Parameter& parameter = record.parameter;
+  TensorStep& step = tensor_steps_[index];
+  step.layout = record.layout;
+  step.dtype = parameter.dtype;
+  step.gradient_dtype = parameter.gradient_dtype.value_or(parameter.dtype);
+  step.group = record.group;
+  step.parameter = parameter.data;
+  step.gradient = parameter.gradient;
+  step.low_precision_copy = parameter.low_precision_copy;
+  step.low_precision_dtype = parameter.low_precision_dtype;
+  if (record.memory) {
+    for (std::size_t k = 0; k < kMaxSlots; ++k) {
+      step.slots[k] = record.memory->slots[k].get();
+    }
+    step.slow = record.memory->slow.get();
+    step.master = static_cast<float*>(record.memory->master.get());
+  }
+}
+
+std::vector<Optimizer::StateShape> Optimizer::state_shapes(const Record& record) const {
+  return state_shapes(record, groups_[record.group].options);
+}
+
+std::vector<Optimizer::StateShape> Optimizer::state_shapes(const Record& record,
+                                                           const Options& options) {
+  const std::vector<std::int64_t>& shape = record.parameter.shape;
+  const Dtype dtype = state_dtype(record.parameter.dtype);
+  std::vector<StateShape> shapes;
+  std::visit(
+      [&](const auto& rule) {
+        for (std::size_t k = 0; k < std::size(rule.kSlots); ++k) {
+          if (!rule.uses_slot(k, record.layout.factored())) {
+            continue;
+          }
+          std::vector<std::int64_t> extents = shape;
+          if (rule.kSlots[k].shape == SlotShape::kMatrixRow) {
+            extents.pop_back();
+          } else if (rule.kSlots[k].shape == SlotShape::kMatrixColumn) {
+            extents.erase(extents.end() - 2);
+          }
+          shapes.push_back({std::string(rule.kSlots[k].name), dtype, std::move(extents)});
+        }
+      },
+      options.rule);
+  if (options.lookahead) {
+    shapes.push_back({"slow", dtype, shape});
+  }
+  if (options.master_weights && is_low_precision(record.parameter.dtype)) {
+    shapes.push_back({"master", Dtype::kFloat32, shape});
+  }
+  return shapes;
+}
+
+std::shared_ptr<void>& Optimizer::array_of(Memory& memory, const Rule& rule, std::string_view slot) {
+  if (slot == "slow") {
+    return memory.slow;
+  }
+  if (slot == "master") {
+    return memory.master;
+  }
+  const std::size_t index = std::visit(
+      [&](const auto& each) {
+        std::size_t k = 0;
+        while (each.kSlots[k].name != slot) {
+          ++k;
+        }
+        return k;
+      },
+      rule);
+  return memory.slots[index];
+}
+
+Optimizer::Memory Optimizer::allocate_state(const Record& record) const {
+  Memory memory;
+  for (const StateShape& each : state_shapes(record)) {
+    array_of(memory, groups_[record.group].options.rule, each.slot) =
+        backend_->allocate(count_elements(each.shape) * size_of(each.dtype));
+  }
+  return memory;
+}
+
+// All of it before any of it is put in place: running out of memory changes nothing.
+void Optimizer::allocate_missing_state() {
+  std::vector<std::pair<std::size_t, Memory>> fresh;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (parameters_[i].parameter.gradient != nullptr && !parameters_[i].memory) {
+      fresh.emplace_back(i, allocate_state(parameters_[i]));
+    }
+  }
+  for (auto& [index, memory] : fresh) {
+    parameters_[index].memory = std::move(memory);
+    refresh_tensor_step(index);
+  }
+  version_ += fresh.empty() ? 0 : 1;
+}
+
+void Optimizer::step(double loss_scale) {
+  SING_CHECK(!slow_weights_in_use_, "[optimizer] a step was asked for while slow weights are in use");
+  SING_CHECK(loss_scale > 0 && std::isfinite(loss_scale),
+             "[optimizer] loss_scale must be positive and finite, got ", loss_scale);
+  allocate_missing_state();
+  backend_->step({.groups = group_steps_,
+                  .tensors = tensor_steps_,
+                  .progress = static_cast<OptimizerProgress*>(progress_.get()),
+                  .non_finite = defaults_.non_finite,
+                  .loss_scale = loss_scale,
+                  .version = version_});
+  if (backend_->synchronous()) {
+    throw_non_finite(read_progress());
+  }
+}
+
+OptimizerProgress Optimizer::read_progress() const {
+  OptimizerProgress progress;
+  backend_->read(&progress, progress_.get(), sizeof(progress));
+  return progress;
+}
+
+void Optimizer::throw_non_finite(const OptimizerProgress& progress) {
+  if (defaults_.non_finite != NonFinite::kThrow || progress.first_non_finite == 0) {
+    return;
+  }
+  OptimizerProgress cleared = progress;
+  cleared.first_non_finite = 0;
+  backend_->write(progress_.get(), &cleared, sizeof(cleared));
+  const auto index = static_cast<std::size_t>(progress.first_non_finite - 1);
+  throw NonFiniteError(concat("[optimizer] wanted finite gradients, but that of ",
+                              describe(parameters_[index].parameter),
+                              " is not; the step changed nothing"));
+}
+
+OptimizerProgress Optimizer::status() {
+  const OptimizerProgress progress = read_progress();
+  throw_non_finite(progress);
+  return progress;
+}
+
+std::vector<TensorProgress> Optimizer::tensor_progress() const {
+  std::vector<TensorProgress> all(parameters_.size());
+  std::size_t first = 0;
+  while (first < parameters_.size()) {
+    const std::size_t group = parameters_[first].group;
+    std::size_t last = first;
+    while (last < parameters_.size() && parameters_[last].group == group) {
+      ++last;
+    }
+    backend_->read(&all[first], groups_[group].tensor_progress.get(),
+                   sizeof(TensorProgress) * (last - first));
+    first = last;
+  }
+  return all;
+}
+
+std::vector<double> Optimizer::gradient_norms() const {
+  std::vector<double> norms;
+  for (const TensorProgress& progress : tensor_progress()) {
+    norms.push_back(progress.gradient_norm);
+  }
+  return norms;
+}
+
+std::vector<StateTensor> Optimizer::state(std::size_t parameter) const {
+  const std::string& name = parameter_name(parameter);
+  const Record& record = parameters_[parameter];
+  std::vector<StateTensor> tensors;
+  if (!record.memory) {
+    return tensors;
+  }
+  Memory memory = *record.memory;
+  for (StateShape& each : state_shapes(record)) {
+    void* array = array_of(memory, groups_[record.group].options.rule, each.slot).get();
+    tensors.push_back({concat(name, ".", each.slot), each.dtype, std::move(each.shape), array});
+  }
+  return tensors;
+}
+
+std::size_t Optimizer::state_bytes() const {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    for (const StateTensor& tensor : state(i)) {
+      bytes += count_elements(tensor.shape) * size_of(tensor.dtype);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace sing

@@ -1,0 +1,283 @@
+// Saving and loading an optimizer's whole state as one safetensors file (docs/state_files.md).
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "sing/optim/optimizer.hpp"
+#include "sing/optim/safetensors.hpp"
+
+namespace sing {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kFormat = "sing.optimizer";
+constexpr int kFormatVersion = 1;
+
+Json to_json(const Value& value) {
+  return std::visit(
+      []<class T>(const T& each) -> Json {
+        if constexpr (std::is_same_v<T, std::monostate>) {
+          return nullptr;
+        } else {
+          return each;
+        }
+      },
+      value);
+}
+
+Value from_json(const Json& json) {
+  if (json.is_boolean()) {
+    return json.get<bool>();
+  }
+  if (json.is_number_integer()) {
+    return json.get<std::int64_t>();
+  }
+  if (json.is_number()) {
+    return json.get<double>();
+  }
+  if (json.is_string()) {
+    return json.get<std::string>();
+  }
+  SING_CHECK(json.is_null(), "[options] wanted a plain value, got ", json.dump());
+  return std::monostate{};
+}
+
+Json options_to_json(const Options& options) {
+  Json json = Json::object();
+  for (const OptionInfo& info : list_options(options)) {
+    json[info.name] = to_json(info.value);
+  }
+  return json;
+}
+
+// "rule" and "lookahead" come first in the list, so that the fields they bring are known.
+Options options_from_json(const Json& json) {
+  Options options;
+  set_option(options, "rule", from_json(json.at("rule")));
+  set_option(options, "lookahead", from_json(json.at("lookahead")));
+  for (const auto& [name, value] : json.items()) {
+    if (name != "rule") {
+      set_option(options, name, from_json(value));
+    }
+  }
+  validate(options);
+  return options;
+}
+
+// What the file says, read and typed, before it is compared with the optimizer.
+struct SavedParameter {
+  std::string dtype;
+  std::vector<std::int64_t> shape;
+  TensorProgress progress;
+};
+
+struct SavedGroup {
+  Options options;
+  GroupProgress progress;
+  std::map<std::string, SavedParameter> parameters;
+};
+
+struct SavedOptimizer {
+  double learning_rate_factor = 1;
+  OptimizerProgress progress;
+  std::vector<SavedGroup> groups;
+};
+
+SavedOptimizer parse(const std::string& text) {
+  const Json json = Json::parse(text);
+  SavedOptimizer saved;
+  saved.learning_rate_factor = json.at("learning_rate_factor").get<double>();
+  saved.progress.skipped_steps = json.at("skipped_steps").get<std::int64_t>();
+  saved.progress.skipped_tensors = json.at("skipped_tensors").get<std::int64_t>();
+  for (const Json& group : json.at("groups")) {
+    SavedGroup& each = saved.groups.emplace_back();
+    each.options = options_from_json(group.at("options"));
+    each.progress.steps = group.at("steps").get<std::int64_t>();
+    for (const Json& parameter : group.at("parameters")) {
+      SavedParameter entry;
+      entry.dtype = parameter.at("dtype").get<std::string>();
+      entry.shape = parameter.at("shape").get<std::vector<std::int64_t>>();
+      entry.progress.steps = parameter.at("steps").get<std::int64_t>();
+      entry.progress.non_finite = parameter.at("non_finite").get<std::int64_t>();
+      SING_CHECK(each.parameters.emplace(parameter.at("name").get<std::string>(), entry).second,
+                 "[load] a parameter is listed twice");
+    }
+  }
+  return saved;
+}
+
+// The metadata text of the file, after checking that it is one of ours.
+const std::string& optimizer_text(const SafetensorsReader& reader) {
+  const auto& metadata = reader.metadata();
+  const auto value = [&](const std::string& key) {
+    const auto found = metadata.find(key);
+    return found == metadata.end() ? std::string("none") : found->second;
+  };
+  SING_CHECK(value("format") == kFormat, "wanted format '", kFormat, "', got '", value("format"), "'");
+  SING_CHECK(value("format_version") == std::to_string(kFormatVersion),
+             "wanted format version ", kFormatVersion, ", got ", value("format_version"));
+  SING_CHECK(metadata.contains("optimizer"), "wanted the metadata 'optimizer', got none");
+  return metadata.at("optimizer");
+}
+
+template <class T>
+std::string in_brackets(const std::vector<T>& values) {
+  return Json(values).dump();
+}
+
+}  // namespace
+
+void Optimizer::save(const std::filesystem::path& path) const {
+  SING_CHECK(!slow_weights_in_use_, "[save] slow weights are in use");
+  const std::vector<TensorProgress> progress = tensor_progress();
+  const OptimizerProgress whole = read_progress();
+  Json json = {{"learning_rate_factor", learning_rate_factor_},
+               {"skipped_steps", whole.skipped_steps},
+               {"skipped_tensors", whole.skipped_tensors},
+               {"groups", Json::array()}};
+  for (const Group& group : groups_) {
+    GroupProgress group_progress;
+    backend_->read(&group_progress, group.progress.get(), sizeof(group_progress));
+    json["groups"].push_back({{"options", options_to_json(group.options)},
+                              {"steps", group_progress.steps},
+                              {"parameters", Json::array()}});
+  }
+  std::vector<TensorBytes> tensors;
+  std::vector<std::vector<std::byte>> host_copies;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Record& record = parameters_[i];
+    json["groups"][record.group]["parameters"].push_back(
+        {{"name", record.parameter.name},
+         {"shape", record.parameter.shape},
+         {"dtype", name_of(record.parameter.dtype)},
+         {"steps", progress[i].steps},
+         {"non_finite", progress[i].non_finite}});
+    if (progress[i].steps == 0) {
+      continue;
+    }
+    for (StateTensor& tensor : state(i)) {
+      TensorEntry entry{std::move(tensor.name), tensor.dtype, std::move(tensor.shape)};
+      const auto* data = static_cast<const std::byte*>(tensor.memory);
+      if (backend_->device().type != DeviceType::kCpu) {
+        auto& copy = host_copies.emplace_back(*byte_size_of(entry));
+        backend_->read(copy.data(), tensor.memory, copy.size());
+        data = copy.data();
+      }
+      tensors.push_back({std::move(entry), data});
+    }
+  }
+  write_safetensors(path,
+                    {{"format", std::string(kFormat)},
+                     {"format_version", std::to_string(kFormatVersion)},
+                     {"optimizer", json.dump()}},
+                    tensors);
+}
+
+// Reads the arrays of one parameter into fresh memory after checking them against the header.
+Optimizer::Memory Optimizer::read_state(const Record& record, const SafetensorsReader& reader) const {
+  const auto entry_of = [&](const StateShape& each) -> const TensorEntry& {
+    const std::string name = concat(record.parameter.name, ".", each.slot);
+    const TensorEntry* entry = reader.find(name);
+    SING_CHECK(entry != nullptr, "tensor '", name, "' is missing");
+    SING_CHECK(entry->dtype == each.dtype, "tensor '", name, "' must be ", name_of(each.dtype),
+               ", got ", name_of(entry->dtype));
+    SING_CHECK(entry->shape == each.shape, "tensor '", name, "' must have shape ",
+               in_brackets(each.shape), ", got ", in_brackets(entry->shape));
+    return *entry;
+  };
+  const std::vector<StateShape> shapes = state_shapes(record);
+  for (const StateShape& each : shapes) {
+    entry_of(each);
+  }
+  Memory memory = allocate_state(record);
+  std::vector<std::byte> bytes;
+  for (const StateShape& each : shapes) {
+    const TensorEntry& entry = entry_of(each);
+    bytes.resize(*byte_size_of(entry));
+    reader.read(entry, bytes.data());
+    backend_->write(array_of(memory, groups_[record.group].options.rule, each.slot).get(),
+                    bytes.data(),
+                    bytes.size());
+  }
+  return memory;
+}
+
+void Optimizer::load(const std::filesystem::path& path) {
+  SING_CHECK(!slow_weights_in_use_, "[load] slow weights are in use");
+  const SafetensorsReader reader(path);
+  try {
+    restore(reader);
+  } catch (const std::invalid_argument& error) {
+    throw FileError(concat("[load] ", path.string(), ": ", error.what()));
+  } catch (const nlohmann::json::exception& error) {
+    throw FileError(concat("[load] ", path.string(), ": bad metadata: ", error.what()));
+  }
+}
+
+// Everything is read and checked before the first change.
+void Optimizer::restore(const SafetensorsReader& reader) {
+  const SavedOptimizer saved = parse(optimizer_text(reader));
+  SING_CHECK(saved.groups.size() == groups_.size(), "wanted ", groups_.size(), " groups, got ",
+             saved.groups.size());
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    check_replacement(group, saved.groups[group].options);
+  }
+  std::vector<std::optional<Memory>> memories(parameters_.size());
+  std::vector<TensorProgress> progress(parameters_.size());
+  std::vector<std::size_t> counts(groups_.size());
+  std::size_t tensor_count = 0;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Record& record = parameters_[i];
+    const Parameter& parameter = record.parameter;
+    const auto& parameters = saved.groups[record.group].parameters;
+    const auto found = parameters.find(parameter.name);
+    SING_CHECK(found != parameters.end(), "parameter '", parameter.name, "' of group ",
+               record.group, " is missing");
+    SING_CHECK(found->second.shape == parameter.shape, "parameter '", parameter.name,
+               "' must have shape ", in_brackets(parameter.shape), ", got ",
+               in_brackets(found->second.shape));
+    SING_CHECK(found->second.dtype == name_of(parameter.dtype), "parameter '", parameter.name,
+               "' must be ", name_of(parameter.dtype), ", got ", found->second.dtype);
+    progress[i] = found->second.progress;
+    ++counts[record.group];
+    if (progress[i].steps > 0) {
+      memories[i] = read_state(record, reader);
+      tensor_count += state_shapes(record).size();
+    }
+  }
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    SING_CHECK(counts[group] == saved.groups[group].parameters.size(), "group ", group, " has ",
+               counts[group], " parameters, the file ", saved.groups[group].parameters.size());
+  }
+  SING_CHECK(tensor_count == reader.tensors().size(), "wanted ", tensor_count, " tensors, got ",
+             reader.tensors().size(), "; one too many is '", first_unknown_tensor(reader), "'");
+
+  defaults_.non_finite = saved.groups.empty() ? defaults_.non_finite : saved.groups[0].options.non_finite;
+  learning_rate_factor_ = saved.learning_rate_factor;
+  backend_->write(progress_.get(), &saved.progress, sizeof(saved.progress));
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    parameters_[i].memory = std::move(memories[i]);
+    backend_->write(tensor_steps_[i].progress, &progress[i], sizeof(TensorProgress));
+  }
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    backend_->write(groups_[group].progress.get(), &saved.groups[group].progress, sizeof(GroupProgress));
+    replace_options(group, saved.groups[group].options);
+  }
+}
+
+std::string Optimizer::first_unknown_tensor(const SafetensorsReader& reader) const {
+  std::set<std::string> known;
+  for (const Record& record : parameters_) {
+    for (const StateShape& each : state_shapes(record)) {
+      known.insert(concat(record.parameter.name, ".", each.slot));
+    }
+  }
+  for (const TensorEntry& entry : reader.tensors()) {
+    if (!known.contains(entry.name)) {
+      return entry.name;
+    }
+  }
+  return "of a parameter without steps";
+}
+
+}  // namespace sing

@@ -1,0 +1,252 @@
+// The formulas of the schedules, and access to their options by name.
+#include "sing/optim/schedule.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numbers>
+#include <optional>
+
+namespace sing {
+namespace {
+
+std::optional<double> warmup_factor(std::int64_t step, std::int64_t warmup_steps) {
+  if (step >= warmup_steps) {
+    return std::nullopt;
+  }
+  return static_cast<double>(step + 1) / static_cast<double>(warmup_steps);
+}
+
+// Position of `step` on the way from `begin` (0) to `end` (1 from there on).
+double progress(std::int64_t step, std::int64_t begin, std::int64_t end) {
+  if (step >= end) {
+    return 1;
+  }
+  return static_cast<double>(step - begin) / static_cast<double>(end - begin);
+}
+
+// Both end at exactly `final_factor` for x = 1: cos π is exactly −1, and 1 − 1 exactly 0.
+double fall_by_cosine(double x, double final_factor) {
+  const double remaining = 0.5 * (1 + std::cos(std::numbers::pi * x));
+  return final_factor + (1 - final_factor) * remaining;
+}
+
+double fall_linearly(double x, double final_factor) {
+  return final_factor + (1 - final_factor) * (1 - x);
+}
+
+std::string shortest_text(double number) {
+  char buffer[32];
+  const auto [end, error] = std::to_chars(std::begin(buffer), std::end(buffer), number);
+  return {buffer, end};
+}
+
+template <class Number>
+bool parse_all(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+std::optional<Knot> parse_knot(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  text = first == std::string_view::npos ? std::string_view{} : text.substr(first);
+  text = text.substr(0, text.find_last_not_of(' ') + 1);
+  const std::size_t colon = text.find(':');
+  Knot knot;
+  if (colon == std::string_view::npos || !parse_all(text.substr(0, colon), knot.step) ||
+      !parse_all(text.substr(colon + 1), knot.factor)) {
+    return std::nullopt;
+  }
+  return knot;
+}
+
+template <class Kind>
+std::string where_of() {
+  return concat("schedule ", Kind::kName);
+}
+
+void check_lengths(std::string_view where, std::int64_t before_fall, std::int64_t total_steps) {
+  SING_CHECK(before_fall <= total_steps,
+             "[", where, "] wanted total_steps of at least the ", before_fall,
+             " steps before the fall, got ", total_steps);
+}
+
+void check_knots(std::string_view where, const std::vector<Knot>& knots) {
+  SING_CHECK(!knots.empty(), "[", where, "] wanted at least one knot, got none");
+  for (std::size_t i = 0; i < knots.size(); ++i) {
+    SING_CHECK(knots[i].step >= 0,
+               "[", where, "] knot ", i, " must be at step 0 or later, got ", knots[i].step);
+    SING_CHECK(knots[i].factor >= 0 && std::isfinite(knots[i].factor),
+               "[", where, "] the factor of knot ", i, " must be at least 0 and finite, got ",
+               knots[i].factor);
+    SING_CHECK(i == 0 || knots[i - 1].step < knots[i].step,
+               "[", where, "] wanted knots in rising order of steps, got ", knots[i].step,
+               " after ", knots[i - 1].step);
+  }
+}
+
+// A sum of two counts that may each be anything up to the largest; the largest instead of overflow.
+std::int64_t add_saturated(std::int64_t a, std::int64_t b) {
+  const std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+  return b > largest - a ? largest : a + b;
+}
+
+}  // namespace
+
+double ConstantSchedule::factor(std::int64_t /*step*/) const { return 1; }
+
+double WarmupCosine::factor(std::int64_t step) const {
+  return warmup_factor(step, warmup_steps)
+      .value_or(fall_by_cosine(progress(step, warmup_steps, total_steps), final_factor));
+}
+
+double WarmupHoldCosine::factor(std::int64_t step) const {
+  const std::int64_t fall = add_saturated(warmup_steps, hold_steps);
+  if (step >= warmup_steps && step < fall) {
+    return 1;
+  }
+  return warmup_factor(step, warmup_steps)
+      .value_or(fall_by_cosine(progress(step, fall, total_steps), final_factor));
+}
+
+double WarmupInverseSquareRoot::factor(std::int64_t step) const {
+  const double scale = static_cast<double>(std::max<std::int64_t>(warmup_steps, 1));
+  return warmup_factor(step, warmup_steps)
+      .value_or(std::sqrt(scale / (static_cast<double>(step) + 1)));
+}
+
+double WarmupLinear::factor(std::int64_t step) const {
+  return warmup_factor(step, warmup_steps)
+      .value_or(fall_linearly(progress(step, warmup_steps, total_steps), final_factor));
+}
+
+double PiecewiseLinear::factor(std::int64_t step) const {
+  const auto next = std::upper_bound(
+      knots.begin(), knots.end(), step, [](std::int64_t at, const Knot& knot) {
+        return at < knot.step;
+      });
+  if (next == knots.begin()) {
+    return knots.empty() ? 1 : knots.front().factor;
+  }
+  const Knot& before = *(next - 1);
+  if (next == knots.end()) {
+    return before.factor;
+  }
+  const double x = progress(step, before.step, next->step);
+  return before.factor + (next->factor - before.factor) * x;
+}
+
+Value to_value(const std::vector<Knot>& knots) {
+  std::string text;
+  for (const Knot& knot : knots) {
+    text += text.empty() ? "" : ",";
+    text += std::to_string(knot.step) + ":" + shortest_text(knot.factor);
+  }
+  return text;
+}
+
+void assign(std::vector<Knot>& knots, const Value& value, std::string_view where) {
+  const auto* text = std::get_if<std::string>(&value);
+  const std::string wanted = concat("[", where, "] wanted step:factor,step:factor,…, got ");
+  SING_CHECK(text != nullptr, wanted, to_text(value));
+  std::vector<Knot> parsed;
+  std::size_t begin = 0;
+  while (begin <= text->size()) {
+    const std::size_t end = std::min(text->find(',', begin), text->size());
+    const auto knot = parse_knot(std::string_view(*text).substr(begin, end - begin));
+    SING_CHECK(knot, wanted, to_text(value));
+    parsed.push_back(*knot);
+    begin = end + 1;
+  }
+  knots = std::move(parsed);
+}
+
+double Schedule::factor(std::int64_t step) const {
+  SING_CHECK(step >= 0, "[schedule] wanted a step of at least 0, got ", step);
+  return std::visit([&](const auto& each) { return each.factor(step); }, kind);
+}
+
+std::string_view name_of(const Schedule& schedule) {
+  return std::visit([](const auto& each) { return each.kName; }, schedule.kind);
+}
+
+namespace {
+
+// Every kind with its default options, in the order of the variant.
+std::vector<Schedule> all_schedules() {
+  std::vector<Schedule> all;
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (all.push_back({Schedule::Kind(std::in_place_index<I>)}), ...);
+  }(std::make_index_sequence<std::variant_size_v<Schedule::Kind>>{});
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> schedule_names() {
+  std::vector<std::string> names;
+  for (const Schedule& each : all_schedules()) {
+    names.emplace_back(name_of(each));
+  }
+  return names;
+}
+
+Schedule make_schedule(std::string_view name) {
+  for (Schedule& each : all_schedules()) {
+    if (name_of(each) == name) {
+      return std::move(each);
+    }
+  }
+  throw std::invalid_argument(concat(
+      "[schedule] unknown schedule '", name, "'", nearest_name_hint(name, schedule_names())));
+}
+
+std::vector<OptionInfo> list_options(const Schedule& schedule) {
+  std::vector<OptionInfo> list;
+  std::visit(
+      [&](const auto& kind) {
+        visit_fields(kind, [&](const auto& each, const auto& member) {
+          list.push_back({std::string(each.name), std::string(each.help), to_value(member)});
+        });
+      },
+      schedule.kind);
+  return list;
+}
+
+void set_option(Schedule& schedule, std::string_view name, const Value& value) {
+  std::vector<std::string> known;
+  for (const OptionInfo& info : list_options(schedule)) {
+    known.push_back(info.name);
+  }
+  SING_CHECK(std::find(known.begin(), known.end(), name) != known.end(),
+             "[schedule] unknown option '", name, "' of schedule '", name_of(schedule), "'",
+             nearest_name_hint(name, known));
+  std::visit(
+      [&](auto& kind) {
+        visit_fields(kind, [&](const auto& each, auto& member) {
+          if (each.name == name) {
+            assign(member, value, each.name);
+          }
+        });
+      },
+      schedule.kind);
+}
+
+void validate(const Schedule& schedule) {
+  std::visit(
+      [](const auto& kind) {
+        using Kind = std::remove_cvref_t<decltype(kind)>;
+        const std::string where = where_of<Kind>();
+        validate(kind, where);
+        if constexpr (std::is_same_v<Kind, WarmupHoldCosine>) {
+          check_lengths(where, add_saturated(kind.warmup_steps, kind.hold_steps), kind.total_steps);
+        } else if constexpr (requires { kind.total_steps; }) {
+          check_lengths(where, kind.warmup_steps, kind.total_steps);
+        } else if constexpr (requires { kind.knots; }) {
+          check_knots(where, kind.knots);
+        }
+      },
+      schedule.kind);
+}
+
+}  // namespace sing

@@ -1,0 +1,56 @@
+// LookAhead's slow weights in place of the parameters, for evaluation.
+#include "sing/optim/optimizer.hpp"
+
+namespace sing {
+
+void Optimizer::use_slow_weights() {
+  SING_CHECK(!slow_weights_in_use_, "[optimizer] slow weights are in use already");
+  // Kept as a copy rather than swapped into the slow array: a 16-bit parameter cannot hold the
+  // slow weights exactly, and both must come back as they were.
+  std::vector<std::shared_ptr<void>> kept(parameters_.size());
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Record& record = parameters_[i];
+    if (record.memory && record.memory->slow != nullptr) {
+      kept[i] = backend_->allocate(static_cast<std::size_t>(record.layout.size) *
+                                   size_of(record.parameter.dtype));
+    }
+  }
+  const std::vector<TensorProgress> progress = tensor_progress();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    Record& record = parameters_[i];
+    const Parameter& parameter = record.parameter;
+    if (kept[i] == nullptr || progress[i].steps == 0) {
+      continue;
+    }
+    backend_->convert(
+        kept[i].get(), parameter.dtype, parameter.data, parameter.dtype, record.layout.size);
+    write_weights(record, record.memory->slow.get(), state_dtype(parameter.dtype));
+    record.fast_weights = std::move(kept[i]);
+  }
+  slow_weights_in_use_ = true;
+}
+
+void Optimizer::use_fast_weights() {
+  SING_CHECK(slow_weights_in_use_, "[optimizer] fast weights are in use already");
+  for (Record& record : parameters_) {
+    if (record.fast_weights != nullptr) {
+      write_weights(record, record.fast_weights.get(), record.parameter.dtype);
+      record.fast_weights = nullptr;
+    }
+  }
+  slow_weights_in_use_ = false;
+}
+
+void Optimizer::write_weights(const Record& record, const void* weights, Dtype dtype) {
+  const Parameter& parameter = record.parameter;
+  backend_->convert(parameter.data, parameter.dtype, weights, dtype, record.layout.size);
+  if (parameter.low_precision_copy != nullptr) {
+    backend_->convert(parameter.low_precision_copy,
+                      parameter.low_precision_dtype,
+                      weights,
+                      dtype,
+                      record.layout.size);
+  }
+}
+
+}  // namespace sing

@@ -1,0 +1,100 @@
+// AdaBelief 0.2.0, rectified as RAdam, with softplus as an option (docs/algorithm.md, eq. 10, 11).
+#pragma once
+
+#include <cmath>
+#include <optional>
+
+#include "sing/rule/math.hpp"
+#include "sing/rule/update_rule.hpp"
+
+namespace sing {
+
+struct AdaBelief {
+  double learning_rate = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-16;
+  double weight_decay = 0;
+  bool rectify = true;
+  std::optional<double> softplus_beta = std::nullopt;
+
+  static constexpr std::string_view kName = "adabelief";
+  static constexpr Slot kSlots[] = {{"first_moment", SlotShape::kElement},
+                                    {"belief", SlotShape::kElement}};
+
+  static constexpr auto fields() {
+    return std::tuple{
+        field("learning_rate", &AdaBelief::learning_rate, "step size", at_least(0)),
+        field("beta1", &AdaBelief::beta1, "decay of the first moment", from_zero_below(1)),
+        field("beta2", &AdaBelief::beta2, "decay of the belief", from_zero_below(1)),
+        field("epsilon", &AdaBelief::epsilon, "added to the belief and to its root", at_least(0)),
+        field("weight_decay", &AdaBelief::weight_decay, "decoupled weight decay", at_least(0)),
+        field("rectify", &AdaBelief::rectify, "rectify the variance of early steps"),
+        field("softplus_beta",
+              &AdaBelief::softplus_beta,
+              "sharpness of the softplus that replaces root + epsilon; none: off",
+              at_least(1e-3))};
+  }
+
+  bool uses_slot(std::size_t /*slot*/, bool /*factored*/) const { return true; }
+
+  template <class Real>
+  struct Constants {
+    Real beta1, rest1, beta2, rest2;  // rest = 1 − beta
+    Real keep;                        // 1 − learning rate · weight decay
+    Real step_size;                   // with bias correction and rectification
+    Real root_factor;                 // 1 / √(1 − beta2^t)
+    Real epsilon, root_epsilon;       // root_epsilon: epsilon / √(1 − beta2^t) when rectified
+    Real softplus_beta, inverse_softplus_beta;  // 0: plain denominator
+    // 1 and 0; 0 and 1 while it is too early to rectify. Numbers, not a branch: loops vectorise.
+    Real adaptive, momentum_only;
+  };
+
+  template <class Real>
+  SING_HOST_DEVICE Constants<Real> constants(const StepScalars& at) const {
+    const double step = static_cast<double>(at.step);
+    const double beta2_power = ::pow(beta2, step);
+    const double corrected = at.learning_rate / (1 - ::pow(beta1, step));
+    const double rho_end = 2 / (1 - beta2) - 1;
+    const double rho = rho_end - 2 * step * beta2_power / (1 - beta2_power);
+    const bool adaptive = !rectify || rho >= 5;
+    const double rectification =
+        rectify && adaptive ? ::sqrt((rho - 4) * (rho - 2) * rho_end /
+                                     ((rho_end - 4) * (rho_end - 2) * rho))
+                            : 1.0;
+    const double root_factor = 1 / ::sqrt(1 - beta2_power);
+    const double sharpness = softplus_beta.has_value() ? *softplus_beta : 0.0;
+    return {.beta1 = Real(beta1),
+            .rest1 = Real(1 - beta1),
+            .beta2 = Real(beta2),
+            .rest2 = Real(1 - beta2),
+            .keep = Real(1 - at.learning_rate * at.weight_decay),
+            .step_size = Real(corrected * rectification),
+            .root_factor = Real(root_factor),
+            .epsilon = Real(epsilon),
+            .root_epsilon = Real(rectify ? epsilon * root_factor : epsilon),
+            .softplus_beta = Real(sharpness),
+            .inverse_softplus_beta = Real(sharpness > 0 ? 1 / sharpness : 0.0),
+            .adaptive = Real(adaptive ? 1 : 0),
+            .momentum_only = Real(adaptive ? 0 : 1)};
+  }
+
+  template <class Real>
+  SING_HOST_DEVICE static Real update(const Constants<Real>& c,
+                                      const Element<Real>& e,
+                                      ElementState<AdaBelief, Real>& state) {
+    const Real m = c.beta1 * state.slot[0] + c.rest1 * e.gradient;
+    const Real surprise = e.gradient - m;
+    const Real s = c.beta2 * state.slot[1] + c.rest2 * surprise * surprise + c.epsilon;
+    state.slot[0] = m;
+    state.slot[1] = s;
+    const Real root = square_root(s) * c.root_factor;
+    const Real denominator = c.softplus_beta > 0
+                                 ? softplus(root, c.softplus_beta, c.inverse_softplus_beta)
+                                 : root + c.root_epsilon;
+    return c.keep * e.parameter - c.step_size * (m / (c.adaptive * denominator + c.momentum_only));
+  }
+};
+static_assert(UpdateRule<AdaBelief>);
+
+}  // namespace sing

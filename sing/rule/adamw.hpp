@@ -1,0 +1,82 @@
+// AdamW, with the softplus denominator of SING as an option (docs/algorithm.md, eq. 4 to 7).
+#pragma once
+
+#include <cmath>
+#include <optional>
+
+#include "sing/rule/math.hpp"
+#include "sing/rule/update_rule.hpp"
+
+namespace sing {
+
+struct AdamW {
+  double learning_rate = 5e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+  std::optional<double> softplus_beta = std::nullopt;
+
+  static constexpr std::string_view kName = "adamw";
+  static constexpr Slot kSlots[] = {{"first_moment", SlotShape::kElement},
+                                    {"second_moment", SlotShape::kElement}};
+
+  static constexpr auto fields() {
+    return std::tuple{
+        field("learning_rate", &AdamW::learning_rate, "step size", at_least(0)),
+        field("beta1", &AdamW::beta1, "decay of the first moment", from_zero_below(1)),
+        field("beta2", &AdamW::beta2, "decay of the second moment", from_zero_below(1)),
+        field("epsilon", &AdamW::epsilon, "added to the root of the second moment", at_least(0)),
+        field("weight_decay", &AdamW::weight_decay, "decoupled weight decay", at_least(0)),
+        field("softplus_beta",
+              &AdamW::softplus_beta,
+              "sharpness of the softplus that replaces root + epsilon; none: off",
+              at_least(1e-3))};
+  }
+
+  bool uses_slot(std::size_t /*slot*/, bool /*factored*/) const { return true; }
+
+  template <class Real>
+  struct Constants {
+    Real beta1, rest1, beta2, rest2;  // rest = 1 − beta
+    Real keep;                        // 1 − learning rate · weight decay
+    Real step_size;                   // learning rate / (1 − beta1^t)
+    Real root_factor;                 // 1 / √(1 − beta2^t)
+    Real epsilon;
+    Real softplus_beta, inverse_softplus_beta;  // 0: plain denominator
+  };
+
+  template <class Real>
+  SING_HOST_DEVICE Constants<Real> constants(const StepScalars& at) const {
+    const double step = static_cast<double>(at.step);
+    const double sharpness = softplus_beta.has_value() ? *softplus_beta : 0.0;
+    return {.beta1 = Real(beta1),
+            .rest1 = Real(1 - beta1),
+            .beta2 = Real(beta2),
+            .rest2 = Real(1 - beta2),
+            .keep = Real(1 - at.learning_rate * at.weight_decay),
+            .step_size = Real(at.learning_rate / (1 - ::pow(beta1, step))),
+            .root_factor = Real(1 / ::sqrt(1 - ::pow(beta2, step))),
+            .epsilon = Real(epsilon),
+            .softplus_beta = Real(sharpness),
+            .inverse_softplus_beta = Real(sharpness > 0 ? 1 / sharpness : 0.0)};
+  }
+
+  template <class Real>
+  SING_HOST_DEVICE static Real update(const Constants<Real>& c,
+                                      const Element<Real>& e,
+                                      ElementState<AdamW, Real>& state) {
+    const Real m = c.beta1 * state.slot[0] + c.rest1 * e.gradient;
+    const Real v = c.beta2 * state.slot[1] + c.rest2 * e.gradient * e.gradient;
+    state.slot[0] = m;
+    state.slot[1] = v;
+    const Real root = square_root(v) * c.root_factor;
+    const Real denominator = c.softplus_beta > 0
+                                 ? softplus(root, c.softplus_beta, c.inverse_softplus_beta)
+                                 : root + c.epsilon;
+    return c.keep * e.parameter - c.step_size * (m / denominator);
+  }
+};
+static_assert(UpdateRule<AdamW>);
+
+}  // namespace sing

@@ -1,0 +1,35 @@
+// Names of the rules and access to the options that all of them have.
+#include "sing/rule/rules.hpp"
+
+namespace sing {
+
+std::string_view name_of(const Rule& rule) {
+  return std::visit([](const auto& each) { return each.kName; }, rule);
+}
+
+std::vector<std::string> rule_names() {
+  std::vector<std::string> names;
+  for_each_rule_type([&]<class Each>() { names.emplace_back(Each::kName); });
+  return names;
+}
+
+Rule make_rule(std::string_view name) {
+  std::optional<Rule> made;
+  for_each_rule_type([&]<class Each>() {
+    if (name == Each::kName) {
+      made = Each{};
+    }
+  });
+  SING_CHECK(made, "[rule] unknown rule '", name, "'", nearest_name_hint(name, rule_names()));
+  return *made;
+}
+
+double learning_rate_of(const Rule& rule) {
+  return std::visit([](const auto& each) { return each.learning_rate; }, rule);
+}
+
+double weight_decay_of(const Rule& rule) {
+  return std::visit([](const auto& each) { return each.weight_decay; }, rule);
+}
+
+}  // namespace sing

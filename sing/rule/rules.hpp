@@ -1,0 +1,42 @@
+// The list of all update rules: adding one means adding a line here.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "sing/rule/adabelief.hpp"
+#include "sing/rule/adafactor.hpp"
+#include "sing/rule/adamw.hpp"
+#include "sing/rule/sgd.hpp"
+
+namespace sing {
+
+using Rule = std::variant<  //
+    AdamW,
+    Sgd,
+    AdaBelief,
+    AdaFactor>;
+
+inline constexpr std::size_t kRuleCount = std::variant_size_v<Rule>;
+
+// Calls visitor.template operator()<R>() for every rule type, in the order of the list.
+template <class Visitor>
+void for_each_rule_type(Visitor&& visitor) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (visitor.template operator()<std::variant_alternative_t<I, Rule>>(), ...);
+  }(std::make_index_sequence<kRuleCount>{});
+}
+
+std::string_view name_of(const Rule& rule);
+std::vector<std::string> rule_names();
+
+// The rule of that name with its default options; an unknown name is an error that names the
+// nearest known one.
+Rule make_rule(std::string_view name);
+
+double learning_rate_of(const Rule& rule);
+double weight_decay_of(const Rule& rule);
+
+}  // namespace sing

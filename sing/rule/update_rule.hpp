@@ -1,0 +1,101 @@
+// What an update rule must offer, and the words it is written in.
+//
+// A rule is an aggregate of options with element formulas: no loops, no memory. The base needs
+//   kName, kSlots, fields(), uses_slot(), Constants<Real>, constants<Real>(), update<Real>().
+// A rule that needs statistics of its own adds one or both of
+//   kSums and sums<Real>(), finish<Real>(): sums over the whole tensor before the update;
+//   kFactored and factor_input<Real>(), factor_blend<Real>(), factor_estimate<Real>(): a second
+//   moment kept as row and column means over the last two axes.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "sing/base/fields.hpp"
+#include "sing/base/portable.hpp"
+
+namespace sing {
+
+enum class SlotShape {
+  kElement,       // one value an element of the parameter
+  kMatrixRow,     // one value a row of the last two axes
+  kMatrixColumn,  // one value a column of the last two axes
+};
+
+// One named array of state a parameter; element slots come first in a rule's list.
+struct Slot {
+  std::string_view name;
+  SlotShape shape;
+};
+
+// What changes from step to step, resolved for one tensor.
+struct StepScalars {
+  std::int64_t step;     // of this parameter, from 1
+  double learning_rate;  // with the schedule's factor
+  double weight_decay;   // 0 where the tensor is not decayed
+  bool factored;         // the tensor has two axes to factor over
+
+  bool operator==(const StepScalars&) const = default;
+};
+
+// What the formulas see of one element.
+template <class Real>
+struct Element {
+  Real gradient;  // standardized
+  Real parameter;
+  Real second_moment;  // factored estimate; 0 for rules and tensors without one
+};
+
+template <class Rule>
+inline constexpr std::size_t kSlotCount = std::size(Rule::kSlots);
+
+template <class Rule>
+constexpr std::size_t count_element_slots() {
+  std::size_t count = 0;
+  for (const Slot& slot : Rule::kSlots) {
+    count += slot.shape == SlotShape::kElement ? 1 : 0;
+  }
+  return count;
+}
+template <class Rule>
+inline constexpr std::size_t kElementSlotCount = count_element_slots<Rule>();
+
+// The element slots of one element. At least one value, because C++ has no empty arrays.
+template <class Rule, class Real>
+struct ElementState {
+  Real slot[kElementSlotCount<Rule> == 0 ? 1 : kElementSlotCount<Rule>];
+};
+
+template <class Rule>
+constexpr std::size_t count_sums() {
+  if constexpr (requires { Rule::kSums; }) {
+    return Rule::kSums;
+  } else {
+    return 0;
+  }
+}
+template <class Rule>
+inline constexpr std::size_t kSumCount = count_sums<Rule>();
+
+template <class Rule>
+inline constexpr bool kIsFactored = requires { Rule::kFactored; };
+
+template <class Rule>
+concept UpdateRule = HasFields<Rule> && std::is_aggregate_v<Rule> &&
+    requires(const Rule rule,
+             const StepScalars scalars,
+             const typename Rule::template Constants<float> constants,
+             const Element<float> element,
+             ElementState<Rule, float> state) {
+      { Rule::kName } -> std::convertible_to<std::string_view>;
+      { rule.learning_rate } -> std::convertible_to<double>;
+      { rule.weight_decay } -> std::convertible_to<double>;
+      { rule.uses_slot(std::size_t{}, bool{}) } -> std::same_as<bool>;
+      { rule.template constants<double>(scalars) };
+      { Rule::update(constants, element, state) } -> std::same_as<float>;
+    };
+
+}  // namespace sing

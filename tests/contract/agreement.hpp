@@ -1,0 +1,139 @@
+// How far a backend may be from the reference, and the check that it is no further.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tests/contract/model.hpp"
+
+namespace sing::test {
+
+inline double largest(const std::vector<double>& values) {
+  double result = 0;
+  for (const double value : values) {
+    result = std::max(result, std::abs(value));
+  }
+  return result;
+}
+
+inline double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  double result = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    result = std::max(result, std::abs(a[i] - b[i]));
+  }
+  return result;
+}
+
+// Unit roundoff u of the type a backend computes in.
+inline double roundoff(Dtype parameter) {
+  return state_dtype(parameter) == Dtype::kFloat64 ? 0x1p-53 : 0x1p-24;
+}
+
+// The reference rounds only what it stores. A backend that computes in the state's type has in each
+// step
+//   - two roundings of the parameter (its product with the decay, the difference) where the
+//     reference has one: 3 u of the parameter;
+//   - an update at the end of a chain: row mean and norm (sums in lanes and blocks: below 32 u of
+//     the gradient's size), two moments, root, division, softplus (below 16 u), each of which a
+//     rule may take to the power of −1, ½ or 2, and a division by a denominator that is itself a
+//     sum of differences: 256 u of the largest update, 1.5e-5 in float32.
+inline constexpr double kParameterRoundings = 3;
+inline constexpr double kUpdateRoundings = 256;
+
+struct Agreement {
+  Dtype dtype;
+  int steps;
+  double update;  // largest of the reference in one step
+
+  double of_parameter(double value) const {
+    return steps * roundoff(dtype) *
+           (kParameterRoundings * (std::abs(value) + update) + kUpdateRoundings * update);
+  }
+  double of_state(double size) const { return steps * roundoff(dtype) * kUpdateRoundings * size; }
+};
+
+inline void expect_close(const std::vector<double>& actual,
+                         const std::vector<double>& expected,
+                         const Agreement& agreement,
+                         const std::string& what) {
+  ASSERT_EQ(actual.size(), expected.size()) << what;
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    ASSERT_LE(std::abs(actual[i] - expected[i]), agreement.of_parameter(expected[i]))
+        << what << " element " << i << ": " << actual[i] << " for " << expected[i];
+  }
+}
+
+// A 16-bit parameter without a master rounds to its neighbours' grid in each step: where the two
+// float32 results lie on either side of a midpoint it differs by one unit, which stays. Such
+// elements are rare (the float32 error over a 16-bit unit is below 1e-3 a step), and no element is
+// further off than one unit a step.
+inline void expect_close_16_bit(const std::vector<double>& actual,
+                                const std::vector<double>& expected,
+                                const Agreement& agreement,
+                                const std::string& what) {
+  ASSERT_EQ(actual.size(), expected.size()) << what;
+  const double unit = agreement.dtype == Dtype::kBFloat16 ? 0x1p-8 : 0x1p-11;
+  std::size_t different = 0;
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    different += actual[i] == expected[i] ? 0 : 1;
+    const double size = std::max(std::abs(expected[i]), std::abs(actual[i])) + 1e-3;
+    ASSERT_LE(std::abs(actual[i] - expected[i]), 2 * unit * agreement.steps * size)
+        << what << " element " << i << ": " << actual[i] << " for " << expected[i];
+  }
+  EXPECT_LE(static_cast<double>(different),
+            1 + 1e-2 * static_cast<double>(agreement.steps * actual.size()))
+      << what;
+}
+
+// Runs both models for `steps` steps and compares parameters, state and norms.
+inline void expect_agreement(Model& model, Model& reference, const Types& types, int steps) {
+  std::vector<double> update(model.count());
+  for (int step = 0; step < steps; ++step) {
+    std::vector<std::vector<double>> before(model.count());
+    for (std::size_t i = 0; i < model.count(); ++i) {
+      before[i] = reference.parameter(i).values();
+    }
+    model.take_step(step);
+    reference.take_step(step);
+    for (std::size_t i = 0; i < model.count(); ++i) {
+      update[i] = std::max(update[i], largest_difference(before[i], reference.parameter(i).values()));
+    }
+  }
+  const bool rounds_to_16_bit = is_low_precision(types.parameter);
+  for (std::size_t i = 0; i < model.count(); ++i) {
+    const Agreement agreement{types.parameter, steps, update[i]};
+    const std::string what = concat("tensor ", i);
+    (rounds_to_16_bit ? expect_close_16_bit : expect_close)(
+        model.parameter(i).values(), reference.parameter(i).values(), agreement, what);
+    const std::vector<StateTensor> actual = model.optimizer().state(i);
+    const std::vector<StateTensor> expected = reference.optimizer().state(i);
+    ASSERT_EQ(actual.size(), expected.size());
+    for (std::size_t k = 0; k < actual.size(); ++k) {
+      ASSERT_EQ(actual[k].name, expected[k].name);
+      const auto values = DeviceTensor::values_of(model.state_bytes(actual[k]), actual[k].dtype);
+      const auto wanted = DeviceTensor::values_of(reference.state_bytes(expected[k]), actual[k].dtype);
+      const bool holds_weights = actual[k].name.ends_with(".slow") || actual[k].name.ends_with(".master");
+      if (holds_weights && rounds_to_16_bit && !types.master) {
+        // Slow weights are merged from parameters that may be one unit apart.
+        expect_close_16_bit(values, wanted, agreement, actual[k].name);
+      } else if (holds_weights) {
+        expect_close(values, wanted, agreement, actual[k].name);
+      } else {
+        EXPECT_LE(largest_difference(values, wanted), agreement.of_state(largest(wanted)))
+            << actual[k].name;
+      }
+    }
+  }
+  const std::vector<double> norms = model.optimizer().gradient_norms();
+  const std::vector<double> expected_norms = reference.optimizer().gradient_norms();
+  for (std::size_t i = 0; i < norms.size(); ++i) {
+    EXPECT_NEAR(norms[i], expected_norms[i], 64 * roundoff(types.parameter) * expected_norms[i]) << i;
+  }
+  model.expect_sentinels();
+}
+
+}  // namespace sing::test

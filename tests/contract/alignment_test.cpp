@@ -1,0 +1,185 @@
+// Every size from 0 to two vectors and a bit, at every misalignment, between sentinels: parameter,
+// gradient and state, in steps handed to the backend directly.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "tests/contract/agreement.hpp"
+#include "tests/contract/rule_variants.hpp"
+#include "tests/support/backends.hpp"
+#include "tests/support/device_tensor.hpp"
+#include "tests/support/random_values.hpp"
+
+namespace sing {
+namespace {
+
+using test::DeviceTensor;
+using test::Types;
+
+constexpr std::int64_t kVector = 64;  // elements; no backend takes more of any type at once
+constexpr std::int64_t kLargestSize = 2 * kVector + 3;
+
+// All memory of one parameter's step, each array with its own offset.
+class RawTensor {
+ public:
+  RawTensor(const std::shared_ptr<Backend>& backend,
+            const Types& types,
+            const std::vector<std::int64_t>& shape,
+            std::size_t offset)
+      : backend_(backend),
+        parameter_(backend, types.parameter, shape, offset),
+        gradient_(backend, types.gradient, shape, (offset + 1) % 4),
+        slow_(backend, state_dtype(types.parameter), shape, (offset + 2) % 4),
+        master_(backend, Dtype::kFloat32, shape, (offset + 3) % 4),
+        progress_(backend->allocate(sizeof(TensorProgress))) {
+    const auto size = static_cast<std::uint64_t>(parameter_.size());
+    parameter_.set(test::random_values(size, parameter_.size()));
+    gradient_.set(test::random_values(size + 500, gradient_.size()));
+    step.layout = make_layout(shape, 0);
+    step.dtype = types.parameter;
+    step.gradient_dtype = types.gradient;
+    step.parameter = parameter_.data();
+    step.gradient = gradient_.data();
+    step.slow = slow_.data();
+    step.master = types.master ? static_cast<float*>(master_.data()) : nullptr;
+    step.progress = static_cast<TensorProgress*>(progress_.get());
+  }
+
+  void add_slots(const Rule& rule, const std::vector<std::int64_t>& shape, std::size_t offset) {
+    std::visit(
+        [&](const auto& each) {
+          slots_.reserve(std::size(each.kSlots));
+          for (std::size_t k = 0; k < std::size(each.kSlots); ++k) {
+            if (!each.uses_slot(k, step.layout.factored())) {
+              continue;
+            }
+            std::vector<std::int64_t> extents = shape;
+            if (each.kSlots[k].shape == SlotShape::kMatrixRow) {
+              extents.pop_back();
+            } else if (each.kSlots[k].shape == SlotShape::kMatrixColumn) {
+              extents.erase(extents.end() - 2);
+            }
+            slots_.emplace_back(backend_, state_dtype(step.dtype), extents, (offset + k) % 4);
+            step.slots[k] = slots_.back().data();
+          }
+        },
+        rule);
+  }
+
+  void expect_sentinels() const {
+    EXPECT_TRUE(parameter_.sentinels_intact()) << "parameter";
+    EXPECT_TRUE(gradient_.sentinels_intact()) << "gradient";
+    EXPECT_TRUE(slow_.sentinels_intact()) << "slow";
+    EXPECT_TRUE(master_.sentinels_intact()) << "master";
+    for (const DeviceTensor& slot : slots_) {
+      EXPECT_TRUE(slot.sentinels_intact()) << "slot";
+    }
+  }
+
+  const DeviceTensor& parameter() const { return parameter_; }
+  const DeviceTensor& gradient() const { return gradient_; }
+  std::vector<std::string> bytes() const {
+    std::vector<std::string> all{parameter_.bytes(), slow_.bytes(), master_.bytes()};
+    for (const DeviceTensor& slot : slots_) {
+      all.push_back(slot.bytes());
+    }
+    return all;
+  }
+
+  TensorStep step;
+
+ private:
+  std::shared_ptr<Backend> backend_;
+  DeviceTensor parameter_, gradient_, slow_, master_;
+  std::vector<DeviceTensor> slots_;
+  std::shared_ptr<void> progress_;
+};
+
+// Two steps (the second merges) of all sizes in one list.
+std::vector<RawTensor> run(const std::shared_ptr<Backend>& backend,
+                           const Rule& rule,
+                           const Types& types,
+                           std::size_t offset,
+                           bool matrices) {
+  std::vector<RawTensor> tensors;
+  std::vector<TensorStep> steps;
+  for (std::int64_t size = 0; size <= kLargestSize; ++size) {
+    const std::vector<std::int64_t> shape =
+        matrices ? std::vector<std::int64_t>{3, size} : std::vector<std::int64_t>{size};
+    tensors.emplace_back(backend, types, shape, offset).add_slots(rule, shape, offset);
+    steps.push_back(tensors.back().step);
+  }
+  const auto group_progress = backend->allocate(sizeof(GroupProgress));
+  const auto progress = backend->allocate(sizeof(OptimizerProgress));
+  GroupStep group;
+  group.rule = rule;
+  group.lookahead = Lookahead{.period = 2};
+  group.progress = static_cast<GroupProgress*>(group_progress.get());
+  const std::array groups{group};
+  StepRequest request;
+  request.groups = groups;
+  request.tensors = steps;
+  request.progress = static_cast<OptimizerProgress*>(progress.get());
+  request.version = 1;
+  backend->step(request);
+  backend->step(request);
+  return tensors;
+}
+
+class Alignment : public test::BackendTest {};
+SING_ON_BACKENDS(Alignment, test::backend_kinds());
+
+TEST_P(Alignment, NoSizeOrOffsetWritesBesideItsArrays) {
+  const Types kinds[] = {{Dtype::kFloat32, Dtype::kFloat32},
+                         {Dtype::kFloat64, Dtype::kFloat64},
+                         {Dtype::kBFloat16, Dtype::kFloat32, true},
+                         {Dtype::kFloat16, Dtype::kFloat16}};
+  for (const test::RuleVariant& variant : test::all_rules()) {
+    for (const Types& types : kinds) {
+      for (const bool matrices : {false, true}) {
+        std::vector<std::vector<std::string>> in_line;
+        for (std::size_t offset = 0; offset < 4; ++offset) {
+          SCOPED_TRACE(concat(variant.name, ", ", types.name(), ", offset ", offset));
+          const std::vector<RawTensor> tensors =
+              run(GetParam().make(), variant.rule, types, offset, matrices);
+          for (std::size_t size = 0; size < tensors.size(); ++size) {
+            SCOPED_TRACE(concat("size ", size));
+            tensors[size].expect_sentinels();
+            if (offset == 0) {
+              in_line.push_back(tensors[size].bytes());
+            } else {
+              // Where an array lies must not change a bit of what is computed.
+              ASSERT_EQ(tensors[size].bytes(), in_line[size]);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// The same list against the reference, so that "in line" is also right.
+TEST_P(Alignment, EverySizeAgreesWithTheReference) {
+  const Types types{Dtype::kFloat32, Dtype::kFloat32};
+  for (const test::RuleVariant& variant : test::all_rules()) {
+    for (const bool matrices : {false, true}) {
+      SCOPED_TRACE(variant.name);
+      const auto actual = run(backend_, variant.rule, types, 1, matrices);
+      const auto expected = run(make_reference_backend(), variant.rule, types, 0, matrices);
+      for (std::size_t size = 0; size < actual.size(); ++size) {
+        const std::vector<double> start =
+            test::random_values(static_cast<std::uint64_t>(expected[size].parameter().size()),
+                                expected[size].parameter().size());
+        const std::vector<double> wanted = expected[size].parameter().values();
+        const test::Agreement agreement{
+            types.parameter, 2, 2 * test::largest_difference(start, wanted)};
+        test::expect_close(actual[size].parameter().values(), wanted, agreement,
+                           concat("size ", size));
+        EXPECT_EQ(actual[size].gradient().bytes(), expected[size].gradient().bytes());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sing

@@ -1,0 +1,141 @@
+// All rules on all backends and types against the reference, step by step.
+#include <gtest/gtest.h>
+
+#include "tests/contract/agreement.hpp"
+#include "tests/contract/model.hpp"
+#include "tests/contract/rule_variants.hpp"
+#include "tests/support/backends.hpp"
+
+namespace sing {
+namespace {
+
+using test::all_rules;
+using test::all_types;
+using test::Model;
+using test::RuleVariant;
+using test::Types;
+
+constexpr int kSteps = 7;  // past a merge of LookAhead and the start of rectification
+
+Options options_of(const Rule& rule) {
+  Options options;
+  options.rule = rule;
+  return options;
+}
+
+class RuleContract : public test::BackendTest {
+ protected:
+  void expect_reference(const Options& options,
+                        const std::vector<test::Shape>& shapes,
+                        const Types& types,
+                        int steps) {
+    SCOPED_TRACE(types.name());
+    Model model(backend_, shapes, types, options);
+    Model reference(make_reference_backend(), shapes, types, options);
+    test::expect_agreement(model, reference, types, steps);
+  }
+};
+SING_ON_BACKENDS(RuleContract, test::backend_kinds());
+
+TEST_P(RuleContract, SmallTensorsOfEveryType) {
+  for (const RuleVariant& variant : test::rule_variants()) {
+    SCOPED_TRACE(variant.name);
+    for (const Types& types : all_types()) {
+      expect_reference(options_of(variant.rule), test::small_shapes(), types, kSteps);
+    }
+  }
+}
+
+TEST_P(RuleContract, LargeTensors) {
+  for (const RuleVariant& variant : all_rules()) {
+    SCOPED_TRACE(variant.name);
+    for (const Types& types : {Types{Dtype::kFloat32, Dtype::kFloat32},
+                               Types{Dtype::kFloat64, Dtype::kFloat64},
+                               Types{Dtype::kBFloat16, Dtype::kBFloat16, true}}) {
+      expect_reference(options_of(variant.rule), test::large_shapes(), types, 2);
+    }
+  }
+}
+
+TEST_P(RuleContract, ThreeMillionElements) {
+  for (const RuleVariant& variant : all_rules()) {
+    SCOPED_TRACE(variant.name);
+    expect_reference(options_of(variant.rule), {{1999, 1501}}, {Dtype::kFloat32, Dtype::kFloat32}, 1);
+  }
+}
+
+TEST_P(RuleContract, EveryWayToStandardize) {
+  for (const bool centralize : {false, true}) {
+    for (const Normalize normalize :
+         {Normalize::kOff, Normalize::kUnitNorm, Normalize::kSizeCalibrated}) {
+      Options options = options_of(test::strong_rule<AdamW>());
+      options.standardize.centralize = centralize;
+      options.standardize.normalize = normalize;
+      SCOPED_TRACE(concat("centralize ", centralize, ", normalize ", name_of(normalize)));
+      expect_reference(options, test::small_shapes(), {Dtype::kFloat32, Dtype::kFloat32}, 2);
+      expect_reference(options, test::large_shapes(), {Dtype::kFloat32, Dtype::kFloat32}, 1);
+    }
+  }
+}
+
+TEST_P(RuleContract, EveryCentralizedAxis) {
+  for (const RuleVariant& variant : all_rules()) {
+    SCOPED_TRACE(variant.name);
+    for (std::int64_t axis = 0; axis < 4; ++axis) {
+      Options options = options_of(variant.rule);
+      options.standardize.centralize_axis = axis;
+      SCOPED_TRACE(concat("axis ", axis));
+      for (const Types& types :
+           {Types{Dtype::kFloat32, Dtype::kFloat32}, Types{Dtype::kFloat64, Dtype::kFloat64}}) {
+        expect_reference(options, {{4, 3, 5, 7}, {2, 3, 1, 70}, {3, 40, 2, 1}, {3, 2, 61, 101}}, types, 2);
+      }
+    }
+  }
+}
+
+// Both ends of a matrix larger than a chunk, with the axis that is not outermost.
+TEST_P(RuleContract, TheLastAxisOfALargeMatrix) {
+  Options options = options_of(test::strong_rule<AdamW>());
+  options.standardize.centralize_axis = 1;
+  expect_reference(options, {{300, 333}, {2, 40'007}, {50'021, 2}, {1, 70'001}},
+                   {Dtype::kFloat32, Dtype::kFloat32}, 2);
+}
+
+// Decay of vectors, learning rates of groups, LookAhead at its edges.
+TEST_P(RuleContract, OtherOptions) {
+  for (const RuleVariant& variant : all_rules()) {
+    SCOPED_TRACE(variant.name);
+    Options options = options_of(variant.rule);
+    options.decay_vectors = true;
+    options.lookahead = Lookahead{.period = 2, .alpha = 0.25};
+    expect_reference(options, test::small_shapes(), {Dtype::kFloat32, Dtype::kFloat32}, 5);
+    options.lookahead.reset();
+    expect_reference(options, test::small_shapes(), {Dtype::kFloat32, Dtype::kFloat32}, 5);
+  }
+}
+
+// The policies that look at everything before the first write go another way through a backend.
+TEST_P(RuleContract, MeasuringFirstGivesTheSameBits) {
+  for (const RuleVariant& variant : all_rules()) {
+    SCOPED_TRACE(variant.name);
+    std::vector<test::Shape> shapes = test::small_shapes();
+    shapes.push_back({300, 333});
+    shapes.push_back({9});
+    Options options = options_of(variant.rule);
+    std::vector<std::vector<std::string>> results;
+    for (const NonFinite policy : {NonFinite::kSkipTensor, NonFinite::kSkipStep, NonFinite::kThrow,
+                                   NonFinite::kPassThrough}) {
+      options.non_finite = policy;
+      Model model(backend_, shapes, {Dtype::kFloat32, Dtype::kFloat32}, options);
+      model.take_step(0);
+      model.take_step(1);
+      results.push_back(model.all_bytes());
+    }
+    EXPECT_EQ(results[0], results[1]);
+    EXPECT_EQ(results[0], results[2]);
+    EXPECT_EQ(results[0], results[3]);
+  }
+}
+
+}  // namespace
+}  // namespace sing

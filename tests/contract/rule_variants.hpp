@@ -1,0 +1,70 @@
+// Every rule with every switch of its options thrown, taken from the one list of rules, so that a new
+// rule is tested without writing anything.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "sing/rule/rules.hpp"
+
+namespace sing::test {
+
+struct RuleVariant {
+  std::string name;
+  Rule rule;
+};
+
+// A rate large enough that an update is many units in the last place of any parameter type.
+template <class R>
+R strong_rule() {
+  R rule;
+  visit_fields(rule, [](const auto& each, auto& member) {
+    if constexpr (std::is_same_v<std::remove_reference_t<decltype(member)>, double>) {
+      if (each.name == "learning_rate") {
+        member = 0.0625;
+      } else if (each.name == "weight_decay") {
+        member = 0.25;
+      } else if (each.name == "momentum") {
+        member = 0.875;
+      }
+    }
+  });
+  return rule;
+}
+
+inline std::vector<RuleVariant> rule_variants() {
+  std::vector<RuleVariant> variants;
+  for_each_rule_type([&]<class R>() {
+    const std::string name(R::kName);
+    const R strong = strong_rule<R>();
+    variants.push_back({name, strong});
+    visit_fields(strong, [&](const auto& each, const auto& member) {
+      using Member = std::remove_cvref_t<decltype(member)>;
+      R changed = strong;
+      if constexpr (std::is_same_v<Member, bool>) {
+        changed.*(each.member) = !member;
+        variants.push_back({name + " " + std::string(each.name), changed});
+      } else if constexpr (std::is_same_v<Member, std::optional<double>>) {
+        changed.*(each.member) = 50.0;
+        variants.push_back({name + " " + std::string(each.name), changed});
+      } else if constexpr (std::is_same_v<Member, double>) {
+        if (each.name == "momentum") {
+          changed.*(each.member) = 0;
+          variants.push_back({name + " without momentum", changed});
+        }
+      }
+    });
+  });
+  return variants;
+}
+
+// One of each type, for what does not depend on switches.
+inline std::vector<RuleVariant> all_rules() {
+  std::vector<RuleVariant> rules;
+  for_each_rule_type([&]<class R>() { rules.push_back({std::string(R::kName), strong_rule<R>()}); });
+  return rules;
+}
+
+}  // namespace sing::test

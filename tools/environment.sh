@@ -1,0 +1,144 @@
+# Finds or installs what ./dev needs: the system packages and the virtual environment. Sourced by ./dev.
+#
+# activate_python sets $python and puts its programs, cmake and ninja among them, first on PATH.
+# shellcheck shell=bash disable=SC2154 # root is ./dev's
+
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/sing
+requirements=$root/tools/requirements.txt
+packages=$root/tools/packages.txt
+
+say() { echo "./dev: $*" >&2; }
+stop() { say "$@"; exit 1; }
+
+# Sets the arrays required and optional to the packages that are not installed. Of several names the one
+# this distribution has; the first where apt does not know yet.
+find_missing_packages() {
+  local names kind name chosen installed
+  required=() optional=()
+  command -v dpkg-query >/dev/null || return 0
+  installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' | sed -n 's/ installed$//p')
+  while read -r names kind; do
+    [[ $names != \#* ]] || continue
+    grep -qxF "${names//|/$'\n'}" <<<"$installed" && continue
+    chosen=${names%%|*}
+    [[ $names != *\|* ]] || for name in ${names//|/ }; do
+      apt-cache show "$name" >/dev/null 2>&1 && chosen=$name && break
+    done
+    if [[ $kind == required ]]; then required+=("$chosen"); else optional+=("$chosen"); fi
+  done <"$packages"
+}
+
+as_root() {
+  if [[ $EUID == 0 ]]; then "$@"; else sudo -n "$@"; fi
+}
+
+can_install() { [[ $EUID == 0 ]] || sudo -n true 2>/dev/null; }
+
+apt_install() {
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+    -o DPkg::Lock::Timeout=600 "$@" >&2
+}
+
+install_packages() {
+  local package
+  say "installing ${required[*]} ${optional[*]}"
+  as_root dpkg --configure -a >&2 && as_root apt-get update -q >&2 || say "apt-get update failed"
+  find_missing_packages # which of several names exist is known only now
+  apt_install "${required[@]}" "${optional[@]}" && return
+  apt_install "${required[@]}" || true
+  for package in "${optional[@]}"; do apt_install "$package" || true; done
+}
+
+# Packages that a build can do without are asked for once, not at every call of a machine without network.
+ensure_packages() {
+  local asked
+  asked=$cache/asked-$(sha256sum <<<"${optional[*]}" | cut -c1-16)
+  if [[ -z ${SING_PYTHON:-} ]] && can_install && { ((${#required[@]})) || [[ ! -e $asked ]]; }; then
+    touch "$asked"
+    install_packages
+    find_missing_packages
+    touch "$cache/asked-$(sha256sum <<<"${optional[*]}" | cut -c1-16)"
+  fi
+  ((${#optional[@]} == 0)) || say "not installed, some commands need them: apt-get install ${optional[*]}"
+  ((${#required[@]})) || return 0
+  [[ -n ${SING_PYTHON:-} ]] || stop "needed, run this as root: apt-get install ${required[*]} ${optional[*]}"
+  say "not installed, the build may stop for want of them: apt-get install ${required[*]}"
+}
+
+# Prints the first Python that torch and numpy of requirements.txt have wheels for and that can make
+# virtual environments.
+find_python() {
+  local candidate
+  for candidate in python3 /usr/bin/python3 python3.13 python3.12 python3.11 python3.10; do
+    "$candidate" -c 'import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info < (3, 14))' \
+      2>/dev/null && echo "$candidate" && return
+  done
+  return 1
+}
+
+install_requirements() { # PYTHON
+  "$1" -m pip install -q --disable-pip-version-check -r "$requirements" >&2 &&
+    "$1" -c 'import torch' # a wheel may install and still not load, for want of a system library
+}
+
+# Makes the virtual environment $1 with interpreter $2. It grows under a temporary name, and takes its own
+# in one rename. Its scripts carry the temporary path in their first line, so that is rewritten before.
+make_virtual_environment() {
+  local final=$1 base=$2 partial=$1.partial.$$
+  local name=${1##*/}
+  trap 'rm -rf "$partial"; exit 130' INT TERM
+  rm -rf "$cache"/venv-*.partial.* # the caller holds the lock: these belong to nobody
+  if ! { "$base" -m venv "$partial" && install_requirements "$partial/bin/python"; }; then
+    rm -rf "$partial"
+    stop "no virtual environment. Without network, run where there is one:
+    $base -m venv FOLDER && FOLDER/bin/python -m pip install -r tools/requirements.txt
+  then SING_PYTHON=FOLDER/bin/python ./dev …"
+  fi
+  grep -rlIZF "$name.partial.$$" "$partial/bin" "$partial/pyvenv.cfg" |
+    xargs -0 sed -i "s/$name\.partial\.$$/$name/g"
+  mv -T "$partial" "$final"
+  trap - INT TERM
+}
+
+# Holds the lock of the cache folder while it runs "$@". Children inherit the lock: what a killed caller
+# leaves running is waited for.
+with_lock() {
+  (
+    flock -n 9 || { say "another ./dev is installing, waiting for it" && flock 9; }
+    "$@"
+  ) 9>"$cache/lock"
+}
+
+ensure_virtual_environment() { # FINAL BASE
+  [[ -d $1 ]] && return
+  say "installing tools/requirements.txt into $1 (torch is about 3.5 GB)"
+  make_virtual_environment "$1" "$2"
+}
+
+use_existing_python() {
+  python=$("$SING_PYTHON" -c 'import sys; print(sys.executable)') || stop "SING_PYTHON=$SING_PYTHON does not run"
+  "$python" -c 'import sys, importlib.metadata as m; sys.exit(not m.version("torch").startswith("2.11."))' \
+    2>/dev/null || stop "SING_PYTHON=$SING_PYTHON: wanted torch 2.11, was given $(
+    "$python" -c 'import importlib.metadata as m; print(m.version("torch"))' 2>/dev/null || echo none)"
+}
+
+activate_packages() {
+  local required optional
+  mkdir -p "$cache"
+  find_missing_packages
+  ((${#required[@]} + ${#optional[@]} == 0)) || with_lock ensure_packages
+}
+
+activate_python() {
+  local base key
+  if [[ -n ${SING_PYTHON:-} ]]; then
+    use_existing_python
+  else
+    base=$(find_python) || stop "wanted Python 3.10 to 3.13 with venv, found none: apt-get install python3-venv"
+    key=$({ cat "$requirements" && "$base" -c 'import sys; print(sys.version)'; } | sha256sum | cut -c1-16)
+    export VIRTUAL_ENV=$cache/venv-$key
+    [[ -d $VIRTUAL_ENV ]] || with_lock ensure_virtual_environment "$VIRTUAL_ENV" "$base"
+    python=$VIRTUAL_ENV/bin/python
+  fi
+  export PATH=${python%/*}:$PATH
+}

@@ -1,0 +1,104 @@
+"""Writes the tables of docs/benchmarks.md from bench/results/*.json.
+
+python tools/make_benchmark_tables.py [--check] rewrites what stands between the markers, or exits with 1 if that would
+change the page.
+"""
+
+import argparse
+import json
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results"
+PAGE = ROOT / "docs" / "benchmarks.md"
+CPU_STEP = "cpu_step"  # the value of "benchmark" in the result files that tools/run_bench.py writes
+
+
+def number(value, digits=3):
+    """At least `digits` significant ones, no exponent: 0.0123, 1.23, 123, 1234."""
+    whole = len(str(int(value))) if value >= 1 else 0
+    leading_zeros = 0
+    while 0 < value * 10 ** (leading_zeros + 1) < 1:
+        leading_zeros += 1
+    return f"{value:.{max(0, digits - whole + leading_zeros)}f}"
+
+
+def row_cells(row):
+    time, ratio = row["milliseconds"], row["ratio_to_torch_fused_adamw"]
+    return (
+        row["title"],
+        number(time["median"]),
+        f"{ratio['median']:.2f}",
+        f"{ratio['lower']:.2f}–{ratio['upper']:.2f}",
+        f"{row['bytes_per_parameter']:g}",
+        f"{row['share_of_copy_bandwidth']['median']:.2f}",
+    )
+
+
+def model_lines(model):
+    copy = model["copy_gigabytes_per_second"]["median"]
+    heading = (
+        f"**{model['title']}**: {model['parameters']:,} parameters in {model['tensors']:,} tensors; "
+        f"the copy moves {copy:.1f} GB/s."
+    )
+    yield from ("", heading, "")
+    yield "| | ms a step | of torch | quartiles | bytes a parameter | of copy |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for row in model["rows"]:
+        yield "| " + " | ".join(row_cells(row)) + " |"
+    for check in model["checks"]:
+        yield ""
+        yield (
+            f"Checked in the same run: after {check['steps']} steps `{check['what']}` and `{check['against']}` differ by "
+            f"{check['difference']:.1e} of the largest movement (allowed {check['tolerance']:g})."
+        )
+
+
+def result_lines(result):
+    hardware = result["hardware"]
+    caches = ", ".join(f"{name} {size}" for name, size in hardware["caches"].items())
+    yield from ("", f"### {result['machine']}", "")
+    yield (
+        f"{hardware['processor']}, {hardware['cores']} cores ({caches}), {result['threads']} threads, "
+        f"{result['instruction_set']}; torch {result['torch']}; {result['compiler']}, {result['flags']}; "
+        f"{result['rounds']} rounds on {result['date']}, commit {result['commit'][:12]}."
+    )
+    for model in result["models"]:
+        yield from model_lines(model)
+
+
+def results():
+    files = sorted(RESULTS.glob("*.json"))
+    return [each for each in (json.loads(file.read_text(encoding="utf-8")) for file in files) if isinstance(each, dict)]
+
+
+def page_with_tables(page):
+    begin, end = f"<!-- {CPU_STEP}: generated, begin -->", f"<!-- {CPU_STEP}: generated, end -->"
+    before, begin_found, rest = page.partition(begin)
+    _, end_found, after = rest.partition(end)
+    if not (begin_found and end_found):
+        raise ValueError(f"[{PAGE.name}] wanted the lines '{begin}' and '{end}', found not both")
+    lines = [line for each in results() if each.get("benchmark") == CPU_STEP for line in result_lines(each)]
+    return "\n".join([before + begin, *lines, "", end + after])
+
+
+def write():
+    PAGE.write_text(page_with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing, compare")
+    if not parser.parse_args().check:
+        write()
+        return 0
+    page = PAGE.read_text(encoding="utf-8")
+    if page != page_with_tables(page):
+        print(f"{PAGE.name} is not what the results give: run tools/make_benchmark_tables.py", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

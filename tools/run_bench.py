@@ -1,0 +1,110 @@
+"""Runs the CPU benchmark, writes bench/results/<machine>.json and the tables of docs/benchmarks.md.
+
+./dev bench [--models A,B] [--rounds N] [--threads N] [--machine NAME] [--print-only]
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import make_benchmark_tables
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def git(*arguments):
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def commit():
+    """The commit that was measured, with "+changes" if files that it tracks differ."""
+    head = git("rev-parse", "--verify", "HEAD")
+    if head is None:
+        return "none"
+    return head + ("+changes" if git("status", "--porcelain", "--untracked-files=no") else "")
+
+
+def first_match(path, pattern):
+    """Group 1 of the pattern's first match in a file; None without file or match."""
+    try:
+        match = re.search(pattern, pathlib.Path(path).read_text(encoding="utf-8"), re.MULTILINE)
+    except OSError:
+        return None
+    return match[1].strip() if match else None
+
+
+def hardware():
+    caches = {}
+    for level in sorted(pathlib.Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        name = "L" + (level / "level").read_text().strip()
+        if (level / "type").read_text().strip() != "Instruction":
+            caches[name] = (level / "size").read_text().strip()
+    memory_kib = first_match("/proc/meminfo", r"^MemTotal:\s+(\d+) kB")
+    return {
+        "processor": first_match("/proc/cpuinfo", r"^model name\s*:(.*)$") or os.uname().machine,
+        "cores": len(os.sched_getaffinity(0)),
+        "caches": caches,
+        "memory_gib": round(int(memory_kib) / 2**20) if memory_kib else None,
+        "load_before": os.getloadavg()[0],
+    }
+
+
+def machine_name(found):
+    words = re.sub(r"\((r|tm)\)|@.*|\b(cpu|processor)\b", " ", found["processor"].lower())
+    return "-".join(re.findall(r"[a-z0-9]+", words)) + f"-{found['cores']}-cores"
+
+
+def measure(options):
+    program = shutil.which("step_bench")
+    if program is None:
+        sys.exit("[run_bench] wanted the program step_bench on PATH; run this as ./dev bench")
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder) / "result.json"
+        command = [program, f"--output={output}", f"--rounds={options.rounds}"]
+        command += [f"--models={options.models}"] if options.models else []
+        command += [f"--threads={options.threads}"] if options.threads else []
+        if subprocess.run(command).returncode != 0:
+            sys.exit("[run_bench] step_bench failed, see above; no result was written")
+        return json.loads(output.read_text(encoding="utf-8"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", help="names in bench/model_shapes.json, separated by commas")
+    parser.add_argument("--rounds", type=int, default=15, help="each contestant has one turn a round (15)")
+    parser.add_argument("--threads", type=int, help="of every contestant (all cores)")
+    parser.add_argument("--machine", help="name of the result file (from processor and cores)")
+    parser.add_argument("--print-only", action="store_true", help="write no file")
+    options = parser.parse_args()
+
+    found = hardware()
+    result = {
+        "benchmark": make_benchmark_tables.CPU_STEP,
+        "machine": options.machine or machine_name(found),
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
+        "commit": commit(),
+        "hardware": found,
+        **measure(options),
+    }
+    if options.print_only:
+        return 0
+    path = make_benchmark_tables.RESULTS / f"{result['machine']}.json"
+    path.parent.mkdir(exist_ok=True)
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    temporary.replace(path)
+    make_benchmark_tables.write()
+    print(f"wrote {path.relative_to(ROOT)} and docs/benchmarks.md")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
