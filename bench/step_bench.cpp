@@ -32,6 +32,7 @@ struct Arguments {
   int threads = static_cast<int>(std::thread::hardware_concurrency());
   int rounds = 15;
   std::vector<std::string> models = {"vit_s", "gpt2_124m", "ten_thousand"};
+  std::vector<std::string> only;  // contestants beside torch's; empty: all
   std::string shapes = SING_MODEL_SHAPES;
   std::string output;  // empty: the table on the screen alone
 };
@@ -69,14 +70,16 @@ Arguments parse_arguments(std::span<char*> words) {
       arguments.rounds = parse_count(name, value);
     } else if (name == "--models") {
       arguments.models = split(value);
+    } else if (name == "--only") {
+      arguments.only = split(value);
     } else if (name == "--shapes") {
       arguments.shapes = value;
     } else if (name == "--output") {
       arguments.output = value;
     } else {
       SING_CHECK(false,
-                 "[step_bench] wanted --threads=N, --rounds=N, --models=A,B,…, --shapes=FILE",
-                 " or --output=FILE, was given '",
+                 "[step_bench] wanted --threads=N, --rounds=N, --models=A,…, --only=A,…,",
+                 " --shapes=FILE or --output=FILE, was given '",
                  word,
                  "'");
     }
@@ -193,6 +196,11 @@ nlohmann::json measure(const Arguments& arguments, const std::string& model) {
   contestants.push_back(make_unfused_sing(problem));
   std::cerr << problem.model.title << ": checking\n";
   const nlohmann::json checks = check(problem, contestants);
+  if (!arguments.only.empty()) {
+    std::erase_if(contestants, [&only = arguments.only](const Contestant& contestant) {
+      return contestant.name != kReference && std::ranges::count(only, contestant.name) == 0;
+    });
+  }
 
   contestants.push_back(make_memory_copy(arguments.threads));
   const Rounds rounds = run_rounds(contestants, arguments.rounds);

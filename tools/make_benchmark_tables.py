@@ -62,7 +62,8 @@ def result_lines(result):
     yield (
         f"{hardware['processor']}, {hardware['cores']} cores ({caches}), {result['threads']} threads, "
         f"{result['instruction_set']}; torch {result['torch']}; {result['compiler']}, {result['flags']}; "
-        f"{result['rounds']} rounds on {result['date']}, commit {result['commit'][:12]}."
+        f"{result['rounds']} rounds on {result['date']}, commit {result['commit'][:12]}; "
+        f"other programs used {result['other_load']:.1%} of the cores' time."
     )
     for model in result["models"]:
         yield from model_lines(model)

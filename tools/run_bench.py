@@ -1,6 +1,9 @@
 """Runs the CPU benchmark, writes bench/results/<machine>.json and the tables of docs/benchmarks.md.
 
-./dev bench [--models A,B] [--rounds N] [--threads N] [--machine NAME] [--print-only]
+./dev bench [--models A,B] [--only A,B] [--rounds N] [--threads N] [--machine NAME] [--print-only]
+
+A result is written only if the machine had little else to do meanwhile: threads that share their cores with other
+programs are slowed down in ways that differ from contestant to contestant.
 """
 
 import argparse
@@ -9,13 +12,16 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 import make_benchmark_tables
 
+MOST_OTHER_LOAD = 0.05
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -53,13 +59,29 @@ def hardware():
         "cores": len(os.sched_getaffinity(0)),
         "caches": caches,
         "memory_gib": round(int(memory_kib) / 2**20) if memory_kib else None,
-        "load_before": os.getloadavg()[0],
     }
 
 
 def machine_name(found):
     words = re.sub(r"\((r|tm)\)|@.*|\b(cpu|processor)\b", " ", found["processor"].lower())
     return "-".join(re.findall(r"[a-z0-9]+", words)) + f"-{found['cores']}-cores"
+
+
+def busy_seconds():
+    """Processor time that all programs of this machine have used (Linux)."""
+    user, nice, system, _idle, _wait, interrupts, soft, steal = map(
+        int, pathlib.Path("/proc/stat").read_text(encoding="utf-8").split("\n")[0].split()[1:9]
+    )
+    return (user + nice + system + interrupts + soft + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def run_watched(command):
+    """Runs a command; returns its exit status and the share of all cores' time that others used meanwhile."""
+    start, busy_start = time.monotonic(), busy_seconds()
+    status = subprocess.run(command).returncode
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    others = busy_seconds() - busy_start - usage.ru_utime - usage.ru_stime
+    return status, max(0.0, others / (os.cpu_count() * (time.monotonic() - start)))
 
 
 def measure(options):
@@ -71,14 +93,17 @@ def measure(options):
         command = [program, f"--output={output}", f"--rounds={options.rounds}"]
         command += [f"--models={options.models}"] if options.models else []
         command += [f"--threads={options.threads}"] if options.threads else []
-        if subprocess.run(command).returncode != 0:
+        command += [f"--only={options.only}"] if options.only else []
+        status, other_load = run_watched(command)
+        if status != 0:
             sys.exit("[run_bench] step_bench failed, see above; no result was written")
-        return json.loads(output.read_text(encoding="utf-8"))
+        return {"other_load": round(other_load, 4), **json.loads(output.read_text(encoding="utf-8"))}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", help="names in bench/model_shapes.json, separated by commas")
+    parser.add_argument("--only", help="contestants beside torch's, separated by commas")
     parser.add_argument("--rounds", type=int, default=15, help="each contestant has one turn a round (15)")
     parser.add_argument("--threads", type=int, help="of every contestant (all cores)")
     parser.add_argument("--machine", help="name of the result file (from processor and cores)")
@@ -94,8 +119,11 @@ def main():
         "hardware": found,
         **measure(options),
     }
+    print(f"other programs used {result['other_load']:.1%} of the cores' time")
     if options.print_only:
         return 0
+    if result["other_load"] > MOST_OTHER_LOAD:
+        sys.exit(f"[run_bench] wanted at most {MOST_OTHER_LOAD:.0%} of other load; no result was written")
     path = make_benchmark_tables.RESULTS / f"{result['machine']}.json"
     path.parent.mkdir(exist_ok=True)
     temporary = path.with_suffix(".tmp")

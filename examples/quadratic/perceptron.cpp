@@ -51,7 +51,9 @@ float dot(const float* a, const float* b) {
 }
 
 // The layer's own gradients, and what goes back to its inputs.
-void backward_layer(Layer& layer, const Activations& in, const Activations& out_gradient,
+void backward_layer(Layer& layer,
+                    const Activations& in,
+                    const Activations& out_gradient,
                     Activations& in_gradient) {
   std::fill(in_gradient.begin(), in_gradient.end(), 0.0F);
   for (std::size_t j = 0; j < layer.outputs; ++j) {

@@ -145,6 +145,10 @@ class Backend {
   // Takes one step. All arguments were checked by the caller.
   virtual void step(const StepRequest& request) = 0;
 
+  // Makes changed options known to the device without taking a step: what a captured CUDA graph
+  // needs between replays. Nothing to do for a backend that reads the request itself.
+  virtual void upload(const StepRequest& /*request*/) {}
+
   // True if step() has finished when it returns; otherwise progress is known after a read().
   virtual bool synchronous() const = 0;
 
@@ -160,7 +164,7 @@ enum class InstructionSet { kBest, kBaseline, kAvx2, kAvx512 };
 
 struct CpuResources {
   int threads = 0;  // 0: as many as the machine has cores
-  Executor executor;  // empty: the library's own thread pool
+  Executor executor = {};  // empty: the library's own thread pool
   InstructionSet instruction_set = InstructionSet::kBest;
 };
 

@@ -1,6 +1,7 @@
 // The exception types and the check that throws them with a message "[where] wanted, given".
 #pragma once
 
+#include <locale>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -28,6 +29,7 @@ struct NonFiniteError : Error {
 template <class... Parts>
 std::string concat(const Parts&... parts) {
   std::ostringstream stream;
+  stream.imbue(std::locale::classic());  // a user's locale must not change numbers
   stream.precision(17);
   (stream << ... << parts);
   return stream.str();

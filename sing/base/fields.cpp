@@ -2,6 +2,7 @@
 #include "sing/base/fields.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 #include <vector>
 
@@ -12,16 +13,14 @@ namespace {
   throw std::invalid_argument(concat("[", where, "] wanted ", wanted, ", got ", to_text(given)));
 }
 
-// Text from a command line or a C caller is read as the kind the member wants.
-template <class Number, class Parse>
-std::optional<Number> parse_whole(const std::string& text, Parse parse) {
-  try {
-    std::size_t used = 0;
-    const Number number = parse(text, &used);
-    return used == text.size() ? std::optional<Number>(number) : std::nullopt;
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
+// Text from a command line or a C caller is read as the kind the member wants; all of it must be
+// a number, whatever the locale.
+template <class Number>
+std::optional<Number> parse_number(const std::string& text) {
+  Number number{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && stop == end ? std::optional<Number>(number) : std::nullopt;
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -41,6 +40,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+std::string shortest_text(double number) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof(text), number).ptr};
+}
+
 std::string to_text(const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) {
     return concat("'", *text, "'");
@@ -52,7 +56,7 @@ std::string to_text(const Value& value) {
     return std::to_string(*whole);
   }
   if (const auto* number = std::get_if<double>(&value)) {
-    return concat(*number);
+    return shortest_text(*number);
   }
   return "none";
 }
@@ -93,9 +97,7 @@ void assign(std::int64_t& member, const Value& value, std::string_view where) {
     return;
   }
   if (const auto* text = std::get_if<std::string>(&value)) {
-    const auto parsed = parse_whole<std::int64_t>(
-        *text, [](const std::string& t, std::size_t* used) { return std::stoll(t, used); });
-    if (parsed) {
+    if (const auto parsed = parse_number<std::int64_t>(*text)) {
       member = *parsed;
       return;
     }
@@ -113,9 +115,7 @@ void assign(double& member, const Value& value, std::string_view where) {
     return;
   }
   if (const auto* text = std::get_if<std::string>(&value)) {
-    const auto parsed = parse_whole<double>(
-        *text, [](const std::string& t, std::size_t* used) { return std::stod(t, used); });
-    if (parsed) {
+    if (const auto parsed = parse_number<double>(*text)) {
       member = *parsed;
       return;
     }

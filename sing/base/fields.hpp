@@ -21,6 +21,10 @@ namespace sing {
 // std::monostate is "none": an optional number that is absent.
 using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
+// The shortest text that reads back as the same number.
+std::string shortest_text(double number);
+
+// For messages: text in quotes.
 std::string to_text(const Value& value);
 
 // Numbers outside [low, high] are refused; `open_high` excludes the upper end.
@@ -106,7 +110,8 @@ void validate(const Options& options, std::string_view where) {
       number = static_cast<double>(member);
     }
     SING_CHECK(!number || each.bounds.contain(*number),
-               "[", where, "] ", each.name, " must be ", each.bounds.text(), ", got ", *number);
+               "[", where, "] ", each.name, " must be ", each.bounds.text(), ", got ",
+               shortest_text(*number));
   });
 }
 

@@ -57,7 +57,8 @@ std::shared_ptr<Backend> make_backend(const sing_backend* given) {
   switch (backend.kind) {
     case SING_BACKEND_CPU: {
       SING_CHECK(backend.threads >= 0,
-                 "[optimizer_create] threads must be at least 0, got ", backend.threads);
+                 "[optimizer_create] threads must be at least 0, got ",
+                 backend.threads);
       CpuResources resources{.threads = backend.threads,
                              .executor = nullptr,
                              .instruction_set = instruction_set_from(backend.instruction_set)};
@@ -79,9 +80,18 @@ std::shared_ptr<Backend> make_backend(const sing_backend* given) {
 Parameter parameter_from(const sing_parameter& given, std::size_t index) {
   const std::string where = concat("optimizer_add_group: parameter ", index);
   SING_CHECK(given.rank >= 0 && given.rank <= SING_MAX_RANK,
-             "[", where, "] wanted a rank from 0 to ", SING_MAX_RANK, ", got ", given.rank);
+             "[",
+             where,
+             "] wanted a rank from 0 to ",
+             SING_MAX_RANK,
+             ", got ",
+             given.rank);
   SING_CHECK(given.rank == 0 || given.shape != nullptr,
-             "[", where, "] wanted a shape of ", given.rank, " extents, got a null pointer");
+             "[",
+             where,
+             "] wanted a shape of ",
+             given.rank,
+             " extents, got a null pointer");
   const Dtype dtype = dtype_from(given.dtype, Dtype::kFloat32, where);
   Parameter parameter{
       .name = given.name == nullptr ? "" : given.name,
@@ -110,7 +120,11 @@ std::vector<Parameter> parameters_from(const sing_parameter* given, std::size_t 
     const std::string where = concat("optimizer_add_group: parameter ", i);
     const auto* each = reinterpret_cast<const sing_parameter*>(bytes + i * stride);
     SING_CHECK(each->struct_size == stride,
-               "[", where, "] wanted the struct_size of parameter 0, ", stride, ", got ",
+               "[",
+               where,
+               "] wanted the struct_size of parameter 0, ",
+               stride,
+               ", got ",
                each->struct_size);
     parameters.push_back(parameter_from(read_struct(each, kParameterRequired, where), i));
   }
@@ -118,8 +132,13 @@ std::vector<Parameter> parameters_from(const sing_parameter* given, std::size_t 
 }
 
 void check_count(std::size_t given, std::size_t wanted, std::string_view where) {
-  SING_CHECK(given == wanted, "[", where, "] wanted one for each of the ", wanted,
-             " parameters, got ", given);
+  SING_CHECK(given == wanted,
+             "[",
+             where,
+             "] wanted one for each of the ",
+             wanted,
+             " parameters, got ",
+             given);
 }
 
 Optimizer& optimizer_of(sing_optimizer* handle, std::string_view where) {
@@ -211,9 +230,7 @@ sing_status sing_optimizer_set_gradient(sing_optimizer* optimizer,
       owner.set_gradient(parameter, gradient);
     } else {
       owner.set_gradient(
-          parameter,
-          gradient,
-          dtype_from(dtype, sing::Dtype::kFloat32, "optimizer_set_gradient"));
+          parameter, gradient, dtype_from(dtype, sing::Dtype::kFloat32, "optimizer_set_gradient"));
     }
   });
 }
@@ -330,13 +347,11 @@ sing_status sing_optimizer_state_bytes(const sing_optimizer* optimizer, size_t* 
 }
 
 sing_status sing_optimizer_use_slow_weights(sing_optimizer* optimizer) {
-  return guarded(
-      [&] { optimizer_of(optimizer, "optimizer_use_slow_weights").use_slow_weights(); });
+  return guarded([&] { optimizer_of(optimizer, "optimizer_use_slow_weights").use_slow_weights(); });
 }
 
 sing_status sing_optimizer_use_fast_weights(sing_optimizer* optimizer) {
-  return guarded(
-      [&] { optimizer_of(optimizer, "optimizer_use_fast_weights").use_fast_weights(); });
+  return guarded([&] { optimizer_of(optimizer, "optimizer_use_fast_weights").use_fast_weights(); });
 }
 
 sing_status sing_optimizer_save(const sing_optimizer* optimizer, const char* path) {

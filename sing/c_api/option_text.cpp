@@ -34,6 +34,7 @@ std::string plain_text(const Value& value) {
 
 std::vector<OptionText> describe_options(const std::vector<OptionInfo>& options) {
   std::vector<OptionText> texts;
+  texts.reserve(options.size());
   for (const OptionInfo& option : options) {
     texts.push_back({option.name, option.help, plain_text(option.value), kind_of(option.value)});
   }
@@ -45,7 +46,12 @@ void write_option_info(const std::vector<OptionText>& options,
                        sing_option_info* info,
                        std::string_view where) {
   SING_CHECK(index < options.size(),
-             "[", where, "] wanted an option below ", options.size(), ", got ", index);
+             "[",
+             where,
+             "] wanted an option below ",
+             options.size(),
+             ", got ",
+             index);
   const OptionText& option = options[index];
   write_struct(info,
                {.struct_size = 0,

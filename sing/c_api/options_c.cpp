@@ -41,15 +41,17 @@ const std::vector<OptionText>& options_of(const char* rule) {
 
 // The rules that options may end up with: the last one they name, or any if the defaults decide.
 std::vector<std::string> possible_rules(const Overrides& overrides) {
-  for (auto each = overrides.rbegin(); each != overrides.rend(); ++each) {
-    if (each->first == "rule") {
-      return {plain_text(each->second)};
+  std::vector<std::string> named;
+  for (const auto& [name, value] : overrides) {
+    if (name == "rule") {
+      named = {plain_text(value)};
     }
   }
-  return rule_names();
+  return named.empty() ? rule_names() : named;
 }
 
-// Refuses what no optimizer could accept. LookAhead is on here, as an optimizer's defaults may have it.
+// Refuses what no optimizer could accept. LookAhead is on here, as an optimizer's defaults may have
+// it.
 void check_override(const Overrides& before, std::string_view name, const Value& value) {
   const std::vector<std::string> rules = possible_rules(before);
   std::vector<std::string> known;
@@ -65,8 +67,8 @@ void check_override(const Overrides& before, std::string_view name, const Value&
     }
   }
   const std::string owner = rules.size() == 1 ? concat("rule '", rules[0], "'") : "any rule";
-  throw std::invalid_argument(concat(
-      "[options] unknown option '", name, "' of ", owner, nearest_name_hint(name, known)));
+  throw std::invalid_argument(
+      concat("[options] unknown option '", name, "' of ", owner, nearest_name_hint(name, known)));
 }
 
 }  // namespace
@@ -92,16 +94,15 @@ sing_status sing_rule_name(size_t index, const char** name) {
   return guarded([&] {
     static const std::vector<std::string> names = sing::rule_names();
     required(name, "rule_name", "a place for the name");
-    SING_CHECK(index < names.size(),
-               "[rule_name] wanted a rule below ", names.size(), ", got ", index);
+    SING_CHECK(
+        index < names.size(), "[rule_name] wanted a rule below ", names.size(), ", got ", index);
     *name = names[index].c_str();
   });
 }
 
 sing_status sing_option_count(const char* rule, size_t* count) {
-  return guarded([&] {
-    required(count, "option_count", "a place for the count") = options_of(rule).size();
-  });
+  return guarded(
+      [&] { required(count, "option_count", "a place for the count") = options_of(rule).size(); });
 }
 
 sing_status sing_option_describe(const char* rule, size_t index, sing_option_info* info) {

@@ -1,14 +1,17 @@
-/* The C interface of SING: optimizers over raw pointers for programs in C and in languages that call C.
+/* The C interface of SING: optimizers over raw pointers for programs in C and in languages that
+ * call C.
  *
- * Every call that can fail returns a sing_status; sing_last_error() then says what was wanted and what
- * was given. A failed call has changed nothing. No exception leaves the library. One handle may be used
- * by one thread at a time; different handles are independent.
+ * Every call that can fail returns a sing_status; sing_last_error() then says what was wanted and
+ * what was given. A failed call has changed nothing, save a step that ends in SING_INTERNAL_ERROR
+ * or SING_CUDA_ERROR. No exception leaves the library. One handle may be used by one thread at a
+ * time; different handles are independent.
  *
- * Structs begin with their own size, set by the caller: p.struct_size = sizeof p. A shorter struct, as an
- * older version of this header has it, is accepted and the missing fields take their defaults. A longer
- * one, as a newer version has it, is accepted if all it adds is zero, and refused otherwise. Zero is the
- * default of every field. In an array of structs all have the same size. Structs that the library fills
- * in get as much as fits, and zero in what only the caller knows.
+ * Structs begin with their own size, set by the caller: p.struct_size = sizeof p. A shorter struct,
+ * as an older version of this header has it, is accepted and the missing fields take their
+ * defaults. A longer one, as a newer version has it, is accepted if all it adds is zero, and
+ * refused otherwise. Zero is the default of every field. In an array of structs all have the same
+ * size. Structs that the library fills in get as much as fits, and zero in what only the caller
+ * knows.
  */
 #ifndef SING_C_API_SING_H
 #define SING_C_API_SING_H
@@ -31,7 +34,7 @@ typedef enum sing_status {
   SING_FILE_ERROR = 3,       /* a state file that cannot be read, written or understood */
   SING_CUDA_ERROR = 4,       /* the device, or a library built without CUDA */
   SING_OUT_OF_MEMORY = 5,
-  SING_INTERNAL_ERROR = 6    /* none of the above */
+  SING_INTERNAL_ERROR = 6 /* none of the above */
 } sing_status;
 
 /* Element types of tensors. */
@@ -87,13 +90,14 @@ typedef struct sing_backend {
   void* stream;                         /* CUDA: a cudaStream_t; null: the default stream */
 } sing_backend;
 
-/* One tensor, in the backend's memory, dense, axis 0 outermost. The optimizer keeps the addresses of
- * data, gradient and low_precision_copy; name and shape are copied. The first six fields are required. */
+/* One tensor, in the backend's memory, dense, axis 0 outermost. The optimizer keeps the addresses
+ * of data, gradient and low_precision_copy; name and shape are copied. The first six fields are
+ * required. */
 typedef struct sing_parameter {
   size_t struct_size;
-  const char* name;               /* key of its state in files; null: its index in the optimizer */
+  const char* name; /* key of its state in files; null: its index in the optimizer */
   void* data;
-  const int64_t* shape;           /* rank extents; null if the rank is 0 */
+  const int64_t* shape; /* rank extents; null if the rank is 0 */
   int32_t rank;
   sing_dtype dtype;               /* default: float32 */
   const void* gradient;           /* null: none yet */
@@ -118,7 +122,8 @@ typedef struct sing_option_info {
   const char* kind;         /* "bool", "integer", "number" or "text"; a number may also be "none" */
 } sing_option_info;
 
-/* The message of this thread's last failed call, "" before any; valid until its next failed call. */
+/* The message of this thread's last failed call, "" before any; valid until its next failed call.
+ */
 const char* sing_last_error(void);
 
 /* Version of the library, as in "0.1.0", and as 10000 * major + 100 * minor + patch. */
@@ -132,17 +137,19 @@ int32_t sing_cuda_available(void);
 size_t sing_rule_count(void);
 sing_status sing_rule_name(size_t index, const char** name);
 
-/* Options of an optimizer whose rule has this name, by index; null: the defaults of sing_options_create. */
+/* Options of an optimizer whose rule has this name, by index; null: the defaults of
+ * sing_options_create. */
 sing_status sing_option_count(const char* rule, size_t* count);
 sing_status sing_option_describe(const char* rule, size_t index, sing_option_info* info);
 
-/* Named options for an optimizer or a group; those never set keep their defaults, which for an optimizer
- * are the paper's SING: AdamW with softplus on standardized gradients, LookAhead. */
+/* Named options for an optimizer or a group; those never set keep their defaults, which for an
+ * optimizer are the paper's SING: AdamW with softplus on standardized gradients, LookAhead. */
 sing_status sing_options_create(sing_options** options);
 void sing_options_destroy(sing_options* options);
 
-/* Sets an option from text, as in ("learning_rate", "0.05"). Applied in order: "rule" resets the rule's own
- * options. Unknown names and unreadable values are refused here, values out of bounds where used. */
+/* Sets an option from text, as in ("learning_rate", "0.05"). Applied in order: "rule" resets the
+ * rule's own options. Unknown names and unreadable values are refused here, values out of bounds
+ * where used. */
 sing_status sing_options_set(sing_options* options, const char* name, const char* text);
 
 /* An optimizer without parameters. Null options: the defaults. Null backend: CPU, all cores. */
@@ -151,8 +158,8 @@ sing_status sing_optimizer_create(const sing_options* options,
                                   sing_optimizer** optimizer);
 void sing_optimizer_destroy(sing_optimizer* optimizer);
 
-/* Adds parameters whose options are the optimizer's, less what `overrides` (may be null) sets. A tensor
- * listed twice is one parameter. `group` (may be null) receives the group's index. */
+/* Adds parameters whose options are the optimizer's, less what `overrides` (may be null) sets. A
+ * tensor listed twice is one parameter. `group` (may be null) receives the group's index. */
 sing_status sing_optimizer_add_group(sing_optimizer* optimizer,
                                      const sing_parameter* parameters,
                                      size_t count,
@@ -182,7 +189,8 @@ sing_status sing_optimizer_set_gradients(sing_optimizer* optimizer,
                                          const void* const* gradients,
                                          size_t count);
 
-/* Updates every parameter that has a gradient. `loss_scale`: what the gradients were multiplied by, or 1. */
+/* Updates every parameter that has a gradient. `loss_scale`: what the gradients were multiplied by,
+ * or 1. */
 sing_status sing_optimizer_step(sing_optimizer* optimizer, double loss_scale);
 
 /* The learning rate of a group, before the factor; `group` may be SING_ALL_GROUPS when setting. */
@@ -202,15 +210,18 @@ sing_status sing_optimizer_option(const sing_optimizer* optimizer,
                                   const char* name,
                                   const char** text);
 
-/* Changes an option of a group; those that decide which state exists (as the rule) cannot change. */
+/* Changes an option of a group; those that decide which state exists (as the rule) cannot change.
+ */
 sing_status sing_optimizer_set_option(sing_optimizer* optimizer,
                                       size_t group,
                                       const char* name,
                                       const char* text);
 
-/* Norm of each parameter's last gradient, before standardizing, loss scale removed; `count` must be the
- * number of parameters. */
-sing_status sing_optimizer_gradient_norms(const sing_optimizer* optimizer, double* norms, size_t count);
+/* Norm of each parameter's last gradient, before standardizing, loss scale removed; `count` must be
+ * the number of parameters. */
+sing_status sing_optimizer_gradient_norms(const sing_optimizer* optimizer,
+                                          double* norms,
+                                          size_t count);
 
 /* Counts of what was skipped. With CUDA this is also where a pending SING_NON_FINITE arrives. */
 sing_status sing_optimizer_counts(sing_optimizer* optimizer, sing_counts* counts);
@@ -218,8 +229,8 @@ sing_status sing_optimizer_counts(sing_optimizer* optimizer, sing_counts* counts
 /* Bytes of optimizer state that exist by now. */
 sing_status sing_optimizer_state_bytes(const sing_optimizer* optimizer, size_t* bytes);
 
-/* LookAhead's slow weights take the place of the parameters, for evaluation, until the second call gives
- * back exactly what was there. No step in between. */
+/* LookAhead's slow weights take the place of the parameters, for evaluation, until the second call
+ * gives back exactly what was there. No step in between. */
 sing_status sing_optimizer_use_slow_weights(sing_optimizer* optimizer);
 sing_status sing_optimizer_use_fast_weights(sing_optimizer* optimizer);
 
@@ -228,19 +239,22 @@ sing_status sing_optimizer_use_fast_weights(sing_optimizer* optimizer);
 sing_status sing_optimizer_save(const sing_optimizer* optimizer, const char* path);
 sing_status sing_optimizer_load(sing_optimizer* optimizer, const char* path);
 
-/* Schedules by index, and the options of the one with this name; the texts live as long as the program. */
+/* Schedules by index, and the options of the one with this name; the texts live as long as the
+ * program. */
 size_t sing_schedule_count(void);
 sing_status sing_schedule_name(size_t index, const char** name);
 sing_status sing_schedule_option_count(const char* schedule, size_t* count);
-sing_status sing_schedule_option_describe(const char* schedule, size_t index, sing_option_info* info);
+sing_status sing_schedule_option_describe(const char* schedule,
+                                          size_t index,
+                                          sing_option_info* info);
 
 /* A learning-rate schedule by name, and its options from text, as in ("total_steps", "1000"). */
 sing_status sing_schedule_create(const char* name, sing_schedule** schedule);
 void sing_schedule_destroy(sing_schedule* schedule);
 sing_status sing_schedule_set(sing_schedule* schedule, const char* name, const char* text);
 
-/* What the learning rate of a step, counted from 0, is to be multiplied by. Refuses a schedule whose
- * options contradict or still miss a value. */
+/* What the learning rate of a step, counted from 0, is to be multiplied by. Refuses a schedule
+ * whose options contradict or still miss a value. */
 sing_status sing_schedule_factor(const sing_schedule* schedule, int64_t step, double* factor);
 
 #ifdef __cplusplus

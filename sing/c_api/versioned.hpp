@@ -15,8 +15,14 @@ namespace sing::c_api {
 template <class Struct>
 void check_struct_size(std::size_t size, std::size_t required, std::string_view where) {
   SING_CHECK(size >= required && size % alignof(Struct) == 0,
-             "[", where, "] wanted struct_size to be sizeof the struct, at least ", required,
-             " and a multiple of ", alignof(Struct), ", got ", size);
+             "[",
+             where,
+             "] wanted struct_size to be sizeof the struct, at least ",
+             required,
+             " and a multiple of ",
+             alignof(Struct),
+             ", got ",
+             size);
 }
 
 // A struct of any version as ours. Missing fields stay zero, their default; a field of a later
@@ -32,8 +38,13 @@ Struct read_struct(const Struct* given, std::size_t required, std::string_view w
                                         bytes + size,
                                         [](std::byte each) { return each == std::byte{0}; });
   SING_CHECK(tail_is_zero,
-             "[", where, "] a field beyond the ", sizeof(Struct),
-             " bytes this version knows is set, in a struct of ", size, " bytes");
+             "[",
+             where,
+             "] a field beyond the ",
+             sizeof(Struct),
+             " bytes this version knows is set, in a struct of ",
+             size,
+             " bytes");
   Struct ours{};
   std::memcpy(&ours, bytes, std::min(size, sizeof(Struct)));
   return ours;

@@ -2,6 +2,7 @@
 #include "sing/optim/optimizer.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <unordered_map>
 
 namespace sing {
@@ -35,6 +36,13 @@ Range range_of(const Parameter& parameter) {
 }
 
 }  // namespace
+
+// One count for the whole program: a backend may serve several optimizers and must tell their
+// requests apart.
+std::uint64_t Optimizer::next_version() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
 
 Optimizer::Optimizer(std::vector<Parameter> parameters,
                      Options defaults,
@@ -173,7 +181,7 @@ std::size_t Optimizer::add_group(std::vector<Parameter> parameters, const Overri
                     (parameters_.size() - 1 - first);
     refresh_tensor_step(parameters_.size() - 1);
   }
-  ++version_;
+  version_ = next_version();
   return index;
 }
 
@@ -317,7 +325,7 @@ void Optimizer::allocate_missing_state() {
     parameters_[index].memory = std::move(memory);
     refresh_tensor_step(index);
   }
-  version_ += fresh.empty() ? 0 : 1;
+  version_ = fresh.empty() ? version_ : next_version();
 }
 
 void Optimizer::step(double loss_scale) {

@@ -111,6 +111,7 @@ class Optimizer {
     bool operator==(const StateShape&) const = default;
   };
 
+  static std::uint64_t next_version();
   std::vector<Parameter> without_repeats(std::vector<Parameter> parameters) const;
   void check_parameter(const Parameter& parameter, const Options& options) const;
   void check_overlap(const std::vector<Parameter>& added) const;

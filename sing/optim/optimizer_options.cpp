@@ -42,7 +42,7 @@ void Optimizer::replace_options(std::size_t group, Options changed) {
       refresh_tensor_step(i);
     }
   }
-  ++version_;
+  version_ = next_version();
 }
 
 void Optimizer::set_learning_rate(double learning_rate) {

@@ -14,7 +14,7 @@ namespace sing {
 
 // The defaults are the paper's SING: AdamW with softplus on standardized gradients, LookAhead.
 struct Options {
-  Standardize standardize;
+  Standardize standardize = {};
   Rule rule = AdamW{.softplus_beta = 50};
   std::optional<Lookahead> lookahead = Lookahead{};
   bool decay_vectors = false;

@@ -12,12 +12,12 @@ namespace sing {
 
 // Any dense layout whose axis 0 is outermost in memory, the same for gradient and parameter.
 struct Parameter {
-  std::string name;  // key of its state; empty: its position in the optimizer
+  std::string name = {};  // key of its state; empty: its position in the optimizer
   void* data = nullptr;
-  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> shape = {};
   Dtype dtype = Dtype::kFloat32;
   const void* gradient = nullptr;       // null: none yet
-  std::optional<Dtype> gradient_dtype;  // unset: as the parameter
+  std::optional<Dtype> gradient_dtype = {};  // unset: as the parameter
   void* low_precision_copy = nullptr;   // written by each step beside a float32 parameter
   Dtype low_precision_dtype = Dtype::kBFloat16;
 };

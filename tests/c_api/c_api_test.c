@@ -14,7 +14,10 @@ static sing_options* make_options(const char* rule, const char* learning_rate) {
   return options;
 }
 
-static sing_parameter make_parameter(const char* name, float* data, const int64_t* shape, int rank) {
+static sing_parameter make_parameter(const char* name,
+                                     float* data,
+                                     const int64_t* shape,
+                                     int rank) {
   sing_parameter parameter;
   memset(&parameter, 0, sizeof parameter);
   parameter.struct_size = sizeof parameter;
@@ -158,7 +161,8 @@ static void test_groups_override_defaults(void) {
   CHECK_NEAR(first[0], -0.5 * unit, kFloatTolerance);
   CHECK_NEAR(second[0], -0.25 * unit, kFloatTolerance);
   CHECK_NEAR(third[0], -0.125, kFloatTolerance);
-  CHECK_FAILS(sing_optimizer_set_option(optimizer, 0, "rule", "adamw"), SING_INVALID_ARGUMENT,
+  CHECK_FAILS(sing_optimizer_set_option(optimizer, 0, "rule", "adamw"),
+              SING_INVALID_ARGUMENT,
               "cannot change");
   sing_optimizer_destroy(optimizer);
 }
@@ -209,7 +213,8 @@ static void test_non_finite_policies(void) {
   }
 }
 
-/* Two optimizers of the same kind: one runs on, one is saved and loaded in the middle of a LookAhead period. */
+/* Two optimizers of the same kind: one runs on, one is saved and loaded in the middle of a
+ * LookAhead period. */
 static void test_save_and_load(const char* folder) {
   float straight[2] = {1, 2};
   float resumed[2] = {1, 2};

@@ -234,7 +234,8 @@ static void test_backends(void) {
 #define SANITIZED 1
 #endif
 
-/* More state than a 64-bit address space has room for. The sanitizers end a program that asks for it. */
+/* More state than a 64-bit address space has room for. The sanitizers end a program that asks for
+ * it. */
 static void test_out_of_memory(void) {
 #ifndef SANITIZED
   const int64_t huge[1] = {(int64_t)1 << 50};

@@ -79,9 +79,10 @@ inline void expect_close_16_bit(const std::vector<double>& actual,
   const double unit = agreement.dtype == Dtype::kBFloat16 ? 0x1p-8 : 0x1p-11;
   std::size_t different = 0;
   for (std::size_t i = 0; i < actual.size(); ++i) {
-    different += actual[i] == expected[i] ? 0 : 1;
+    const double difference = std::abs(actual[i] - expected[i]);
+    different += difference <= agreement.of_parameter(expected[i]) ? 0 : 1;
     const double size = std::max(std::abs(expected[i]), std::abs(actual[i])) + 1e-3;
-    ASSERT_LE(std::abs(actual[i] - expected[i]), 2 * unit * agreement.steps * size)
+    ASSERT_LE(difference, 2 * unit * agreement.steps * size)
         << what << " element " << i << ": " << actual[i] << " for " << expected[i];
   }
   EXPECT_LE(static_cast<double>(different),

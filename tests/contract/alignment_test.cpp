@@ -120,7 +120,8 @@ std::vector<RawTensor> run(const std::shared_ptr<Backend>& backend,
   request.groups = groups;
   request.tensors = steps;
   request.progress = static_cast<OptimizerProgress*>(progress.get());
-  request.version = 1;
+  static std::uint64_t next_version = 1;
+  request.version = next_version++;
   backend->step(request);
   backend->step(request);
   return tensors;

@@ -23,7 +23,7 @@ std::vector<Shape> mixed_shapes() {
     shapes.push_back(shape);
     shapes.push_back({33, 65});
   }
-  shapes.push_back({1999, 751});
+  shapes.push_back({601, 751});
   return shapes;
 }
 
@@ -38,8 +38,9 @@ Results run_all(const std::shared_ptr<Backend>& backend, const Types& types, Non
     options.lookahead = Lookahead{.period = 2};
     options.non_finite = policy;
     Model model(backend, mixed_shapes(), types, options);
+    model.set_gradients(0);
     for (int step = 0; step < 3; ++step) {
-      model.take_step(step);
+      model.optimizer().step();
     }
     results.push_back(model.all_bytes());
     for (const double norm : model.optimizer().gradient_norms()) {

@@ -45,6 +45,27 @@ inline std::vector<Types> all_types() {
           {Dtype::kBFloat16, Dtype::kBFloat16, true}, {Dtype::kFloat16, Dtype::kFloat32, true}};
 }
 
+// ±1 where the sum of an element's indices is even or odd: every row of every axis is balanced.
+inline double checkerboard(const Shape& shape, std::int64_t element) {
+  std::int64_t sum = 0;
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    sum += element % shape[axis];
+    element /= shape[axis];
+  }
+  return sum % 2 == 0 ? 1 : -1;
+}
+
+// 1/4 ± [1/2, 1): row means matter, and no element is near its row's mean or changes sign from seed
+// to seed. Elements that cancel would carry rounding errors larger than themselves, and rules that
+// divide a gradient by its own size would show those, not what a backend computes.
+inline std::vector<double> well_conditioned_values(std::uint64_t seed, const Shape& shape) {
+  std::vector<double> values = random_values(seed, product(shape));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = 0.25 + checkerboard(shape, static_cast<std::int64_t>(i)) * (0.75 + 0.25 * values[i]);
+  }
+  return values;
+}
+
 class Model {
  public:
   Model(std::shared_ptr<Backend> backend,
@@ -65,15 +86,10 @@ class Model {
     optimizer_ = std::make_unique<Optimizer>(std::move(list), std::move(options), backend_);
   }
 
-  // Random numbers about 0.25, so that row means matter.
   void set_gradients(int step) {
     for (std::size_t i = 0; i < gradients_.size(); ++i) {
-      const auto seed = 1000 + 100 * static_cast<std::uint64_t>(step) + i;
-      std::vector<double> values = random_values(seed, gradients_[i].size());
-      for (double& value : values) {
-        value += 0.25;
-      }
-      gradients_[i].set(values);
+      gradients_[i].set(well_conditioned_values(
+          1000 + 100 * static_cast<std::uint64_t>(step) + i, gradients_[i].shape()));
     }
   }
 

@@ -13,9 +13,9 @@
 namespace sing {
 namespace {
 
+using test::message_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using test::message_of;
 
 // Factors lie in [0, 1] and come from a handful of double operations.
 constexpr double kRounding = 1e-15;
@@ -91,7 +91,8 @@ TEST(Schedule, InverseSquareRootWithoutWarmupFallsFromTheFirstStep) {
 TEST(Schedule, WarmupLinearByHand) {
   expect_factors({WarmupLinear{.warmup_steps = 2, .total_steps = 6}},
                  {0.5, 1, 1, 0.75, 0.5, 0.25, 0, 0});
-  expect_factors({WarmupLinear{.total_steps = 4, .final_factor = 0.6}}, {1, 0.9, 0.8, 0.7, 0.6, 0.6});
+  expect_factors({WarmupLinear{.total_steps = 4, .final_factor = 0.6}},
+                 {1, 0.9, 0.8, 0.7, 0.6, 0.6});
 }
 
 TEST(Schedule, PiecewiseLinearByHand) {
@@ -150,7 +151,8 @@ TEST(Schedule, CountsUpToTheLargestDoNotOverflow) {
 }
 
 TEST(Schedule, RefusesANegativeStep) {
-  EXPECT_THAT(message_of<std::invalid_argument>([] { Schedule{}.factor(-1); }), HasSubstr("got -1"));
+  EXPECT_THAT(message_of<std::invalid_argument>([] { Schedule{}.factor(-1); }),
+              HasSubstr("got -1"));
 }
 
 TEST(Schedule, EachNameMakesItsKind) {

@@ -15,7 +15,7 @@ struct Moments {
 };
 
 // Chan, Golub, LeVeque: the moments of both sets of elements together.
-inline Moments combine(const Moments& a, const Moments& b) {
+SING_HOST_DEVICE Moments combine(const Moments& a, const Moments& b) {
   if (a.count == 0 || b.count == 0) {
     return a.count == 0 ? b : a;
   }
@@ -29,7 +29,7 @@ inline Moments combine(const Moments& a, const Moments& b) {
 }
 
 // Σ x² of the elements that the moments describe.
-inline double squares(const Moments& m) {
+SING_HOST_DEVICE double squares(const Moments& m) {
   return m.centred_squares + static_cast<double>(m.count) * m.mean * m.mean;
 }
 

@@ -38,7 +38,7 @@ __device__ __noinline__ void conclude(const StepArguments& step,
   tensor.progress->gradient_norm = scale.gradient_norm;
   if (!scale.finite) {
     // The largest code is the smallest index, whatever the order of arrival.
-    atomicMax(&step.queue->non_finite_code, ~static_cast<unsigned long long>(index));
+    atomicMax(&step.queue->non_finite_code, ~static_cast<unsigned long long>(tensor.index));
   }
   const R& rule = *std::launder(reinterpret_cast<const R*>(group.rule));
   const std::int64_t steps = tensor.progress->steps;

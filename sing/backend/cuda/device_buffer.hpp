@@ -12,15 +12,17 @@ class DeviceBuffer {
  public:
   DeviceBuffer() = default;
 
-  // Zeroed before the constructor returns, whatever stream uses it first.
   explicit DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
-    const std::size_t asked = bytes == 0 ? 1 : bytes;
-    check(cudaMalloc(&data_, asked), concat("wanted ", bytes, " bytes of device memory"));
-    const cudaError_t status = clear(asked);
-    if (status != cudaSuccess) {
-      cudaFree(data_);
-      check(status, "zeroing device memory");
-    }
+    check(cudaMalloc(&data_, bytes == 0 ? 1 : bytes),
+          concat("wanted ", bytes, " bytes of device memory"));
+  }
+
+  // Zeroed when it returns, whatever stream uses it first.
+  static DeviceBuffer zeroed(std::size_t bytes) {
+    DeviceBuffer buffer(bytes);
+    check(cudaMemset(buffer.data_, 0, bytes == 0 ? 1 : bytes), "zeroing device memory");
+    check(cudaStreamSynchronize(nullptr), "zeroing device memory");
+    return buffer;
   }
   ~DeviceBuffer() { cudaFree(data_); }
 
@@ -37,11 +39,6 @@ class DeviceBuffer {
   void* release() { return std::exchange(data_, nullptr); }
 
  private:
-  cudaError_t clear(std::size_t bytes) const {
-    const cudaError_t status = cudaMemset(data_, 0, bytes);
-    return status == cudaSuccess ? cudaStreamSynchronize(nullptr) : status;
-  }
-
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
 };

@@ -18,6 +18,7 @@ inline constexpr std::int64_t kMaxChunkElements = 65536;
 
 // One tensor as the plan sees it; uploaded with the plan.
 struct TensorRecord {
+  std::int64_t index;  // in the request
   std::int64_t size;
   std::int64_t outer, rows, inner;  // as in Layout
   std::int64_t matrices, matrix_rows, columns;

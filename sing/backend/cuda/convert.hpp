@@ -1,0 +1,20 @@
+// Conversion of whole arrays in device memory.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "sing/base/dtype.hpp"
+
+namespace sing::cuda {
+
+// Any type to itself, or one floating type of up to 32 bits to another.
+void convert(void* to,
+             Dtype to_dtype,
+             const void* from,
+             Dtype from_dtype,
+             std::int64_t count,
+             cudaStream_t stream);
+
+}  // namespace sing::cuda

@@ -1,0 +1,253 @@
+// The CUDA backend: memory, streams and launches. What the kernels do is in step_kernel.cuh.
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sing/backend/cuda/convert.hpp"
+#include "sing/backend/cuda/cuda_tuning.hpp"
+#include "sing/backend/cuda/device_guard.hpp"
+#include "sing/backend/cuda/device_tables.hpp"
+#include "sing/backend/cuda/step_kernels.hpp"
+
+namespace sing::cuda {
+namespace {
+
+// What a work plan depends on beside the tensors that the version stands for.
+struct PlanKey {
+  std::uint64_t version = 0;
+  std::size_t tensors = 0;
+  bool everything_first = false;
+  std::vector<std::size_t> rules;  // of the groups
+
+  bool fits(const StepRequest& request) const {
+    return version == request.version && tensors == request.tensors.size() &&
+           everything_first == measures_everything_first(request.non_finite) &&
+           std::equal(rules.begin(),
+                      rules.end(),
+                      request.groups.begin(),
+                      request.groups.end(),
+                      [](std::size_t rule, const GroupStep& group) {
+                        return rule == group.rule.index();
+                      });
+  }
+};
+
+PlanKey key_of(const StepRequest& request) {
+  PlanKey key{.version = request.version,
+              .tensors = request.tensors.size(),
+              .everything_first = measures_everything_first(request.non_finite),
+              .rules = {}};
+  for (const GroupStep& group : request.groups) {
+    key.rules.push_back(group.rule.index());
+  }
+  return key;
+}
+
+void check_types(const StepRequest& request) {
+  for (std::size_t i = 0; i < request.tensors.size(); ++i) {
+    const TensorStep& tensor = request.tensors[i];
+    const bool both_double = tensor.dtype == Dtype::kFloat64 && tensor.gradient_dtype == Dtype::kFloat64;
+    const bool none_double = tensor.dtype != Dtype::kFloat64 && tensor.gradient_dtype != Dtype::kFloat64;
+    SING_CHECK(both_double || none_double,
+               "[cuda step] wanted a float64 gradient for a float64 parameter and no other, tensor ",
+               i, " has ", name_of(tensor.dtype), " with a gradient of ",
+               name_of(tensor.gradient_dtype));
+  }
+}
+
+class CudaBackend final : public Backend {
+ public:
+  CudaBackend(const CudaResources& resources, const Tuning& tuning)
+      : device_(resources.device),
+        stream_(static_cast<cudaStream_t>(resources.stream)),
+        tuning_(tuning) {
+    SING_CHECK(tuning.chunk_elements >= kWarpElements &&
+                   tuning.chunk_elements <= kMaxChunkElements && tuning.chunk_elements % 4 == 0,
+               "[cuda] wanted chunk_elements a multiple of 4 from ", kWarpElements, " to ",
+               kMaxChunkElements, ", got ", tuning.chunk_elements);
+    SING_CHECK(tuning.threads >= 64 && tuning.threads <= kMaxThreads && tuning.threads % 32 == 0,
+               "[cuda] wanted threads a multiple of 32 from 64 to ", kMaxThreads, ", got ",
+               tuning.threads);
+    const DeviceGuard guard(device_);
+    kernels_ = {float_step_kernels(), double_step_kernels()};
+    int multiprocessors = 0;
+    check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device_),
+          "reading the number of multiprocessors");
+    for (std::size_t kind = 0; kind < kernels_.size(); ++kind) {
+      for (std::size_t rule = 0; rule < kRuleCount; ++rule) {
+        blocks_[kind][rule] = multiprocessors * blocks_that_fit(kernels_[kind][rule]);
+      }
+    }
+  }
+
+  ~CudaBackend() override {
+    // Steps may still be running on tables that are about to be freed.
+    int previous = 0;
+    if (cudaGetDevice(&previous) == cudaSuccess && cudaSetDevice(device_) == cudaSuccess) {
+      cudaStreamSynchronize(stream_);
+      retired_.clear();
+      tables_.reset();
+      cudaSetDevice(previous);
+    }
+  }
+
+  Device device() const override {
+    return {.type = DeviceType::kCuda, .index = static_cast<std::int32_t>(device_)};
+  }
+
+  std::shared_ptr<void> allocate(std::size_t bytes) override {
+    const DeviceGuard guard(device_);
+    DeviceBuffer buffer = DeviceBuffer::zeroed(bytes);
+    return {buffer.release(), [](void* memory) { cudaFree(memory); }};
+  }
+
+  void read(void* host, const void* memory, std::size_t bytes) const override {
+    copy(host, memory, bytes, cudaMemcpyDeviceToHost);
+  }
+
+  void write(void* memory, const void* host, std::size_t bytes) const override {
+    copy(memory, host, bytes, cudaMemcpyHostToDevice);
+  }
+
+  void convert(void* destination,
+               Dtype destination_dtype,
+               const void* source,
+               Dtype source_dtype,
+               std::int64_t count) override {
+    const DeviceGuard guard(device_);
+    cuda::convert(destination, destination_dtype, source, source_dtype, count, stream_);
+  }
+
+  void step(const StepRequest& request) override {
+    const DeviceGuard guard(device_);
+    if (is_capturing()) {
+      check_types(request);
+      check_capture(request);
+      launch(tables_->capture(request));
+    } else {
+      prepare(request);
+      launch(tables_->upload(request, stream_));
+    }
+  }
+
+  void upload(const StepRequest& request) override {
+    const DeviceGuard guard(device_);
+    SING_CHECK(!is_capturing(), "[cuda upload] wanted a stream that is not captured");
+    SING_CHECK(!tables_ || !tables_->captured() || key_.fits(request),
+               "[cuda upload] wanted the tensors, rules and policy a graph was captured with, was "
+               "given others: capture again");
+    prepare(request);
+    tables_->upload(request, stream_);
+  }
+
+  bool synchronous() const override { return false; }
+  std::size_t scratch_bytes() const override { return tables_ ? tables_->bytes() : 0; }
+
+ private:
+  int blocks_that_fit(const void* kernel) const {
+    int blocks = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, tuning_.threads, 0),
+          "asking how many blocks fit a multiprocessor");
+    const int wanted = tuning_.blocks_per_multiprocessor;
+    return std::max(1, wanted > 0 ? std::min(wanted, blocks) : blocks);
+  }
+
+  bool is_capturing() const {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    check(cudaStreamIsCapturing(stream_, &status), "asking whether a graph is captured");
+    return status != cudaStreamCaptureStatusNone;
+  }
+
+  void check_capture(const StepRequest& request) const {
+    SING_CHECK(tables_ && key_.fits(request),
+               "[cuda step] wanted a step or upload with these tensors before they are captured in "
+               "a graph, had none");
+    for (std::size_t i = 0; i < request.tensors.size(); ++i) {
+      SING_CHECK(request.tensors[i].gradient != nullptr || request.tensors[i].layout.size == 0,
+                 "[cuda step] wanted a gradient for every tensor while a graph is captured, tensor ",
+                 i, " has none");
+    }
+  }
+
+  // Makes plan and tables anew where the request needs others. Nothing changes if that fails.
+  void prepare(const StepRequest& request) {
+    check_types(request);
+    if (tables_ && key_.fits(request)) {
+      return;
+    }
+    DeviceTables tables(make_work_plan(request, tuning_), request.groups.size(), stream_);
+    check(cudaStreamSynchronize(stream_), "waiting for the last step");
+    if (tables_ && tables_->captured()) {
+      // A graph captured with them may be replayed.
+      retired_.push_back(std::move(*tables_));
+    }
+    tables_.emplace(std::move(tables));
+    key_ = key_of(request);
+  }
+
+  void launch(StepArguments arguments) const {
+    const std::vector<Launch>& launches = tables_->launches();
+    for (const Launch& each : launches) {
+      arguments.item_begin = each.begin;
+      arguments.item_end = each.end;
+      arguments.ends_step = &each == &launches.back();
+      const std::size_t kind = each.is_double ? 1 : 0;
+      const auto fitting = static_cast<std::int64_t>(blocks_[kind][each.rule]);
+      const auto blocks = static_cast<unsigned int>(
+          std::clamp<std::int64_t>(each.end - each.begin, 1, fitting));
+      void* parameters[] = {&arguments};
+      check(cudaLaunchKernel(kernels_[kind][each.rule],
+                             dim3(blocks),
+                             dim3(static_cast<unsigned int>(tuning_.threads)),
+                             parameters,
+                             0,
+                             stream_),
+            "launching a step");
+      check(cudaGetLastError(), "launching a step");
+    }
+  }
+
+  void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) const {
+    const DeviceGuard guard(device_);
+    check(cudaMemcpyAsync(to, from, bytes, kind, stream_), "copying");
+    check(cudaStreamSynchronize(stream_), "copying");
+  }
+
+  int device_;
+  cudaStream_t stream_;
+  Tuning tuning_;
+  std::array<std::array<const void*, kRuleCount>, 2> kernels_{};  // float, double
+  std::array<std::array<int, kRuleCount>, 2> blocks_{};
+  PlanKey key_;
+  std::optional<DeviceTables> tables_;
+  std::vector<DeviceTables> retired_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_tuned_cuda_backend(const CudaResources& resources,
+                                                 const Tuning& tuning) {
+  int count = 0;
+  check(cudaGetDeviceCount(&count), "looking for devices");
+  SING_CHECK(resources.device >= 0 && resources.device < count,
+             "[cuda] wanted a device below ", count, ", got ", resources.device);
+  return std::make_unique<CudaBackend>(resources, tuning);
+}
+
+}  // namespace sing::cuda
+
+namespace sing {
+
+std::unique_ptr<Backend> make_cuda_backend(const CudaResources& resources) {
+  return cuda::make_tuned_cuda_backend(resources, {});
+}
+
+bool is_cuda_available() {
+  int count = 0;
+  const bool found = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+  cudaGetLastError();
+  return found;
+}
+
+}  // namespace sing

@@ -1,0 +1,35 @@
+// The work plan of a step: tensors cut into chunks, chunks put in order, the order cut into
+// launches. Made once for a list of tensors; no device needed.
+#pragma once
+
+#include <vector>
+
+#include "sing/backend/cuda/cuda_tuning.hpp"
+#include "sing/backend/cuda/device_records.hpp"
+
+namespace sing::cuda {
+
+// Items [begin, end) by the kernel of one rule and precision.
+struct Launch {
+  std::size_t rule;
+  bool is_double;
+  std::int64_t begin, end;
+};
+
+struct WorkPlan {
+  std::vector<std::size_t> order;  // place in the plan → index in the request
+  std::vector<TensorRecord> tensors;  // in plan order; scratch pointers hold byte offsets
+  std::vector<WorkItem> items;
+  std::vector<Launch> launches;
+  std::int64_t partial_count = 0;
+  std::size_t mean_bytes = 0;  // row and matrix means of all tensors
+};
+
+// Whether this policy must see every tensor's statistics before the first write.
+constexpr bool measures_everything_first(NonFinite policy) {
+  return policy == NonFinite::kSkipStep || policy == NonFinite::kThrow;
+}
+
+WorkPlan make_work_plan(const StepRequest& request, const Tuning& tuning);
+
+}  // namespace sing::cuda
