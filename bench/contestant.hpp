@@ -45,8 +45,9 @@ struct Contestant {
   int every = 1;  // takes part in one round of so many
   TensorVector parameters;
   std::function<void()> step;
-  // Work that the rule needs once a step but leaves to its caller; not timed. Empty: none.
-  std::function<void()> advance = {};
+  // Called before each step of the check and never before a timed one: what timed steps leave out.
+  std::function<void()> before_checked_step = {};
+};
 };
 
 // LibTorch's at::_fused_adamw_, the call alone: its callers also advance a step counter a tensor.

@@ -109,7 +109,7 @@ double difference(const Problem& problem, const Contestant& one, const Contestan
 
 // Takes steps with fresh gradients and compares the library with LibTorch. A float parameter is
 // rounded a few times a step, to 4e-9 for |p| up to 0.1, and the tensor that moves least (the
-// largest) moves 4e-4 in seven steps: rounding alone explains 2e-4, a missing step would give 0.1.
+// largest) moves 3e-4 in seven steps: rounding alone explains 2e-4, a missing step would give 0.1.
 nlohmann::json check(Problem& problem, const std::vector<Contestant>& contestants) {
   constexpr int kSteps = kLookaheadPeriod + 2;
   constexpr double kTolerance = 1e-3;
@@ -119,8 +119,8 @@ nlohmann::json check(Problem& problem, const std::vector<Contestant>& contestant
     problem.draw_gradients(static_cast<std::uint64_t>(step));
     for (const auto& [one, other] : pairs) {
       for (const Contestant* contestant : {&find(contestants, one), &find(contestants, other)}) {
-        if (contestant->advance) {
-          contestant->advance();
+        if (contestant->before_checked_step) {
+          contestant->before_checked_step();
         }
         contestant->step();
       }

@@ -2,7 +2,6 @@
 #include "sing/base/fields.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <vector>
 
@@ -11,16 +10,6 @@ namespace {
 
 [[noreturn]] void refuse(std::string_view where, std::string_view wanted, const Value& given) {
   throw std::invalid_argument(concat("[", where, "] wanted ", wanted, ", got ", to_text(given)));
-}
-
-// Text from a command line or a C caller is read as the kind the member wants; all of it must be
-// a number, whatever the locale.
-template <class Number>
-std::optional<Number> parse_number(const std::string& text) {
-  Number number{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc{} && stop == end ? std::optional<Number>(number) : std::nullopt;
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

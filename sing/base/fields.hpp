@@ -2,6 +2,7 @@
 // validation, files and documentation.
 #pragma once
 
+#include <charconv>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -23,6 +24,15 @@ using Value = std::variant<std::monostate, bool, std::int64_t, double, std::stri
 
 // The shortest text that reads back as the same number.
 std::string shortest_text(double number);
+
+// All of the text as a number, whatever the locale; none if it is not one.
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && stop == end ? std::optional<Number>(number) : std::nullopt;
+}
 
 // For messages: text in quotes.
 std::string to_text(const Value& value);

@@ -1,8 +1,6 @@
 // Conversions of options to the texts of the C interface.
 #include "sing/c_api/option_text.hpp"
 
-#include <charconv>
-
 #include "sing/c_api/versioned.hpp"
 
 namespace sing::c_api {
@@ -21,15 +19,8 @@ std::string_view kind_of(const Value& value) {
 }  // namespace
 
 std::string plain_text(const Value& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) {
-    return *text;
-  }
-  if (const auto* number = std::get_if<double>(&value)) {
-    char buffer[32];
-    const auto [end, error] = std::to_chars(std::begin(buffer), std::end(buffer), *number);
-    return {buffer, end};
-  }
-  return to_text(value);
+  const auto* text = std::get_if<std::string>(&value);
+  return text != nullptr ? *text : to_text(value);
 }
 
 std::vector<OptionText> describe_options(const std::vector<OptionInfo>& options) {

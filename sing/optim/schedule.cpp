@@ -35,29 +35,17 @@ double fall_linearly(double x, double final_factor) {
   return final_factor + (1 - final_factor) * (1 - x);
 }
 
-std::string shortest_text(double number) {
-  char buffer[32];
-  const auto [end, error] = std::to_chars(std::begin(buffer), std::end(buffer), number);
-  return {buffer, end};
-}
-
-template <class Number>
-bool parse_all(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
 std::optional<Knot> parse_knot(std::string_view text) {
   const std::size_t first = text.find_first_not_of(' ');
   text = first == std::string_view::npos ? std::string_view{} : text.substr(first);
   text = text.substr(0, text.find_last_not_of(' ') + 1);
   const std::size_t colon = text.find(':');
-  Knot knot;
-  if (colon == std::string_view::npos || !parse_all(text.substr(0, colon), knot.step) ||
-      !parse_all(text.substr(colon + 1), knot.factor)) {
+  if (colon == std::string_view::npos) {
     return std::nullopt;
   }
-  return knot;
+  const auto step = parse_number<std::int64_t>(text.substr(0, colon));
+  const auto factor = parse_number<double>(text.substr(colon + 1));
+  return step && factor ? std::optional<Knot>({*step, *factor}) : std::nullopt;
 }
 
 template <class Kind>

