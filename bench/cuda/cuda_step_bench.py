@@ -1,0 +1,303 @@
+"""How long does a SING-AdamW + LookAhead step take on a GPU, beside torch's fused AdamW?
+
+python bench/cuda/cuda_step_bench.py LIBRARY [--models NAME...] [--sweep NAME...] [--profile NAME] [--result FILE]
+
+Both sides run in one process on the same gradients, once eager and once as a CUDA-graph replay. A
+sample is a whole LookAhead period (5 steps), timed by events and divided; the four contestants take
+turns, and medians over the periods are printed and written as JSON.
+"""
+
+import argparse
+import ctypes
+import json
+import pathlib
+import statistics
+import subprocess
+import time
+
+import torch
+
+PERIOD = 5
+VARIANTS = {"two_launches": 0, "windows": 1, "queue": 2}
+NON_FINITE = {"skip_tensor": 0, "skip_step": 1}
+DEFAULT = {"variant": "queue", "chunk": 16384, "window_mb": 12, "threads": 512, "blocks": 0, "non_finite": "skip_tensor"}
+
+
+class Options(ctypes.Structure):
+    _fields_ = [
+        ("stream", ctypes.c_void_p),
+        ("chunk_elements", ctypes.c_int64),
+        ("window_bytes", ctypes.c_int64),
+        ("variant", ctypes.c_int32),
+        ("threads", ctypes.c_int32),
+        ("blocks_per_multiprocessor", ctypes.c_int32),
+        ("non_finite", ctypes.c_int32),
+    ]
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [
+        ("parameter", ctypes.c_void_p),
+        ("gradient", ctypes.c_void_p),
+        ("rank", ctypes.c_int64),
+        ("shape", ctypes.c_int64 * 4),
+    ]
+
+
+class Sing:
+    """SING over torch tensors, through the shim library."""
+
+    def __init__(self, library, parameters, gradients, stream, tuning):
+        self.library = library
+        tensors = (Tensor * len(parameters))()
+        for entry, parameter, gradient in zip(tensors, parameters, gradients):
+            shape = list(parameter.shape) + [0] * (4 - parameter.dim())
+            entry.parameter, entry.gradient = parameter.data_ptr(), gradient.data_ptr()
+            entry.rank, entry.shape = parameter.dim(), (ctypes.c_int64 * 4)(*shape)
+        options = Options(
+            stream.cuda_stream,
+            tuning["chunk"],
+            int(tuning["window_mb"] * 2**20),
+            VARIANTS[tuning["variant"]],
+            tuning["threads"],
+            tuning["blocks"],
+            NON_FINITE[tuning["non_finite"]],
+        )
+        self.handle = library.sing_bench_make(ctypes.byref(options), tensors, len(parameters))
+        if not self.handle:
+            raise RuntimeError("the optimizer could not be made")
+
+    def step(self):
+        if self.library.sing_bench_step(self.handle) != 0:
+            raise RuntimeError("a step failed")
+
+    def close(self):
+        self.library.sing_bench_free(self.handle)
+        self.handle = None
+
+
+def load(path):
+    library = ctypes.CDLL(str(path))
+    library.sing_bench_make.restype = ctypes.c_void_p
+    library.sing_bench_make.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
+    library.sing_bench_step.argtypes = [ctypes.c_void_p]
+    library.sing_bench_free.argtypes = [ctypes.c_void_p]
+    library.sing_bench_scratch_bytes.restype = ctypes.c_int64
+    library.sing_bench_scratch_bytes.argtypes = [ctypes.c_void_p]
+    return library
+
+
+def shapes_of(model):
+    return [tuple(shape) for part in model["parts"] for _ in range(part["repeat"]) for shape in part["shapes"]]
+
+
+def capture(stream, step):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        step()
+    return graph.replay
+
+
+def milliseconds(stream, step):
+    """One period, a step."""
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record(stream)
+    for _ in range(PERIOD):
+        step()
+    end.record(stream)
+    end.synchronize()
+    return begin.elapsed_time(end) / PERIOD
+
+
+def interleaved(stream, contestants, periods):
+    samples = {name: [] for name in contestants}
+    for name, step in contestants.items():
+        milliseconds(stream, step)
+    for _ in range(periods):
+        for name, step in contestants.items():
+            samples[name].append(milliseconds(stream, step))
+    return samples
+
+
+def host_microseconds(stream, step, steps=50):
+    """Median time a call keeps the host, with an idle device."""
+    times = []
+    for _ in range(steps):
+        stream.synchronize()
+        begin = time.perf_counter()
+        step()
+        times.append((time.perf_counter() - begin) * 1e6)
+    stream.synchronize()
+    return statistics.median(times)
+
+
+def copy_bandwidth(stream):
+    """Bytes read and written a second by a copy of 4 GB, the ceiling of what memory gives."""
+    source = torch.empty(2**30, dtype=torch.float32, device="cuda")
+    target = torch.empty_like(source)
+    times = [milliseconds(stream, lambda: target.copy_(source)) for _ in range(5)]
+    return 2 * source.numel() * 4 / (statistics.median(times) * 1e-3)
+
+
+def summary(samples):
+    quartiles = statistics.quantiles(samples, n=4)
+    return {"median_ms": statistics.median(samples), "quartiles_ms": [quartiles[0], quartiles[2]], "periods": len(samples)}
+
+
+def make_tensors(model):
+    generator = torch.Generator(device="cuda").manual_seed(1)
+    shapes = shapes_of(model)
+    parameters = [torch.randn(s, device="cuda", generator=generator) * 0.02 for s in shapes]
+    gradients = [torch.randn(s, device="cuda", generator=generator) * 1e-3 for s in shapes]
+    return parameters, gradients
+
+
+def check_finite(parameters):
+    if not all(bool(torch.isfinite(p).all()) for p in parameters[:50]):
+        raise RuntimeError("a parameter is not finite after the benchmark")
+
+
+def measure_model(library, stream, model, periods):
+    parameters, gradients = make_tensors(model)
+    theirs = [p.clone().requires_grad_() for p in parameters]
+    for parameter, gradient in zip(theirs, gradients):
+        parameter.grad = gradient
+    torch_optimizer = torch.optim.AdamW(theirs, lr=1e-3, weight_decay=1e-2, fused=True, capturable=True)
+    ours = Sing(library, parameters, gradients, stream, DEFAULT)
+    start = [p.clone() for p in parameters[:50]]
+    torch_optimizer.step()
+    ours.step()
+    stream.synchronize()
+    if all(bool((a == b).all()) for a, b in zip(start, parameters)):
+        raise RuntimeError("a step moved nothing")
+    contestants = {
+        "torch_eager": torch_optimizer.step,
+        "torch_graph": capture(stream, torch_optimizer.step),
+        "sing_eager": ours.step,
+        "sing_graph": capture(stream, ours.step),
+    }
+    samples = interleaved(stream, contestants, periods)
+    check_finite(parameters)
+    result = {name: summary(values) for name, values in samples.items()}
+    result["sing_host_us"] = host_microseconds(stream, ours.step)
+    result["torch_host_us"] = host_microseconds(stream, torch_optimizer.step)
+    result["scratch_bytes"] = library.sing_bench_scratch_bytes(ours.handle)
+    result["parameters"], result["tensors"] = model["parameters"], model["tensors"]
+    del contestants
+    torch.cuda.synchronize()
+    ours.close()
+    return result
+
+
+SWEEP = (
+    [{"variant": v} for v in VARIANTS]
+    + [{"chunk": c} for c in (4096, 8192, 32768, 65536)]
+    + [{"window_mb": w} for w in (4, 8, 20, 28, 40)]
+    + [{"threads": t} for t in (256, 384)]
+    + [{"chunk": 8192, "threads": 256}, {"chunk": 8192, "window_mb": 20}, {"chunk": 32768, "window_mb": 24}]
+    + [{"non_finite": "skip_step"}]
+)
+
+
+def sweep_model(library, stream, model, periods):
+    """Graph replays of every tuning, in turns where the states of all fit the memory."""
+    parameters, gradients = make_tensors(model)
+    state_bytes = 12 * model["parameters"]
+    together = max(1, int(60e9 // state_bytes))
+    samples = {}
+    for first in range(0, len(SWEEP), together):
+        optimizers, contestants = [], {}
+        for change in SWEEP[first : first + together]:
+            ours = Sing(library, parameters, gradients, stream, {**DEFAULT, **change})
+            ours.step()
+            stream.synchronize()
+            optimizers.append(ours)
+            name = ",".join(f"{key}={value}" for key, value in change.items())
+            contestants[name] = capture(stream, ours.step)
+        samples.update(interleaved(stream, contestants, periods))
+        del contestants
+        torch.cuda.synchronize()
+        for ours in optimizers:
+            ours.close()
+    check_finite(parameters)
+    return {name: summary(values) for name, values in samples.items()}
+
+
+def profile_model(library, stream, model):
+    """Twelve eager steps and nothing else of ours: what a profiler is to see."""
+    parameters, gradients = make_tensors(model)
+    ours = Sing(library, parameters, gradients, stream, DEFAULT)
+    for _ in range(12):
+        ours.step()
+    torch.cuda.synchronize()
+    ours.close()
+
+
+def print_row(name, result):
+    torch_graph, sing_graph = result["torch_graph"]["median_ms"], result["sing_graph"]["median_ms"]
+    torch_eager, sing_eager = result["torch_eager"]["median_ms"], result["sing_eager"]["median_ms"]
+    floor = result["parameters"] * 28 / result["copy_bytes_per_second"] * 1e3
+    print(
+        f"{name:14s} torch eager {torch_eager:8.4f} graph {torch_graph:8.4f} | sing eager {sing_eager:8.4f} "
+        f"graph {sing_graph:8.4f} | graph ratio {sing_graph / torch_graph:5.3f} eager ratio {sing_eager / torch_eager:5.3f} "
+        f"| 28 B floor {floor:7.4f} | host us {result['sing_host_us']:6.1f} (torch {result['torch_host_us']:6.1f})",
+        flush=True,
+    )
+
+
+def machine():
+    properties = torch.cuda.get_device_properties(0)
+    driver = subprocess.run(
+        ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    return {
+        "gpu": properties.name,
+        "multiprocessors": properties.multi_processor_count,
+        "l2_bytes": properties.L2_cache_size,
+        "driver": driver,
+        "torch": torch.__version__,
+        "cuda": torch.version.cuda,
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("library", type=pathlib.Path)
+    parser.add_argument("--models", nargs="*", default=[])
+    parser.add_argument("--sweep", nargs="*", default=[])
+    parser.add_argument("--profile")
+    parser.add_argument("--periods", type=int, default=40)
+    parser.add_argument("--result", type=pathlib.Path)
+    arguments = parser.parse_args()
+    library = load(arguments.library)
+    shapes = json.loads((pathlib.Path(__file__).parent.parent / "model_shapes.json").read_text(encoding="utf-8"))
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        if arguments.profile:
+            profile_model(library, stream, shapes[arguments.profile])
+            return
+        result = {"machine": machine(), "copy_bytes_per_second": copy_bandwidth(stream), "models": {}, "sweeps": {}}
+        print(f"copy {result['copy_bytes_per_second'] / 1e12:.2f} TB/s", flush=True)
+
+        def save():
+            if arguments.result:
+                arguments.result.parent.mkdir(parents=True, exist_ok=True)
+                arguments.result.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+        for name in arguments.models:
+            measured = measure_model(library, stream, shapes[name], arguments.periods)
+            measured["copy_bytes_per_second"] = result["copy_bytes_per_second"]
+            result["models"][name] = measured
+            print_row(name, measured)
+            save()
+            torch.cuda.empty_cache()
+        for name in arguments.sweep:
+            result["sweeps"][name] = sweep_model(library, stream, shapes[name], max(5, arguments.periods // 4))
+            for tuning, measured in sorted(result["sweeps"][name].items(), key=lambda each: each[1]["median_ms"]):
+                print(f"{name:14s} {measured['median_ms']:8.4f} ms  {tuning}", flush=True)
+            save()
+            torch.cuda.empty_cache()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+// CUDA graphs: a captured step replays as the eager one, sees new options, and refuses what it
+// could not replay.
+#include "tests/backend/cuda/cuda_fixture.hpp"
+#include "tests/backend/cuda/step_list.hpp"
+#include "tests/support/message_of.hpp"
+
+namespace sing::test {
+namespace {
+
+class CapturedStep : public CudaTest {
+ protected:
+  void TearDown() override {
+    for (cudaGraphExec_t graph : graphs_) {
+      EXPECT_EQ(cudaGraphExecDestroy(graph), cudaSuccess);
+    }
+    CudaTest::TearDown();
+  }
+
+  // A graph of one step of the list.
+  cudaGraphExec_t capture(StepList& list) {
+    cudaGraph_t graph = nullptr;
+    EXPECT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
+    list.step();
+    EXPECT_EQ(cudaStreamEndCapture(stream_, &graph), cudaSuccess);
+    cudaGraphExec_t executable = nullptr;
+    EXPECT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
+    EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+    graphs_.push_back(executable);
+    return executable;
+  }
+
+  void replay(cudaGraphExec_t graph) { ASSERT_EQ(cudaGraphLaunch(graph, stream_), cudaSuccess); }
+
+  // The message of a step that is refused while it is captured.
+  std::string refusal(StepList& list) {
+    cudaGraph_t graph = nullptr;
+    EXPECT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
+    const std::string message = message_of<std::invalid_argument>([&] { list.step(); });
+    EXPECT_EQ(cudaStreamEndCapture(stream_, &graph), cudaSuccess);
+    EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+    return message;
+  }
+
+  std::vector<cudaGraphExec_t> graphs_;
+};
+
+GroupStep group_of(std::size_t rule) {
+  GroupStep group = soft_adamw();
+  std::size_t index = 0;
+  for_each_rule_type([&]<class R>() {
+    if (index++ == rule) {
+      group.rule = R{};
+    }
+  });
+  return group;
+}
+
+TEST_F(CapturedStep, ReplaysAsTheEagerStepsForEveryRule) {
+  for (std::size_t rule = 0; rule < kRuleCount; ++rule) {
+    StepList eager(make(), mixed_shapes(), {}, group_of(rule));
+    StepList captured(make(), mixed_shapes(), {}, group_of(rule));
+    cudaGraphExec_t graph = nullptr;
+    for (int step = 0; step < 7; ++step) {
+      eager.set_gradients(step);
+      captured.set_gradients(step);
+      eager.step();
+      if (step == 0) {
+        captured.step();
+        graph = capture(captured);
+      } else {
+        replay(graph);
+      }
+    }
+    EXPECT_EQ(eager.bytes(), captured.bytes()) << "rule " << rule;
+    EXPECT_EQ(captured.group_steps(), 7);
+    EXPECT_EQ(captured.tensor_progress(0).steps, 7);
+  }
+}
+
+TEST_F(CapturedStep, SeesALearningRateUploadedBetweenReplays) {
+  StepList eager(make(), mixed_shapes(), {}, soft_adamw());
+  const std::shared_ptr<Backend> backend = make();
+  StepList captured(backend, mixed_shapes(), {}, soft_adamw());
+  eager.set_gradients(0);
+  captured.set_gradients(0);
+  eager.step();
+  captured.step();
+  const cudaGraphExec_t graph = capture(captured);
+  for (const double factor : {0.5, 0.25, 0.0}) {
+    eager.group().learning_rate_factor = factor;
+    captured.group().learning_rate_factor = factor;
+    eager.step();
+    backend->upload(captured.request());
+    replay(graph);
+    EXPECT_EQ(eager.bytes(), captured.bytes()) << "factor " << factor;
+  }
+}
+
+TEST_F(CapturedStep, KeepsItsGradientsWhenEagerStepsUseOthers) {
+  StepList list(make(), {{40, 384}, {50}}, {}, soft_adamw());
+  StepList expected(make(), {{40, 384}, {50}}, {}, soft_adamw());
+  list.set_gradients(0);
+  expected.set_gradients(0);
+  list.step();
+  expected.step();
+  const cudaGraphExec_t graph = capture(list);
+  StepList other(make(), {{40, 384}, {50}}, {}, soft_adamw());
+  other.set_gradients(1);
+  const std::vector<TensorStep> own = list.tensors();
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    list.tensors()[i].gradient = other.tensors()[i].gradient;
+  }
+  list.step();
+  expected.set_gradients(1);
+  expected.step();
+  replay(graph);
+  expected.set_gradients(0);
+  expected.step();
+  EXPECT_EQ(list.bytes(), expected.bytes());
+}
+
+TEST_F(CapturedStep, RefusesAMissingGradientAndNamesTheTensor) {
+  StepList list(make(), {{3, 4}, {5}, {6}}, {}, soft_adamw());
+  list.set_gradients(0);
+  list.step();
+  list.tensors()[1].gradient = nullptr;
+  EXPECT_NE(refusal(list).find("tensor 1 has none"), std::string::npos);
+}
+
+TEST_F(CapturedStep, RefusesOptionsThatWereNotUploaded) {
+  StepList list(make(), {{3, 4}}, {}, soft_adamw());
+  list.set_gradients(0);
+  list.step();
+  list.group().learning_rate_factor = 0.5;
+  EXPECT_NE(refusal(list).find("upload them before the capture"), std::string::npos);
+}
+
+TEST_F(CapturedStep, RefusesToBeTheFirst) {
+  StepList list(make(), {{3, 4}}, {}, soft_adamw());
+  list.set_gradients(0);
+  const std::string before = list.bytes();
+  EXPECT_NE(refusal(list).find("before they are captured"), std::string::npos);
+  EXPECT_EQ(list.bytes(), before);
+}
+
+}  // namespace
+}  // namespace sing::test

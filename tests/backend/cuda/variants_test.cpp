@@ -1,0 +1,139 @@
+// Ways of cutting and launching the same step: none may change a bit.
+#include <cmath>
+
+#include "tests/backend/cuda/cuda_fixture.hpp"
+#include "tests/backend/cuda/step_list.hpp"
+
+namespace sing::test {
+namespace {
+
+using cuda::Tuning;
+using cuda::Variant;
+
+class Variants : public CudaTest {
+ protected:
+  static std::string run(const std::shared_ptr<Backend>& backend, NonFinite policy = NonFinite::kSkipTensor) {
+    StepList list(backend, mixed_shapes(), {}, soft_adamw());
+    list.non_finite = policy;
+    for (int step = 0; step < 4; ++step) {
+      list.set_gradients(step);
+      list.step();
+    }
+    return list.bytes();
+  }
+};
+
+TEST_F(Variants, GiveTheSameBits) {
+  const std::string expected = run(make());
+  for (const Variant variant : {Variant::kTwoLaunches, Variant::kWindows, Variant::kQueue}) {
+    for (const std::int64_t window : {1 << 16, 1 << 20, 1 << 30}) {
+      EXPECT_EQ(run(make({.variant = variant, .window_bytes = window})), expected)
+          << "variant " << static_cast<int>(variant) << ", window " << window;
+    }
+  }
+  EXPECT_EQ(run(make(), NonFinite::kSkipStep), expected);
+}
+
+TEST_F(Variants, GiveTheSameBitsWithOneBlockAtATime) {
+  EXPECT_EQ(run(make({.blocks_per_multiprocessor = 1})), run(make()));
+}
+
+TEST_F(Variants, GiveTheSameBitsEveryRun) {
+  const std::string expected = run(make());
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    EXPECT_EQ(run(make()), expected);
+  }
+}
+
+TEST_F(Variants, AgreeWithTheReferenceForEveryChunkAndBlockSize) {
+  StepList reference(make_reference_backend(), mixed_shapes(), {}, soft_adamw());
+  for (int step = 0; step < 4; ++step) {
+    reference.set_gradients(step);
+    reference.step();
+  }
+  for (const std::int64_t chunk : {512, 1000, 4096, 16384, 65536}) {
+    for (const int threads : {64, 256, 512}) {
+      StepList list(make({.chunk_elements = chunk, .threads = threads}), mixed_shapes(), {}, soft_adamw());
+      for (int step = 0; step < 4; ++step) {
+        list.set_gradients(step);
+        list.step();
+      }
+      // A step moves a parameter by at most 3 learning rates (2 ulp of float in each of some ten
+      // operations) and rounds one of size up to 1.
+      const double bound = 4 * (3 * 1e-2 * 0x1p-19 + 0x1p-24);
+      EXPECT_LE(worst_difference(list, reference), bound) << chunk << " elements, " << threads << " threads";
+      EXPECT_TRUE(list.sentinels_intact());
+    }
+  }
+}
+
+TEST_F(Variants, RunOnTwoStreamsAtOnce) {
+  cudaStream_t other = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
+  {
+    const std::string expected = run(make());
+    StepList a(make(), mixed_shapes(), {}, soft_adamw());
+    StepList b(cuda::make_tuned_cuda_backend({.device = 0, .stream = other}, {}), mixed_shapes(), {}, soft_adamw());
+    for (int step = 0; step < 4; ++step) {
+      a.set_gradients(step);
+      b.set_gradients(step);
+      a.step();
+      b.step();
+    }
+    EXPECT_EQ(a.bytes(), expected);
+    EXPECT_EQ(b.bytes(), expected);
+  }
+  EXPECT_EQ(cudaStreamDestroy(other), cudaSuccess);
+}
+
+TEST_F(Variants, ServeOneHundredThousandTensors) {
+  constexpr std::size_t kCount = 100'000;
+  const std::shared_ptr<Backend> backend = make();
+  // All tensors live in one array of each kind: as many allocations would test the driver.
+  constexpr std::size_t kSize = 8;
+  const std::vector<double> values = random_values(1, kCount * kSize);
+  const Shape flat{static_cast<std::int64_t>(kCount * kSize)};
+  DeviceTensor parameter(backend, Dtype::kFloat32, flat, values);
+  DeviceTensor gradient(backend, Dtype::kFloat32, flat, values);
+  const auto tensor_progress = backend->allocate(sizeof(TensorProgress) * kCount);
+  const auto group_progress = backend->allocate(sizeof(GroupProgress));
+  const auto progress = backend->allocate(sizeof(OptimizerProgress));
+  GroupStep group;
+  group.rule = Sgd{.learning_rate = 0.5};
+  group.progress = static_cast<GroupProgress*>(group_progress.get());
+  std::vector<TensorStep> tensors(kCount);
+  const Shape shape{static_cast<std::int64_t>(kSize)};
+  for (std::size_t i = 0; i < kCount; ++i) {
+    tensors[i].layout = make_layout(shape, 0);
+    tensors[i].parameter = static_cast<float*>(parameter.data()) + i * kSize;
+    tensors[i].gradient = static_cast<float*>(gradient.data()) + i * kSize;
+    tensors[i].progress = static_cast<TensorProgress*>(tensor_progress.get()) + i;
+  }
+  backend->step({.groups = {&group, 1},
+                 .tensors = tensors,
+                 .progress = static_cast<OptimizerProgress*>(progress.get()),
+                 .version = 1});
+  const std::vector<double> result = parameter.values();
+  double worst = 0;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    double squares = 0;
+    for (std::size_t k = 0; k < kSize; ++k) {
+      const auto g = static_cast<double>(static_cast<float>(values[i * kSize + k]));
+      squares += g * g;
+    }
+    for (std::size_t k = 0; k < kSize; ++k) {
+      const auto g = static_cast<double>(static_cast<float>(values[i * kSize + k]));
+      const double expected = g - 0.5 * g / (std::sqrt(squares) + 1e-8);
+      worst = std::max(worst, std::abs(result[i * kSize + k] - expected));
+    }
+  }
+  EXPECT_LE(worst, 8 * 0x1p-24);  // a few roundings of numbers up to 1
+  std::vector<TensorProgress> counters(kCount);
+  backend->read(counters.data(), tensor_progress.get(), sizeof(TensorProgress) * kCount);
+  for (const TensorProgress& each : counters) {
+    ASSERT_EQ(each.steps, 1);
+  }
+}
+
+}  // namespace
+}  // namespace sing::test

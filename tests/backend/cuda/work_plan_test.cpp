@@ -1,0 +1,116 @@
+// The order of work items: every element once, nothing waits for what comes later. Needs no device.
+#include "sing/backend/cuda/work_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+namespace sing::cuda {
+namespace {
+
+StepRequest request_of(std::vector<GroupStep>& groups, std::vector<TensorStep>& tensors) {
+  return {.groups = groups, .tensors = tensors, .version = 1};
+}
+
+std::vector<TensorStep> tensors_of(const std::vector<std::vector<std::int64_t>>& shapes) {
+  std::vector<TensorStep> tensors;
+  for (const auto& shape : shapes) {
+    tensors.emplace_back().layout = make_layout(shape, 0);
+  }
+  return tensors;
+}
+
+std::vector<std::vector<std::int64_t>> some_shapes() {
+  return {{3}, {1000, 768}, {768}, {5000}, {50'257, 96}, {2, 300'001}, {0}, {64, 3, 7, 7}};
+}
+
+TEST(WorkPlan, ChunksCoverEveryElementOnce) {
+  std::vector<GroupStep> groups(1);
+  auto tensors = tensors_of(some_shapes());
+  for (const std::int64_t chunk : {512, 4096, 16384}) {
+    const WorkPlan plan = make_work_plan(request_of(groups, tensors), {.chunk_elements = chunk});
+    ASSERT_EQ(plan.tensors.size(), tensors.size());
+    for (const TensorRecord& record : plan.tensors) {
+      EXPECT_LE(record.chunk_elements, chunk);
+      if (record.chunks_per_row > 1) {
+        EXPECT_GE(record.chunks_per_row * record.chunk_elements, record.span);
+        EXPECT_LT((record.chunks_per_row - 1) * record.chunk_elements, record.span);
+      } else {
+        EXPECT_GE(record.chunks * record.chunk_elements, record.size);
+        EXPECT_EQ(record.span == 0 ? 0 : record.chunk_elements % record.span, 0);
+      }
+    }
+  }
+}
+
+TEST(WorkPlan, EveryChunkIsMeasuredOnceAndAppliedOnceAfterItsTensor) {
+  std::vector<GroupStep> groups(1);
+  auto tensors = tensors_of(some_shapes());
+  for (const Variant variant : {Variant::kTwoLaunches, Variant::kWindows, Variant::kQueue}) {
+    for (const std::int64_t window : {1, 1 << 20, 1 << 30}) {
+      const WorkPlan plan =
+          make_work_plan(request_of(groups, tensors), {.variant = variant, .window_bytes = window});
+      std::map<std::uint32_t, std::set<std::int64_t>> measured, applied;
+      for (const WorkItem& item : plan.items) {
+        if (item.work == Work::kMeasure) {
+          EXPECT_TRUE(measured[item.tensor].insert(item.index).second);
+        } else if (item.work == Work::kApply) {
+          EXPECT_EQ(static_cast<std::int64_t>(measured[item.tensor].size()),
+                    plan.tensors[item.tensor].chunks);
+          EXPECT_TRUE(applied[item.tensor].insert(item.index).second);
+        }
+      }
+      EXPECT_EQ(measured, applied);
+    }
+  }
+}
+
+TEST(WorkPlan, TheWindowBoundsWhatIsMeasuredAhead) {
+  std::vector<GroupStep> groups(1);
+  auto tensors = tensors_of(std::vector<std::vector<std::int64_t>>(40, {256, 384}));
+  const std::int64_t window = 1 << 20;
+  const WorkPlan plan = make_work_plan(request_of(groups, tensors), {.window_bytes = window});
+  std::int64_t ahead = 0, most = 0;
+  for (const WorkItem& item : plan.items) {
+    const std::int64_t bytes = plan.tensors[item.tensor].chunk_elements * 4;
+    ahead += item.work == Work::kMeasure ? bytes : -bytes;
+    most = std::max(most, ahead);
+  }
+  EXPECT_LE(most, window);
+  EXPECT_GT(most, window / 2);
+}
+
+TEST(WorkPlan, SkippingAStepMeasuresAllBeforeTheFirstWrite) {
+  std::vector<GroupStep> groups(2);
+  groups[0].rule = Sgd{};
+  groups[1].rule = AdaFactor{};
+  auto tensors = tensors_of(some_shapes());
+  tensors[1].group = 1;
+  StepRequest request = request_of(groups, tensors);
+  request.non_finite = NonFinite::kSkipStep;
+  const WorkPlan plan = make_work_plan(request, {});
+  bool wrote = false;
+  std::size_t launches_that_measure = 0;
+  for (const Launch& launch : plan.launches) {
+    for (std::int64_t i = launch.begin; i < launch.end; ++i) {
+      const Work work = plan.items[static_cast<std::size_t>(i)].work;
+      const bool measures = work == Work::kMeasure || work == Work::kTinyMeasure;
+      EXPECT_FALSE(measures && wrote);
+      EXPECT_EQ(measures, plan.items[static_cast<std::size_t>(launch.begin)].work == Work::kMeasure ||
+                              plan.items[static_cast<std::size_t>(launch.begin)].work == Work::kTinyMeasure);
+      wrote = wrote || !measures;
+    }
+    launches_that_measure += wrote ? 0 : 1;
+  }
+  EXPECT_EQ(launches_that_measure, 2U);
+}
+
+TEST(WorkPlan, NoTensorsStillEndTheStep) {
+  std::vector<GroupStep> groups(1);
+  std::vector<TensorStep> tensors;
+  EXPECT_EQ(make_work_plan(request_of(groups, tensors), {}).launches.size(), 1U);
+}
+
+}  // namespace
+}  // namespace sing::cuda
