@@ -48,7 +48,6 @@ struct Contestant {
   // Called before each step of the check and never before a timed one: what timed steps leave out.
   std::function<void()> before_checked_step = {};
 };
-};
 
 // LibTorch's at::_fused_adamw_, the call alone: its callers also advance a step counter a tensor.
 Contestant make_torch_fused_adamw(const Problem& problem);

@@ -25,6 +25,21 @@ install(
 install(FILES ${PROJECT_SOURCE_DIR}/sing/backend/backend.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sing/backend)
 
+# A static library leaves the C++ and the CUDA runtime to whoever links it, also to a C program.
+set(sing_runtime_libraries "-lstdc++ -lm -pthread")
+set(sing_links_cuda_runtime OFF)
+get_target_property(sing_library_type sing TYPE)
+if(sing_library_type STREQUAL "STATIC_LIBRARY")
+  if(SING_CUDA)
+    find_package(CUDAToolkit REQUIRED)
+    set(sing_links_cuda_runtime ON)
+    string(PREPEND sing_runtime_libraries "-L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt ")
+  endif()
+  set(sing_pc_libraries ${sing_runtime_libraries})
+else()
+  set(sing_pc_libraries_private ${sing_runtime_libraries})
+endif()
+
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/sing-config.cmake.in
                               ${PROJECT_BINARY_DIR}/sing-config.cmake
                               INSTALL_DESTINATION ${sing_package_folder})
@@ -33,14 +48,6 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/sing-config-version.cmake
 install(FILES ${PROJECT_BINARY_DIR}/sing-config.cmake ${PROJECT_BINARY_DIR}/sing-config-version.cmake
         DESTINATION ${sing_package_folder})
 
-# A static library leaves the C++ runtime to whoever links it, also to a C program.
-set(sing_runtime_libraries "-lstdc++ -lm -pthread")
-get_target_property(sing_library_type sing TYPE)
-if(sing_library_type STREQUAL "STATIC_LIBRARY")
-  set(sing_pc_libraries ${sing_runtime_libraries})
-else()
-  set(sing_pc_libraries_private ${sing_runtime_libraries})
-endif()
 # Relative to where the .pc file lies, so that an installed tree can be moved.
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
            OUTPUT_VARIABLE sing_pc_prefix)

@@ -109,7 +109,8 @@ TEST_P(Guard, NoiseOfRoundingCountsAsConstant) {
   expect_zero_step({}, Dtype::kFloat32, {3, 700}, rows);
 }
 
-// 1e-3 of the value in one element is signal: it must come through with unit norm.
+// 2⁻¹⁰ of the value in one element is signal: it must come through with unit norm. The row mean, a
+// float32, rounds at 2⁻²⁴ of the value, 2⁻¹⁴ of the signal.
 TEST_P(Guard, SignalAboveTheNoiseIsNormalized) {
   Options options;
   options.rule = Sgd{.learning_rate = 1};
@@ -119,7 +120,7 @@ TEST_P(Guard, SignalAboveTheNoiseIsNormalized) {
     std::vector<double> rows(3 * 700, 0.125);
     rows[1234] *= 1 + 0x1p-10;
     const Result result = step(options, dtype, {3, 700}, rows);
-    EXPECT_NEAR(1 - result.parameter[1234], std::sqrt(1 - 1.0 / 700), 1e-5);
+    EXPECT_NEAR(1 - result.parameter[1234], std::sqrt(1 - 1.0 / 700), 0x1p-14);
   }
 }
 

@@ -25,11 +25,11 @@ Options observer() {
 }
 
 double norm_of(const std::vector<double>& values) {
-  double sum = 0;
+  long double sum = 0;
   for (const double value : values) {
-    sum += value * value;
+    sum += static_cast<long double>(value) * value;
   }
-  return std::sqrt(sum);
+  return static_cast<double>(std::sqrt(sum));
 }
 
 class Properties : public test::BackendTest {

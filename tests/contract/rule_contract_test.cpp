@@ -5,6 +5,7 @@
 #include "tests/contract/model.hpp"
 #include "tests/contract/rule_variants.hpp"
 #include "tests/support/backends.hpp"
+#include "tests/support/same_bytes.hpp"
 
 namespace sing {
 namespace {
@@ -131,9 +132,9 @@ TEST_P(RuleContract, MeasuringFirstGivesTheSameBits) {
       model.take_step(1);
       results.push_back(model.all_bytes());
     }
-    EXPECT_EQ(results[0], results[1]);
-    EXPECT_EQ(results[0], results[2]);
-    EXPECT_EQ(results[0], results[3]);
+    for (std::size_t policy = 1; policy < results.size(); ++policy) {
+      EXPECT_TRUE(test::same_bytes(results[policy], results[0])) << policy;
+    }
   }
 }
 

@@ -1,0 +1,189 @@
+// Writes the tables of docs/options.md from the field lists of the option structs.
+//
+// options_table FILE rewrites what stands between the file's markers; options_table --check FILE
+// writes nothing and exits with 1 if that would change the file.
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "sing/sing.hpp"
+
+namespace {
+
+constexpr std::string_view kBegin = "<!-- options: generated, begin -->\n";
+constexpr std::string_view kEnd = "<!-- options: generated, end -->";
+constexpr std::string_view kHead = "| option | default | allowed | meaning |\n|---|---|---|---|\n";
+
+std::string row(std::string_view name,
+                std::string_view default_text,
+                std::string_view allowed,
+                std::string_view help) {
+  return sing::concat("| `", name, "` | ", default_text, " | ", allowed, " | ", help, " |\n");
+}
+
+// A default as it would be typed.
+std::string default_text(const sing::Value& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  const std::string shown = text != nullptr ? *text : sing::to_text(value);
+  return sing::concat("`", shown, "`");
+}
+
+// A default that its own bounds refuse is there to be set.
+template <class Member>
+bool must_be_set(const sing::Bounds& bounds, const Member& member) {
+  if constexpr (std::is_same_v<Member, std::int64_t>) {
+    return !bounds.contain(static_cast<double>(member));
+  } else if constexpr (std::is_same_v<Member, std::vector<sing::Knot>>) {
+    return member.empty();
+  } else {
+    return false;
+  }
+}
+
+// The page says once that numbers are finite.
+std::string bounds_text(const sing::Bounds& bounds) {
+  constexpr std::string_view kFinite = " and finite";
+  std::string text = bounds.text();
+  if (text.ends_with(kFinite)) {
+    text.resize(text.size() - kFinite.size());
+  }
+  return text;
+}
+
+template <class Member>
+std::string allowed(const sing::Bounds& bounds, const Member& member) {
+  if constexpr (std::is_same_v<Member, bool>) {
+    return "`true`, `false`";
+  } else if constexpr (std::is_enum_v<Member>) {
+    return std::string(names_of(member));
+  } else if constexpr (std::is_same_v<Member, std::int64_t>) {
+    return "whole, " + bounds_text(bounds);
+  } else if constexpr (std::is_same_v<Member, std::optional<double>>) {
+    return "none, or " + bounds_text(bounds);
+  } else if constexpr (std::is_same_v<Member, double>) {
+    return bounds_text(bounds);
+  } else {
+    return "text as in the meaning";
+  }
+}
+
+template <class Struct>
+std::string rows_of(const Struct& options) {
+  std::string rows;
+  sing::visit_fields(options, [&](const auto& each, const auto& member) {
+    rows +=
+        row(each.name,
+            must_be_set(each.bounds, member) ? "to be set" : default_text(sing::to_value(member)),
+            allowed(each.bounds, member),
+            each.help);
+  });
+  return rows;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += text.empty() ? name : ", " + name;
+  }
+  return text;
+}
+
+// The optimizer's default rule where its options differ from those that its name alone gives.
+std::string remark_on_default_rule(const sing::Options& options) {
+  sing::Options by_name = options;
+  by_name.rule = sing::make_rule(sing::name_of(options.rule));
+  std::string text;
+  for (const sing::OptionInfo& info : sing::list_options(options)) {
+    if (info.value != sing::get_option(by_name, info.name)) {
+      text += sing::concat("\nAn optimizer whose `rule` is never set has `",
+                           info.name,
+                           "` ",
+                           default_text(info.value),
+                           ", not the ",
+                           default_text(sing::get_option(by_name, info.name)),
+                           " below.\n");
+    }
+  }
+  return text;
+}
+
+std::string rule_tables() {
+  std::string text;
+  sing::for_each_rule_type([&]<class R>() {
+    text += sing::concat("\n### Rule `", R::kName, "`\n\n", kHead, rows_of(R{}));
+  });
+  return text;
+}
+
+std::string schedule_tables() {
+  std::string text;
+  for (const std::string& name : sing::schedule_names()) {
+    text += sing::concat("\n### Schedule `", name, "`\n\n");
+    std::visit(
+        [&](const auto& kind) {
+          const std::string rows = rows_of(kind);
+          text += rows.empty() ? std::string("No options: the factor is 1.\n")
+                               : std::string(kHead) + rows;
+        },
+        sing::make_schedule(name).kind);
+  }
+  return text;
+}
+
+std::string tables() {
+  const sing::Options options;
+  std::string text = "\n### Of every rule\n\n";
+  text += kHead;
+  for (const sing::OptionInfo& info : sing::list_options(options)) {
+    if (info.name == "rule" || info.name == "lookahead") {
+      text += row(info.name,
+                  default_text(info.value),
+                  info.name == "rule" ? joined(sing::rule_names()) : "`true`, `false`",
+                  info.help);
+    }
+  }
+  text += rows_of(options.standardize) + rows_of(sing::Lookahead{}) + rows_of(options);
+  return text + remark_on_default_rule(options) + rule_tables() + schedule_tables() + "\n";
+}
+
+// The page with its tables made anew; empty if it lacks the markers.
+std::string renewed(const std::string& page) {
+  const std::size_t begin = page.find(kBegin);
+  const std::size_t end = page.find(kEnd);
+  if (begin == std::string::npos || end == std::string::npos || end < begin) {
+    return "";
+  }
+  return page.substr(0, begin) + std::string(kBegin) + tables() + page.substr(end);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const bool checks = count == 3 && std::string_view(arguments[1]) == "--check";
+  if (count != 2 && !checks) {
+    std::fputs("options_table [--check] FILE\n", stderr);
+    return 2;
+  }
+  const char* path = arguments[count - 1];
+  std::ifstream input(path, std::ios::binary);
+  const std::string page{std::istreambuf_iterator<char>(input), std::istreambuf_iterator<char>()};
+  const std::string wanted = renewed(page);
+  if (wanted.empty()) {
+    std::fprintf(
+        stderr, "[options_table] wanted the two marker lines in %s, found not both\n", path);
+    return 1;
+  }
+  if (wanted == page) {
+    return 0;
+  }
+  if (checks) {
+    std::fprintf(
+        stderr, "[options_table] %s is not current: ./dev run options_table %s\n", path, path);
+    return 1;
+  }
+  std::ofstream output(path, std::ios::binary);
+  output << wanted;
+  return output.flush() ? 0 : 1;
+}
