@@ -64,8 +64,8 @@ void* sing_bench_make(const SingBenchOptions* options,
          .threads = options->threads,
          .blocks_per_multiprocessor = options->blocks_per_multiprocessor});
     problem->non_finite = static_cast<sing::NonFinite>(options->non_finite);
-    problem->progress = static_cast<sing::OptimizerProgress*>(
-        problem->allocate(sizeof(sing::OptimizerProgress)));
+    problem->progress =
+        static_cast<sing::OptimizerProgress*>(problem->allocate(sizeof(sing::OptimizerProgress)));
     problem->group.rule =
         sing::AdamW{.learning_rate = 1e-3, .weight_decay = 1e-2, .softplus_beta = 50};
     problem->group.lookahead = sing::Lookahead{};
@@ -89,7 +89,8 @@ void* sing_bench_make(const SingBenchOptions* options,
     auto* state = static_cast<std::byte*>(problem->allocate(total));
     for (std::size_t i = 0; i < problem->tensors.size(); ++i) {
       sing::TensorStep& tensor = problem->tensors[i];
-      const std::size_t bytes = (static_cast<std::size_t>(tensor.layout.size) * 4 + 255) / 256 * 256;
+      const std::size_t bytes =
+          (static_cast<std::size_t>(tensor.layout.size) * 4 + 255) / 256 * 256;
       tensor.slots[0] = state + offsets[i];
       tensor.slots[1] = state + offsets[i] + bytes;
       tensor.slow = state + offsets[i] + 2 * bytes;

@@ -102,5 +102,6 @@ class BackendTest : public ::testing::TestWithParam<BackendCase> {
 
 }  // namespace sing::test
 
-#define SING_ON_BACKENDS(suite, cases)                                                  \
-  INSTANTIATE_TEST_SUITE_P(, suite, ::testing::ValuesIn(cases), sing::test::case_name)
+// SING_ON_BACKENDS(suite, cases): variadic because a list in braces has commas.
+#define SING_ON_BACKENDS(suite, ...)                                                          \
+  INSTANTIATE_TEST_SUITE_P(, suite, ::testing::ValuesIn(__VA_ARGS__), sing::test::case_name)

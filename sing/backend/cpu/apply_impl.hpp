@@ -22,6 +22,29 @@ void update_block(std::index_sequence<S...>,
   });
 }
 
+// Asks for the lines that the next block will need. The hardware's own prefetch stops at the end of
+// a page, which is one block, and the arithmetic of this block would otherwise not overlap with it.
+SING_HOST_DEVICE void prefetch(const void* data, std::int64_t bytes) {
+  for (std::int64_t i = 0; i < bytes; i += 64) {
+    __builtin_prefetch(static_cast<const char*>(data) + i);
+  }
+}
+
+template <class R, class Real>
+SING_HOST_DEVICE void prefetch_ahead(const TensorStep& tensor, std::int64_t begin, std::int64_t count) {
+  const auto bytes = count * static_cast<std::int64_t>(sizeof(Real));
+  if (tensor.master != nullptr) {
+    prefetch(tensor.master + begin, bytes);
+  } else if (tensor.dtype == kDtypeOf<Real>) {
+    prefetch(static_cast<const Real*>(tensor.parameter) + begin, bytes);
+  }
+  for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
+    if (tensor.slots[k] != nullptr) {
+      prefetch(static_cast<const Real*>(tensor.slots[k]) + begin, bytes);
+    }
+  }
+}
+
 template <class Real>
 void merge_block(Real* __restrict parameter, Real* __restrict slow, Real alpha, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
@@ -45,9 +68,22 @@ void apply(const TensorPass& pass, Range elements) {
     }
     estimate_block<R>(pass, begin, count, buffers.second_moment);
     const SlotPointers<R, Real> slots(tensor, begin, count, buffers.unused_slot);
-    [&]<std::size_t... S>(std::index_sequence<S...> sequence) {
-      update_block<R>(sequence, constants, buffers.gradient, buffers.second_moment, parameter, count, slots.slot[S]...);
-    }(std::make_index_sequence<kElementSlotCount<R>>{});
+    for (std::int64_t i = 0; i < count; i += kPrefetchStep) {
+      const std::int64_t n = least(kPrefetchStep, count - i);
+      const std::int64_t ahead = begin + i + kApplyBlock;
+      if (ahead + n <= elements.end) {
+        prefetch_ahead<R, Real>(tensor, ahead, n);
+      }
+      [&]<std::size_t... S>(std::index_sequence<S...> sequence) {
+        update_block<R>(sequence,
+                        constants,
+                        buffers.gradient + i,
+                        buffers.second_moment + i,
+                        parameter + i,
+                        n,
+                        (slots.slot[S] + i)...);
+      }(std::make_index_sequence<kElementSlotCount<R>>{});
+    }
     if (pass.merges) {
       merge_block(parameter, slow, static_cast<Real>(pass.merge_alpha), count);
     }

@@ -14,6 +14,7 @@ namespace {
 
 inline constexpr std::int64_t kMeasureBlock = 4096;  // elements; 16 KB of float
 inline constexpr std::int64_t kApplyBlock = 1024;
+inline constexpr std::int64_t kPrefetchStep = 256;
 
 SING_HOST_DEVICE std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 

@@ -31,17 +31,18 @@ __device__ __forceinline__ ChunkView<R, Real, G, P> view_chunk(const StepArgumen
   const auto from = [&]<class T>(const void* base) {
     return base == nullptr ? nullptr : static_cast<T*>(const_cast<void*>(base)) + first;
   };
-  ChunkView<R, Real, G, P> view{.gradient = static_cast<const G*>(gradient.data) + first,
-                                .parameter = static_cast<P*>(tensor.parameter) + first,
-                                .slots = {},
-                                .slow = from.template operator()<Real>(tensor.slow),
-                                .master = from.template operator()<Real>(tensor.master),
-                                .copy = from.template operator()<Sixteen>(tensor.low_precision_copy),
-                                .means = means,
-                                .gradient_is_half = static_cast<Dtype>(gradient.dtype) == Dtype::kFloat16,
-                                .parameter_is_half = tensor.dtype == Dtype::kFloat16,
-                                .copy_is_half = tensor.low_precision_dtype == Dtype::kFloat16,
-                                .conclusion = *conclusion_of<R, Real>(step, index)};
+  ChunkView<R, Real, G, P> view{
+      .gradient = static_cast<const G*>(gradient.data) + first,
+      .parameter = static_cast<P*>(tensor.parameter) + first,
+      .slots = {},
+      .slow = from.template operator()<Real>(tensor.slow),
+      .master = from.template operator()<Real>(tensor.master),
+      .copy = from.template operator()<Sixteen>(tensor.low_precision_copy),
+      .means = means,
+      .gradient_is_half = static_cast<Dtype>(gradient.dtype) == Dtype::kFloat16,
+      .parameter_is_half = tensor.dtype == Dtype::kFloat16,
+      .copy_is_half = tensor.low_precision_dtype == Dtype::kFloat16,
+      .conclusion = *conclusion_of<R, Real>(step, index)};
   for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
     view.slots[k] = from.template operator()<Real>(tensor.slots[k]);
   }
@@ -90,7 +91,9 @@ struct Elements {
 
 template <bool kPlain, int kWidth, class R, class Real, class G, class P>
 __device__ __forceinline__ Elements<R, Real, kWidth> unpack_elements(
-    const ChunkView<R, Real, G, P>& view, const LoadedPack<R, Real, G, P, kWidth>& loaded, Real mean) {
+    const ChunkView<R, Real, G, P>& view,
+    const LoadedPack<R, Real, G, P, kWidth>& loaded,
+    Real mean) {
   const auto gradient = unpack<Real, G, kWidth>(loaded.gradient, view.gradient_is_half);
   auto parameter = unpack<Real, P, kWidth>(loaded.parameter, view.parameter_is_half);
   if (!kPlain && view.master != nullptr && !view.conclusion.starts) {
@@ -188,9 +191,10 @@ template <class R, class Real, class G, class P, class Visit>
 __device__ __forceinline__ void visit_elements(
     const StepArguments& step, std::int64_t index, Range range, Team team, Visit&& visit) {
   const TensorRecord& tensor = step.tensors[index];
-  const RowMeans<Real> means(
-      tensor, step.groups[tensor.group].standardize.centralizes(tensor.rank));
-  const auto view = view_chunk<R, Real, G, P>(step, index, range.begin, PackMeans<Real>{nullptr, 0});
+  const RowMeans<Real> means(tensor,
+                             step.groups[tensor.group].standardize.centralizes(tensor.rank));
+  const auto view =
+      view_chunk<R, Real, G, P>(step, index, range.begin, PackMeans<Real>{nullptr, 0});
   for (int i = team.rank; i < range.end - range.begin; i += team.size) {
     const auto loaded = load_pack<false, 1>(view, i);
     auto elements = unpack_elements<false, 1>(view, loaded, means(range.begin + i));
@@ -216,7 +220,9 @@ __device__ __noinline__ void update_elements(const StepArguments& step,
 
 // The hot loop. Two packs a turn would need more registers than two blocks a multiprocessor leave.
 template <bool kPlain, class R, class Real, class G, class P>
-__device__ __forceinline__ void update_packs(const ChunkView<R, Real, G, P>& view, int count, Team team) {
+__device__ __forceinline__ void update_packs(const ChunkView<R, Real, G, P>& view,
+                                             int count,
+                                             Team team) {
   constexpr int kWidth = kPackWidth<Real>;
   for (int i = team.rank * kWidth; i < count; i += team.size * kWidth) {
     const auto loaded = load_pack<kPlain, kWidth>(view, i);
@@ -231,12 +237,12 @@ __device__ __forceinline__ bool allows_packs(const TensorRecord& tensor,
                                              const void* gradient,
                                              bool centralizes) {
   constexpr int kState = static_cast<int>(sizeof(Real));
-  bool allowed = !kIsFactored<R> && packs_keep_to_rows<Real>(tensor, centralizes, kPackWidth<Real>) &&
-                 is_pack_aligned<Real>(gradient, int{sizeof(G)}) &&
-                 is_pack_aligned<Real>(tensor.parameter, int{sizeof(P)}) &&
-                 is_pack_aligned<Real>(tensor.slow, kState) &&
-                 is_pack_aligned<Real>(tensor.master, kState) &&
-                 is_pack_aligned<Real>(tensor.low_precision_copy, 2);
+  bool allowed =
+      !kIsFactored<R> && packs_keep_to_rows<Real>(tensor, centralizes, kPackWidth<Real>) &&
+      is_pack_aligned<Real>(gradient, int{sizeof(G)}) &&
+      is_pack_aligned<Real>(tensor.parameter, int{sizeof(P)}) &&
+      is_pack_aligned<Real>(tensor.slow, kState) && is_pack_aligned<Real>(tensor.master, kState) &&
+      is_pack_aligned<Real>(tensor.low_precision_copy, 2);
   for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
     allowed = allowed && is_pack_aligned<Real>(tensor.slots[k], kState);
   }
@@ -264,8 +270,9 @@ __device__ __forceinline__ void update_chunk(const StepArguments& step,
   if (packs.begin < packs.end) {
     const auto view = view_chunk<R, Real, G, P>(
         step, index, packs.begin, pack_means<Real>(tensor, centralizes, chunk, range));
-    const bool plain = view.master == nullptr && view.copy == nullptr &&
-                       !((view.conclusion.starts || view.conclusion.merges) && view.slow != nullptr);
+    const bool plain =
+        view.master == nullptr && view.copy == nullptr &&
+        !((view.conclusion.starts || view.conclusion.merges) && view.slow != nullptr);
     const auto count = static_cast<int>(packs.end - packs.begin);
     plain ? update_packs<true>(view, count, team) : update_packs<false>(view, count, team);
   }
@@ -279,7 +286,9 @@ __device__ __forceinline__ void update_chunk(const StepArguments& step,
 
 // Calls body.template operator()<G, P>() with the storage types of gradient and parameter.
 template <class Real, class Body>
-__device__ __forceinline__ void with_storage(const StepArguments& step, std::int64_t index, Body&& body) {
+__device__ __forceinline__ void with_storage(const StepArguments& step,
+                                             std::int64_t index,
+                                             Body&& body) {
   if constexpr (std::is_same_v<Real, double>) {
     body.template operator()<double, double>();
   } else {

@@ -33,8 +33,8 @@ __device__ __noinline__ void conclude(const StepArguments& step,
                                       const GradientSums& sums) {
   const TensorRecord& tensor = step.tensors[index];
   const GroupRecord& group = step.groups[tensor.group];
-  const GradientScale scale = gradient_scale(
-      group.standardize, sums, tensor.size, tensor.dtype, step.step->loss_scale);
+  const GradientScale scale =
+      gradient_scale(group.standardize, sums, tensor.size, tensor.dtype, step.step->loss_scale);
   tensor.progress->gradient_norm = scale.gradient_norm;
   if (!scale.finite) {
     // The largest code is the smallest index, whatever the order of arrival.
@@ -82,8 +82,7 @@ __device__ __noinline__ ThreadSums combine_split_rows(const TensorRecord& tensor
     for (std::int64_t part = team.lane(); part < tensor.chunks_per_row; part += 32) {
       const ChunkSums found = load_partial(parts + part);
       const Moments moments{found.mean, found.centred_squares};
-      sums.centred_squares +=
-          squares_about(moments, length_of(part), static_cast<double>(mean));
+      sums.centred_squares += squares_about(moments, length_of(part), static_cast<double>(mean));
       sums.squares += found.squares;
     }
     if (team.lane() == 0) {

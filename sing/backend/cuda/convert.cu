@@ -1,8 +1,7 @@
 // Converts arrays between the floating types of up to 32 bits.
-#include "sing/backend/cuda/convert.hpp"
-
 #include <algorithm>
 
+#include "sing/backend/cuda/convert.hpp"
 #include "sing/backend/cuda/cuda_check.hpp"
 #include "sing/backend/cuda/element_io.cuh"
 
@@ -11,7 +10,8 @@ namespace {
 
 constexpr int kConvertThreads = 256;
 
-// Launch shape: a thread an element, up to 4096 blocks, then a stride. Two to eight bytes an element.
+// Launch shape: a thread an element, up to 4096 blocks, then a stride. Two to eight bytes an
+// element.
 __global__ void convert_kernel(void* to, Dtype to_dtype, GradientRecord from, std::int64_t count) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
@@ -27,7 +27,12 @@ __global__ void convert_kernel(void* to, Dtype to_dtype, GradientRecord from, st
 
 }  // namespace
 
-void convert(void* to, Dtype to_dtype, const void* from, Dtype from_dtype, std::int64_t count, cudaStream_t stream) {
+void convert(void* to,
+             Dtype to_dtype,
+             const void* from,
+             Dtype from_dtype,
+             std::int64_t count,
+             cudaStream_t stream) {
   if (count == 0) {
     return;
   }

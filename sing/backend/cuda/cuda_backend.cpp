@@ -23,13 +23,12 @@ struct PlanKey {
   bool fits(const StepRequest& request) const {
     return version == request.version && tensors == request.tensors.size() &&
            everything_first == measures_everything_first(request.non_finite) &&
-           std::equal(rules.begin(),
-                      rules.end(),
-                      request.groups.begin(),
-                      request.groups.end(),
-                      [](std::size_t rule, const GroupStep& group) {
-                        return rule == group.rule.index();
-                      });
+           std::equal(
+               rules.begin(),
+               rules.end(),
+               request.groups.begin(),
+               request.groups.end(),
+               [](std::size_t rule, const GroupStep& group) { return rule == group.rule.index(); });
   }
 };
 
@@ -47,12 +46,18 @@ PlanKey key_of(const StepRequest& request) {
 void check_types(const StepRequest& request) {
   for (std::size_t i = 0; i < request.tensors.size(); ++i) {
     const TensorStep& tensor = request.tensors[i];
-    const bool both_double = tensor.dtype == Dtype::kFloat64 && tensor.gradient_dtype == Dtype::kFloat64;
-    const bool none_double = tensor.dtype != Dtype::kFloat64 && tensor.gradient_dtype != Dtype::kFloat64;
-    SING_CHECK(both_double || none_double,
-               "[cuda step] wanted a float64 gradient for a float64 parameter and no other, tensor ",
-               i, " has ", name_of(tensor.dtype), " with a gradient of ",
-               name_of(tensor.gradient_dtype));
+    const bool both_double =
+        tensor.dtype == Dtype::kFloat64 && tensor.gradient_dtype == Dtype::kFloat64;
+    const bool none_double =
+        tensor.dtype != Dtype::kFloat64 && tensor.gradient_dtype != Dtype::kFloat64;
+    SING_CHECK(
+        both_double || none_double,
+        "[cuda step] wanted a float64 gradient for a float64 parameter and no other, tensor ",
+        i,
+        " has ",
+        name_of(tensor.dtype),
+        " with a gradient of ",
+        name_of(tensor.gradient_dtype));
   }
 }
 
@@ -64,10 +69,16 @@ class CudaBackend final : public Backend {
         tuning_(tuning) {
     SING_CHECK(tuning.chunk_elements >= kWarpElements &&
                    tuning.chunk_elements <= kMaxChunkElements && tuning.chunk_elements % 4 == 0,
-               "[cuda] wanted chunk_elements a multiple of 4 from ", kWarpElements, " to ",
-               kMaxChunkElements, ", got ", tuning.chunk_elements);
+               "[cuda] wanted chunk_elements a multiple of 4 from ",
+               kWarpElements,
+               " to ",
+               kMaxChunkElements,
+               ", got ",
+               tuning.chunk_elements);
     SING_CHECK(tuning.threads >= 64 && tuning.threads <= kMaxThreads && tuning.threads % 32 == 0,
-               "[cuda] wanted threads a multiple of 32 from 64 to ", kMaxThreads, ", got ",
+               "[cuda] wanted threads a multiple of 32 from 64 to ",
+               kMaxThreads,
+               ", got ",
                tuning.threads);
     const DeviceGuard guard(device_);
     kernels_ = {float_step_kernels(), double_step_kernels()};
@@ -164,9 +175,11 @@ class CudaBackend final : public Backend {
                "[cuda step] wanted a step or upload with these tensors before they are captured in "
                "a graph, had none");
     for (std::size_t i = 0; i < request.tensors.size(); ++i) {
-      SING_CHECK(request.tensors[i].gradient != nullptr || request.tensors[i].layout.size == 0,
-                 "[cuda step] wanted a gradient for every tensor while a graph is captured, tensor ",
-                 i, " has none");
+      SING_CHECK(
+          request.tensors[i].gradient != nullptr || request.tensors[i].layout.size == 0,
+          "[cuda step] wanted a gradient for every tensor while a graph is captured, tensor ",
+          i,
+          " has none");
     }
   }
 
@@ -194,8 +207,8 @@ class CudaBackend final : public Backend {
       arguments.ends_step = &each == &launches.back();
       const std::size_t kind = each.is_double ? 1 : 0;
       const auto fitting = static_cast<std::int64_t>(blocks_[kind][each.rule]);
-      const auto blocks = static_cast<unsigned int>(
-          std::clamp<std::int64_t>(each.end - each.begin, 1, fitting));
+      const auto blocks =
+          static_cast<unsigned int>(std::clamp<std::int64_t>(each.end - each.begin, 1, fitting));
       void* parameters[] = {&arguments};
       check(cudaLaunchKernel(kernels_[kind][each.rule],
                              dim3(blocks),
@@ -231,7 +244,10 @@ std::unique_ptr<Backend> make_tuned_cuda_backend(const CudaResources& resources,
   int count = 0;
   check(cudaGetDeviceCount(&count), "looking for devices");
   SING_CHECK(resources.device >= 0 && resources.device < count,
-             "[cuda] wanted a device below ", count, ", got ", resources.device);
+             "[cuda] wanted a device below ",
+             count,
+             ", got ",
+             resources.device);
   return std::make_unique<CudaBackend>(resources, tuning);
 }
 

@@ -13,8 +13,8 @@ inline void check(cudaError_t status, std::string_view where) {
   if (status != cudaSuccess) {
     // Clears the error, so that the next call does not report it again.
     cudaGetLastError();
-    throw CudaError(concat(
-        "[cuda] ", where, ": ", cudaGetErrorName(status), ", ", cudaGetErrorString(status)));
+    throw CudaError(
+        concat("[cuda] ", where, ": ", cudaGetErrorName(status), ", ", cudaGetErrorString(status)));
   }
 }
 

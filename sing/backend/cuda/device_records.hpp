@@ -64,9 +64,9 @@ inline constexpr std::size_t kRuleBytes = largest_size(static_cast<Rule*>(nullpt
 struct GroupRecord {
   alignas(8) std::byte rule[kRuleBytes];  // the alternative that the batch's kernel is made for
   Standardize standardize;
-  double learning_rate;                          // with the schedule's factor
+  double learning_rate;                                // with the schedule's factor
   double weight_decay_vectors, weight_decay_matrices;  // of rank ≤ 1 and of rank ≥ 2
-  std::int64_t lookahead_period;                 // 0: none
+  std::int64_t lookahead_period;                       // 0: none
   double lookahead_alpha;
   GroupProgress* progress;
 };
@@ -79,17 +79,17 @@ struct StepRecord {
 };
 
 enum class Work : std::uint32_t {
-  kMeasure,       // one chunk
-  kApply,         // one chunk, after its tensor is measured
-  kWhole,         // a tensor of one chunk, measured and applied
-  kTinyMeasure,   // several tensors of at most kWarpElements, one a warp
+  kMeasure,      // one chunk
+  kApply,        // one chunk, after its tensor is measured
+  kWhole,        // a tensor of one chunk, measured and applied
+  kTinyMeasure,  // several tensors of at most kWarpElements, one a warp
   kTinyApply,
   kTinyWhole,
-  kStridedMeans,  // means of kStridedTile rows that are not contiguous
+  kStridedMeans,   // means of kStridedTile rows that are not contiguous
   kFactorRows,     // kFactorRowTile matrix rows
   kFactorColumns,  // factor_column_tile() columns, counted over all matrices
   kMatrixMeans,    // means of the row factors of matrix_tile() matrices
-  kSums,          // one chunk of a rule's own sums
+  kSums,           // one chunk of a rule's own sums
 };
 
 inline constexpr std::int64_t kStridedTile = 32;
@@ -107,7 +107,7 @@ constexpr std::int64_t matrix_tile(std::int64_t matrix_rows) {
 struct WorkItem {
   std::uint32_t tensor;  // the first, for tiny ones
   Work work;
-  std::int64_t index;    // of the chunk or tile; the number of tensors, for tiny ones
+  std::int64_t index;  // of the chunk or tile; the number of tensors, for tiny ones
 };
 
 // What one chunk contributes to its tensor. Later a rule's own sums, up to four, take its place.

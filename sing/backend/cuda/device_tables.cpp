@@ -14,7 +14,8 @@ constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 
 struct ScratchLayout {
   explicit ScratchLayout(const WorkPlan& plan)
       : partials(aligned(sizeof(QueueState))),
-        chunks_done(partials + aligned(sizeof(ChunkSums) * static_cast<std::size_t>(plan.partial_count))),
+        chunks_done(partials +
+                    aligned(sizeof(ChunkSums) * static_cast<std::size_t>(plan.partial_count))),
         ready(chunks_done + aligned(sizeof(unsigned int) * plan.tensors.size())),
         conclusions(ready + aligned(sizeof(unsigned int) * plan.tensors.size())),
         means(conclusions + aligned(kConclusionBytes * plan.tensors.size())),
@@ -118,7 +119,8 @@ bool DeviceTables::options_differ(const StepRequest& request) {
   wanted_options_.push_back(static_cast<double>(request.non_finite));
   wanted_options_.push_back(std::bit_cast<double>(request.progress));
   return wanted_options_.size() != options_.size() ||
-         std::memcmp(wanted_options_.data(), options_.data(), options_.size() * sizeof(double)) != 0;
+         std::memcmp(wanted_options_.data(), options_.data(), options_.size() * sizeof(double)) !=
+             0;
 }
 
 void DeviceTables::encode_options(const StepRequest& request, std::byte* host) const {
@@ -165,7 +167,8 @@ StepArguments DeviceTables::capture(const StepRequest& request) {
   DeviceBuffer table(gradient_bytes());
   if (!gradients.empty()) {
     const SideStream side;
-    check(cudaMemcpyAsync(table.data(), gradients.data(), gradient_bytes(), cudaMemcpyHostToDevice, side.get()),
+    check(cudaMemcpyAsync(
+              table.data(), gradients.data(), gradient_bytes(), cudaMemcpyHostToDevice, side.get()),
           "uploading the gradients of a graph");
     check(cudaStreamSynchronize(side.get()), "uploading the gradients of a graph");
   }

@@ -46,9 +46,9 @@ class DeviceTables {
   DeviceBuffer changing_;  // gradients, groups, step
   DeviceBuffer scratch_;   // queue, partials, counters, flags, conclusions, means
   PinnedRing ring_;
-  std::vector<GradientRecord> gradients_;  // as on the device
-  std::vector<double> options_;            // as on the device, one number a field
-  std::vector<double> wanted_options_;     // of the request at hand
+  std::vector<GradientRecord> gradients_;      // as on the device
+  std::vector<double> options_;                // as on the device, one number a field
+  std::vector<double> wanted_options_;         // of the request at hand
   std::vector<DeviceBuffer> graph_gradients_;  // one a captured step
 };
 

@@ -21,7 +21,9 @@ template <int kBytes>
 using Word = std::conditional_t<
     kBytes == 16,
     uint4,
-    std::conditional_t<kBytes == 8, uint2, std::conditional_t<kBytes == 4, unsigned int, unsigned short>>>;
+    std::conditional_t<kBytes == 8,
+                       uint2,
+                       std::conditional_t<kBytes == 4, unsigned int, unsigned short>>>;
 
 template <class Storage, int kWidth>
 using WordOf = Word<static_cast<int>(sizeof(Storage)) * kWidth>;
@@ -36,7 +38,8 @@ struct Pack {
 };
 
 template <class Storage, int kWidth>
-__device__ __forceinline__ const WordOf<Storage, kWidth>* word_at(const void* base, std::int64_t i) {
+__device__ __forceinline__ const WordOf<Storage, kWidth>* word_at(const void* base,
+                                                                  std::int64_t i) {
   return reinterpret_cast<const WordOf<Storage, kWidth>*>(static_cast<const Storage*>(base) + i);
 }
 
@@ -116,7 +119,9 @@ __device__ __forceinline__ Real load_gradient(const GradientRecord& gradient, st
 // Whether element 0 starts a word of kPackWidth<Real> elements of this many bytes; null does.
 template <class Real>
 __device__ __forceinline__ bool is_pack_aligned(const void* base, int element_bytes) {
-  return reinterpret_cast<std::uintptr_t>(base) % static_cast<unsigned>(element_bytes * kPackWidth<Real>) == 0;
+  return reinterpret_cast<std::uintptr_t>(base) %
+             static_cast<unsigned>(element_bytes * kPackWidth<Real>) ==
+         0;
 }
 
 }  // namespace sing::cuda

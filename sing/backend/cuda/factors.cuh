@@ -18,7 +18,8 @@ class FactorInput {
                    step.tensors[index].rank)) {}
 
   __device__ double operator()(std::int64_t i) const {
-    const Real value = standardized(load_gradient<Real>(gradient_, i), means_(i), conclusion_.factor);
+    const Real value =
+        standardized(load_gradient<Real>(gradient_, i), means_(i), conclusion_.factor);
     return static_cast<double>(R::factor_input(conclusion_.constants, value));
   }
 
@@ -39,7 +40,9 @@ __device__ __forceinline__ void blend_factor(const StepArguments& step,
 
 // A warp a matrix row.
 template <class R, class Real>
-__device__ __forceinline__ void factor_rows(const StepArguments& step, std::int64_t index, std::int64_t tile) {
+__device__ __forceinline__ void factor_rows(const StepArguments& step,
+                                            std::int64_t index,
+                                            std::int64_t tile) {
   const TensorRecord& tensor = step.tensors[index];
   const FactorInput<R, Real> input(step, index);
   const Team team = block_team();
@@ -124,7 +127,8 @@ __device__ __forceinline__ void matrix_means(const StepArguments& step,
   };
   const std::int64_t width = matrix_tile(tensor.matrix_rows);
   if (width > 1) {
-    for (std::int64_t k = team.rank; k < width && tile * width + k < tensor.matrices; k += team.size) {
+    for (std::int64_t k = team.rank; k < width && tile * width + k < tensor.matrices;
+         k += team.size) {
       means[tile * width + k] = static_cast<Real>(sum_of(tile * width + k, 0, 1) / length);
     }
     return;
@@ -172,9 +176,8 @@ __device__ __forceinline__ void sum_chunk(const StepArguments& step,
   const Team team = block_team();
   const TensorRecord& tensor = step.tensors[index];
   double sums[kSumCount<R>] = {};
-  with_storage<Real>(step, index, [&]<class G, class P>() {
-    add_sums<R, Real, G, P>(step, index, chunk, sums);
-  });
+  with_storage<Real>(
+      step, index, [&]<class G, class P>() { add_sums<R, Real, G, P>(step, index, chunk, sums); });
   team_sum(team, sums, shared.sums);
   auto* partials = reinterpret_cast<double*>(step.partials + tensor.first_partial);
   if (team.rank == 0) {

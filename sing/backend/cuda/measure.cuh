@@ -68,8 +68,8 @@ struct ElementLoader {
 // several ulp, enough to look like signal where a row is constant.
 // kElements: how many each lane holds at most; a lane's loads lie `width` packs apart.
 template <class Real, int kElements, class Loader>
-__device__ __forceinline__ Moments segment_moments(
-    const Loader& loader, int offset, int length, int lane, int width) {
+__device__ __forceinline__ Moments
+segment_moments(const Loader& loader, int offset, int length, int lane, int width) {
   constexpr int kWidth = Loader::kWidth;
   constexpr int kLoads = kElements / kWidth;
   typename Loader::Loaded words[kLoads];
@@ -108,8 +108,7 @@ __device__ __forceinline__ Moments segment_moments(
       }
     }
   }
-  const double off =
-      static_cast<double>(warp_sum(residuals, width)) / static_cast<double>(length);
+  const double off = static_cast<double>(warp_sum(residuals, width)) / static_cast<double>(length);
   const double about_centre = static_cast<double>(warp_sum(squares, width));
   // No cancellation: `off` is a rounding error of `centre`.
   return {static_cast<double>(centre) + off, about_centre - off * off * length};
@@ -131,10 +130,8 @@ struct ChunkRows {
 
 // Rows that `width` lanes hold: sub-warps take whole rows.
 template <class Real, int kElements, class Loader>
-__device__ __forceinline__ ThreadSums measure_short_rows(const Loader& loader,
-                                                         const ChunkRows<Real>& chunk,
-                                                         Team team,
-                                                         int width) {
+__device__ __forceinline__ ThreadSums
+measure_short_rows(const Loader& loader, const ChunkRows<Real>& chunk, Team team, int width) {
   const int rows_a_warp = 32 / width;
   const int lane = team.lane() % width;
   ThreadSums sums{};
@@ -163,7 +160,8 @@ __device__ __forceinline__ ThreadSums measure_long_rows(const Loader& loader,
                                                         MeasureShared& shared) {
   const Team team = block_team();
   const int length = chunk.length;
-  const int count = (length + static_cast<int>(kWarpElements) - 1) / static_cast<int>(kWarpElements);
+  const int count =
+      (length + static_cast<int>(kWarpElements) - 1) / static_cast<int>(kWarpElements);
   const int segment = ((length + count - 1) / count + 3) / 4 * 4;
   for (int s = team.warp(); s < chunk.rows * count; s += team.warps()) {
     const int begin = s % count * segment;
@@ -203,7 +201,9 @@ __device__ __forceinline__ ThreadSums measure_long_rows(const Loader& loader,
 
 // Gradients that lose no mean.
 template <class Real, class Loader>
-__device__ __forceinline__ ThreadSums measure_squares(const Loader& loader, int elements, Team team) {
+__device__ __forceinline__ ThreadSums measure_squares(const Loader& loader,
+                                                      int elements,
+                                                      Team team) {
   Real squares = 0;
 #pragma unroll 4
   for (int i = team.rank * Loader::kWidth; i < elements; i += team.size * Loader::kWidth) {
@@ -235,10 +235,8 @@ __device__ __noinline__ ThreadSums measure_strided(const TensorRecord& tensor,
 }
 
 template <class Real, class Loader>
-__device__ __forceinline__ ThreadSums measure_rows(const Loader& loader,
-                                                   const ChunkRows<Real>& chunk,
-                                                   Team team,
-                                                   MeasureShared& shared) {
+__device__ __forceinline__ ThreadSums
+measure_rows(const Loader& loader, const ChunkRows<Real>& chunk, Team team, MeasureShared& shared) {
   if (chunk.length > kWarpElements || chunk.means == nullptr) {
     return measure_long_rows<Real>(loader, chunk, shared);
   }
@@ -288,8 +286,7 @@ __device__ __forceinline__ ThreadSums measure_chunk(const TensorRecord& tensor,
   const auto dtype = static_cast<Dtype>(gradient.dtype);
   const int bytes = is_narrow(dtype) ? 2 : static_cast<int>(sizeof(Real));
   const bool by_packs = is_pack_aligned<Real>(gradient.data, bytes) &&
-                        chunk.length % kPackWidth<Real> == 0 &&
-                        range.begin % kPackWidth<Real> == 0;
+                        chunk.length % kPackWidth<Real> == 0 && range.begin % kPackWidth<Real> == 0;
   if (!by_packs) {
     return measure_loaded<Real>(
         ElementLoader<Real>{gradient, range.begin}, chunk, centralizes, team, shared);

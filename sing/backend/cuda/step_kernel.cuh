@@ -22,8 +22,11 @@ __device__ __forceinline__ bool step_is_skipped(const StepArguments& step) {
 
 // Sums of a chunk over the team, in the thread of rank 0.
 template <class Real>
-__device__ __forceinline__ ChunkSums measure_sums(
-    const StepArguments& step, std::int64_t index, std::int64_t chunk, Team team, StepShared& shared) {
+__device__ __forceinline__ ChunkSums measure_sums(const StepArguments& step,
+                                                  std::int64_t index,
+                                                  std::int64_t chunk,
+                                                  Team team,
+                                                  StepShared& shared) {
   const TensorRecord& tensor = step.tensors[index];
   const bool centralizes = step.groups[tensor.group].standardize.centralizes(tensor.rank);
   const ThreadSums found =
@@ -35,8 +38,11 @@ __device__ __forceinline__ ChunkSums measure_sums(
 
 // Measures one chunk; who brings a tensor's last chunk concludes the tensor.
 template <class R, class Real>
-__device__ __forceinline__ void measure_and_conclude(
-    const StepArguments& step, std::int64_t index, std::int64_t chunk, Team team, StepShared& shared) {
+__device__ __forceinline__ void measure_and_conclude(const StepArguments& step,
+                                                     std::int64_t index,
+                                                     std::int64_t chunk,
+                                                     Team team,
+                                                     StepShared& shared) {
   const TensorRecord& tensor = step.tensors[index];
   ChunkSums sums = measure_sums<Real>(step, index, chunk, team, shared);
   if (tensor.chunks > 1) {
@@ -56,13 +62,16 @@ __device__ __forceinline__ void measure_and_conclude(
   // Orders the row means, written by all threads, before the flag.
   team.barrier();
   if (team.rank == 0) {
-    conclude<R, Real>(step, index, {.squares = sums.squares, .centred_squares = sums.centred_squares});
+    conclude<R, Real>(
+        step, index, {.squares = sums.squares, .centred_squares = sums.centred_squares});
     __threadfence();
     store_release(&step.ready[index], step.queue->epoch + 1);
   }
 }
 
-__device__ __forceinline__ void wait_until_measured(const StepArguments& step, std::int64_t index, Team team) {
+__device__ __forceinline__ void wait_until_measured(const StepArguments& step,
+                                                    std::int64_t index,
+                                                    Team team) {
   if (team.rank == 0) {
     const unsigned int wanted = step.queue->epoch + 1;
     while (load_acquire(&step.ready[index]) != wanted) {
@@ -84,7 +93,9 @@ __device__ __forceinline__ bool applies(Work work) {
 
 // Measure and apply: one chunk by the block, or several tiny tensors, a warp each.
 template <class R, class Real>
-__device__ __forceinline__ void step_item(const StepArguments& step, const WorkItem& item, StepShared& shared) {
+__device__ __forceinline__ void step_item(const StepArguments& step,
+                                          const WorkItem& item,
+                                          StepShared& shared) {
   const bool tiny = item.work == Work::kTinyMeasure || item.work == Work::kTinyApply ||
                     item.work == Work::kTinyWhole;
   const Team block = block_team();
@@ -108,7 +119,9 @@ __device__ __forceinline__ void step_item(const StepArguments& step, const WorkI
 
 // Items of rules that make more than one pass.
 template <class R, class Real>
-__device__ __forceinline__ void extra_item(const StepArguments& step, const WorkItem& item, StepShared& shared) {
+__device__ __forceinline__ void extra_item(const StepArguments& step,
+                                           const WorkItem& item,
+                                           StepShared& shared) {
   if (!conclusion_of<R, Real>(step, item.tensor)->updates) {
     return;
   }
@@ -121,7 +134,7 @@ __device__ __forceinline__ void extra_item(const StepArguments& step, const Work
       matrix_means<R, Real>(step, item.tensor, item.index, shared.measure.sums);
     }
   }
-  if constexpr (kSumCount<R> > 0) {
+  if constexpr (kSumCount < R >> 0) {
     if (item.work == Work::kSums) {
       sum_chunk<R, Real>(step, item.tensor, item.index, shared.sums);
     }
@@ -129,7 +142,9 @@ __device__ __forceinline__ void extra_item(const StepArguments& step, const Work
 }
 
 template <class R, class Real>
-__device__ __forceinline__ void run_item(const StepArguments& step, const WorkItem& item, StepShared& shared) {
+__device__ __forceinline__ void run_item(const StepArguments& step,
+                                         const WorkItem& item,
+                                         StepShared& shared) {
   const bool writes = item.work != Work::kMeasure && item.work != Work::kTinyMeasure &&
                       item.work != Work::kStridedMeans;
   if (writes && step_is_skipped(step)) {
@@ -145,7 +160,7 @@ __device__ __forceinline__ void run_item(const StepArguments& step, const WorkIt
   if (item.work == Work::kStridedMeans) {
     strided_means<Real>(step, item.tensor, item.index, shared.strided);
   }
-  if constexpr (kIsFactored<R> || (kSumCount<R> > 0)) {
+  if constexpr (kIsFactored<R> || (kSumCount < R >> 0)) {
     if (item.work >= Work::kFactorRows) {
       extra_item<R, Real>(step, item, shared);
     }
@@ -227,9 +242,8 @@ template <class Real>
 std::array<const void*, kRuleCount> make_step_kernels() {
   std::array<const void*, kRuleCount> kernels{};
   std::size_t next = 0;
-  for_each_rule_type([&]<class R>() {
-    kernels[next++] = reinterpret_cast<const void*>(&step_kernel<R, Real>);
-  });
+  for_each_rule_type(
+      [&]<class R>() { kernels[next++] = reinterpret_cast<const void*>(&step_kernel<R, Real>); });
   return kernels;
 }
 

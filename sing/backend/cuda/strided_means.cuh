@@ -24,7 +24,8 @@ __device__ __forceinline__ double strided_row_sum(const TensorRecord& tensor,
   if (row < tensor.rows) {
     for (std::int64_t k = team.warp(); k < tensor.outer * tensor.inner; k += team.warps()) {
       const std::int64_t piece = quotient(k, tensor.inner);
-      const std::int64_t i = (piece * tensor.rows + row) * tensor.inner + (k - piece * tensor.inner);
+      const std::int64_t i =
+          (piece * tensor.rows + row) * tensor.inner + (k - piece * tensor.inner);
       sum += static_cast<double>(load_gradient<Real>(gradient, i)) - centre;
     }
   }

@@ -126,8 +126,7 @@ class Planner {
     const bool more_passes = makes_more_passes(rule);
     for (const bool tiny : {true, false}) {
       for (const std::size_t index : indices) {
-        TensorRecord record =
-            make_record(request_.tensors[index], index, tuning_.chunk_elements);
+        TensorRecord record = make_record(request_.tensors[index], index, tuning_.chunk_elements);
         const bool is_tiny = record.size <= kWarpElements && !more_passes;
         if (is_tiny != tiny) {
           continue;
@@ -174,13 +173,18 @@ class Planner {
 
   const TensorRecord& record(std::uint32_t at) const { return plan_.tensors[at]; }
 
-  void add_tiles(std::vector<WorkItem>& items, std::uint32_t at, Work work, std::int64_t count) const {
+  void add_tiles(std::vector<WorkItem>& items,
+                 std::uint32_t at,
+                 Work work,
+                 std::int64_t count) const {
     for (std::int64_t tile = 0; tile < count; ++tile) {
       items.push_back({.tensor = at, .work = work, .index = tile});
     }
   }
 
-  void add_chunks(std::vector<WorkItem>& items, const std::vector<std::uint32_t>& of, Work work) const {
+  void add_chunks(std::vector<WorkItem>& items,
+                  const std::vector<std::uint32_t>& of,
+                  Work work) const {
     for (const std::uint32_t at : of) {
       add_tiles(items, at, work, record(at).chunks);
     }
@@ -190,9 +194,8 @@ class Planner {
     const auto warps = static_cast<std::size_t>(tuning_.threads / 32);
     for (std::size_t first = 0; first < batch.tiny.size(); first += warps) {
       const std::size_t count = std::min(warps, batch.tiny.size() - first);
-      items.push_back({.tensor = batch.tiny[first],
-                       .work = work,
-                       .index = static_cast<std::int64_t>(count)});
+      items.push_back(
+          {.tensor = batch.tiny[first], .work = work, .index = static_cast<std::int64_t>(count)});
     }
   }
 
@@ -265,7 +268,8 @@ class Planner {
       const bool can_apply = applying < measuring;
       const bool can_measure = measuring < large.size();
       const std::int64_t more =
-          can_measure ? gradient_bytes(large[measuring], record(large[measuring]).chunk_elements) : 0;
+          can_measure ? gradient_bytes(large[measuring], record(large[measuring]).chunk_elements)
+                      : 0;
       if (can_measure && (!can_apply || ahead + more <= tuning_.window_bytes)) {
         const std::uint32_t at = large[measuring];
         items.push_back({.tensor = at, .work = Work::kMeasure, .index = measured_chunks});
@@ -276,9 +280,8 @@ class Planner {
         }
       } else {
         const std::uint32_t at = large[applying];
-        items.push_back({.tensor = at,
-                         .work = Work::kApply,
-                         .index = record(at).chunks - 1 - applied_chunks});
+        items.push_back(
+            {.tensor = at, .work = Work::kApply, .index = record(at).chunks - 1 - applied_chunks});
         ahead -= gradient_bytes(at, record(at).chunk_elements);
         if (++applied_chunks == record(at).chunks) {
           applied_chunks = 0;
@@ -297,12 +300,14 @@ class Planner {
       const TensorRecord& each = record(at);
       if (each.rank >= 2 && each.size > 0) {
         const std::int64_t columns = factor_column_tile(each.matrix_rows);
-        add_tiles(factors, at, Work::kFactorColumns, ceiling(each.matrices * each.columns, columns));
+        add_tiles(
+            factors, at, Work::kFactorColumns, ceiling(each.matrices * each.columns, columns));
         add_tiles(factors,
                   at,
                   Work::kFactorRows,
                   ceiling(each.matrices * each.matrix_rows, kFactorRowTile));
-        add_tiles(means, at, Work::kMatrixMeans, ceiling(each.matrices, matrix_tile(each.matrix_rows)));
+        add_tiles(
+            means, at, Work::kMatrixMeans, ceiling(each.matrices, matrix_tile(each.matrix_rows)));
       }
     }
     add_chunks(sums, all, Work::kSums);

@@ -17,7 +17,7 @@ struct Launch {
 };
 
 struct WorkPlan {
-  std::vector<std::size_t> order;  // place in the plan → index in the request
+  std::vector<std::size_t> order;     // place in the plan → index in the request
   std::vector<TensorRecord> tensors;  // in plan order; scratch pointers hold byte offsets
   std::vector<WorkItem> items;
   std::vector<Launch> launches;

@@ -62,7 +62,8 @@ TEST_F(LargeTensor, EveryElementIsUpdatedOnce) {
     backend->read(host.data(), results + at, count * 2);
     const bool last = at + count == static_cast<std::size_t>(size);
     const auto stop = host.begin() + static_cast<std::ptrdiff_t>(last ? count - 3 : count);
-    ASSERT_EQ(std::find_if(host.begin(), stop, [](std::uint16_t v) { return v != kMinusHalf; }), stop);
+    ASSERT_EQ(std::find_if(host.begin(), stop, [](std::uint16_t v) { return v != kMinusHalf; }),
+              stop);
     if (last) {
       EXPECT_TRUE(std::all_of(stop, stop + 3, [](std::uint16_t v) { return v == kHalf; }));
     }

@@ -32,7 +32,8 @@ class NonFinitePolicies : public CudaTest {
 };
 
 TEST_F(NonFinitePolicies, CountAndSkipAsTheReferenceDoes) {
-  for (const NonFinite policy : {NonFinite::kSkipTensor, NonFinite::kSkipStep, NonFinite::kThrow, NonFinite::kPassThrough}) {
+  for (const NonFinite policy :
+       {NonFinite::kSkipTensor, NonFinite::kSkipStep, NonFinite::kThrow, NonFinite::kPassThrough}) {
     SCOPED_TRACE(name_of(policy));
     StepList list(make(), shapes(), {}, soft_adamw());
     StepList reference(make_reference_backend(), shapes(), {}, soft_adamw());

@@ -12,7 +12,8 @@ using cuda::Variant;
 
 class Variants : public CudaTest {
  protected:
-  static std::string run(const std::shared_ptr<Backend>& backend, NonFinite policy = NonFinite::kSkipTensor) {
+  static std::string run(const std::shared_ptr<Backend>& backend,
+                         NonFinite policy = NonFinite::kSkipTensor) {
     StepList list(backend, mixed_shapes(), {}, soft_adamw());
     list.non_finite = policy;
     for (int step = 0; step < 4; ++step) {
@@ -53,7 +54,8 @@ TEST_F(Variants, AgreeWithTheReferenceForEveryChunkAndBlockSize) {
   }
   for (const std::int64_t chunk : {512, 1000, 4096, 16384, 65536}) {
     for (const int threads : {64, 256, 512}) {
-      StepList list(make({.chunk_elements = chunk, .threads = threads}), mixed_shapes(), {}, soft_adamw());
+      StepList list(
+          make({.chunk_elements = chunk, .threads = threads}), mixed_shapes(), {}, soft_adamw());
       for (int step = 0; step < 4; ++step) {
         list.set_gradients(step);
         list.step();
@@ -61,7 +63,8 @@ TEST_F(Variants, AgreeWithTheReferenceForEveryChunkAndBlockSize) {
       // A step moves a parameter by at most 3 learning rates (2 ulp of float in each of some ten
       // operations) and rounds one of size up to 1.
       const double bound = 4 * (3 * 1e-2 * 0x1p-19 + 0x1p-24);
-      EXPECT_LE(worst_difference(list, reference), bound) << chunk << " elements, " << threads << " threads";
+      EXPECT_LE(worst_difference(list, reference), bound)
+          << chunk << " elements, " << threads << " threads";
       EXPECT_TRUE(list.sentinels_intact());
     }
   }
@@ -73,7 +76,10 @@ TEST_F(Variants, RunOnTwoStreamsAtOnce) {
   {
     const std::string expected = run(make());
     StepList a(make(), mixed_shapes(), {}, soft_adamw());
-    StepList b(cuda::make_tuned_cuda_backend({.device = 0, .stream = other}, {}), mixed_shapes(), {}, soft_adamw());
+    StepList b(cuda::make_tuned_cuda_backend({.device = 0, .stream = other}, {}),
+               mixed_shapes(),
+               {},
+               soft_adamw());
     for (int step = 0; step < 4; ++step) {
       a.set_gradients(step);
       b.set_gradients(step);

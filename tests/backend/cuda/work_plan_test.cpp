@@ -97,8 +97,9 @@ TEST(WorkPlan, SkippingAStepMeasuresAllBeforeTheFirstWrite) {
       const Work work = plan.items[static_cast<std::size_t>(i)].work;
       const bool measures = work == Work::kMeasure || work == Work::kTinyMeasure;
       EXPECT_FALSE(measures && wrote);
-      EXPECT_EQ(measures, plan.items[static_cast<std::size_t>(launch.begin)].work == Work::kMeasure ||
-                              plan.items[static_cast<std::size_t>(launch.begin)].work == Work::kTinyMeasure);
+      EXPECT_EQ(measures,
+                plan.items[static_cast<std::size_t>(launch.begin)].work == Work::kMeasure ||
+                    plan.items[static_cast<std::size_t>(launch.begin)].work == Work::kTinyMeasure);
       wrote = wrote || !measures;
     }
     launches_that_measure += wrote ? 0 : 1;
