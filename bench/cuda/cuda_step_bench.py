@@ -20,17 +20,17 @@ import torch
 PERIOD = 5
 VARIANTS = {"two_launches": 0, "windows": 1, "queue": 2}
 NON_FINITE = {"skip_tensor": 0, "skip_step": 1}
-DEFAULT = {"variant": "queue", "chunk": 16384, "window_mb": 12, "threads": 512, "blocks": 0, "non_finite": "skip_tensor"}
+DEFAULT = {"variant": "queue", "chunk": 2048, "tile": 1024, "whole": 2048, "window_mb": 36, "non_finite": "skip_tensor"}
 
 
 class Options(ctypes.Structure):
     _fields_ = [
         ("stream", ctypes.c_void_p),
         ("chunk_elements", ctypes.c_int64),
+        ("tile_elements", ctypes.c_int64),
+        ("whole_elements", ctypes.c_int64),
         ("window_bytes", ctypes.c_int64),
         ("variant", ctypes.c_int32),
-        ("threads", ctypes.c_int32),
-        ("blocks_per_multiprocessor", ctypes.c_int32),
         ("non_finite", ctypes.c_int32),
     ]
 
@@ -57,10 +57,10 @@ class Sing:
         options = Options(
             stream.cuda_stream,
             tuning["chunk"],
+            tuning["tile"],
+            tuning["whole"],
             int(tuning["window_mb"] * 2**20),
             VARIANTS[tuning["variant"]],
-            tuning["threads"],
-            tuning["blocks"],
             NON_FINITE[tuning["non_finite"]],
         )
         self.handle = library.sing_bench_make(ctypes.byref(options), tensors, len(parameters))
@@ -191,10 +191,11 @@ def measure_model(library, stream, model, periods):
 
 SWEEP = (
     [{"variant": v} for v in VARIANTS]
-    + [{"chunk": c} for c in (4096, 8192, 32768, 65536)]
-    + [{"window_mb": w} for w in (4, 8, 20, 28, 40)]
-    + [{"threads": t} for t in (256, 384)]
-    + [{"chunk": 8192, "threads": 256}, {"chunk": 8192, "window_mb": 20}, {"chunk": 32768, "window_mb": 24}]
+    + [{"window_mb": w} for w in (16, 24, 30, 44)]
+    + [{"chunk": c} for c in (1024, 4096)]
+    + [{"tile": t} for t in (512, 2048)]
+    + [{"tile": 512, "chunk": 1024}, {"chunk": 1024, "window_mb": 24}]
+    + [{"whole": w} for w in (1024, 4096)]
     + [{"non_finite": "skip_step"}]
 )
 
@@ -223,10 +224,10 @@ def sweep_model(library, stream, model, periods):
     return {name: summary(values) for name, values in samples.items()}
 
 
-def profile_model(library, stream, model):
+def profile_model(library, stream, model, tuning):
     """Twelve eager steps and nothing else of ours: what a profiler is to see."""
     parameters, gradients = make_tensors(model)
-    ours = Sing(library, parameters, gradients, stream, DEFAULT)
+    ours = Sing(library, parameters, gradients, stream, {**DEFAULT, **tuning})
     for _ in range(12):
         ours.step()
     torch.cuda.synchronize()
@@ -266,6 +267,7 @@ def main():
     parser.add_argument("--models", nargs="*", default=[])
     parser.add_argument("--sweep", nargs="*", default=[])
     parser.add_argument("--profile")
+    parser.add_argument("--tuning", type=json.loads, default={}, help="of --profile, as JSON")
     parser.add_argument("--periods", type=int, default=40)
     parser.add_argument("--result", type=pathlib.Path)
     arguments = parser.parse_args()
@@ -274,7 +276,7 @@ def main():
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         if arguments.profile:
-            profile_model(library, stream, shapes[arguments.profile])
+            profile_model(library, stream, shapes[arguments.profile], arguments.tuning)
             return
         result = {"machine": machine(), "copy_bytes_per_second": copy_bandwidth(stream), "models": {}, "sweeps": {}}
         print(f"copy {result['copy_bytes_per_second'] / 1e12:.2f} TB/s", flush=True)

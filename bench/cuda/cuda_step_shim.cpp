@@ -39,8 +39,8 @@ extern "C" {
 // Mirrored by a ctypes.Structure.
 struct SingBenchOptions {
   void* stream;
-  std::int64_t chunk_elements, window_bytes;
-  std::int32_t variant, threads, blocks_per_multiprocessor, non_finite;
+  std::int64_t chunk_elements, tile_elements, whole_elements, window_bytes;
+  std::int32_t variant, non_finite;
 };
 
 struct SingBenchTensor {
@@ -60,9 +60,9 @@ void* sing_bench_make(const SingBenchOptions* options,
         {.device = 0, .stream = options->stream},
         {.variant = static_cast<sing::cuda::Variant>(options->variant),
          .chunk_elements = options->chunk_elements,
-         .window_bytes = options->window_bytes,
-         .threads = options->threads,
-         .blocks_per_multiprocessor = options->blocks_per_multiprocessor});
+         .tile_elements = options->tile_elements,
+         .whole_elements = options->whole_elements,
+         .window_bytes = options->window_bytes});
     problem->non_finite = static_cast<sing::NonFinite>(options->non_finite);
     problem->progress =
         static_cast<sing::OptimizerProgress*>(problem->allocate(sizeof(sing::OptimizerProgress)));

@@ -42,10 +42,10 @@ struct AdaBelief {
   struct Constants {
     Real beta1, rest1, beta2, rest2;  // rest = 1 − beta
     Real keep;                        // 1 − learning rate · weight decay
-    Real step_size;                   // with bias correction and rectification
+    Real step_size;                   // with bias correction, rectification and softplus_beta
     Real root_factor;                 // 1 / √(1 − beta2^t)
     Real epsilon, root_epsilon;       // root_epsilon: epsilon / √(1 − beta2^t) when rectified
-    Real softplus_beta, inverse_softplus_beta;  // 0: plain denominator
+    Softplus<Real> softplus;
     // 1 and 0; 0 and 1 while it is too early to rectify. Numbers, not a branch: loops vectorise.
     Real adaptive, momentum_only;
   };
@@ -62,19 +62,18 @@ struct AdaBelief {
         rectify && adaptive ? ::sqrt((rho - 4) * (rho - 2) * rho_end /
                                      ((rho_end - 4) * (rho_end - 2) * rho))
                             : 1.0;
+    const double sharpness = adaptive && softplus_beta.has_value() ? *softplus_beta : 0.0;
     const double root_factor = 1 / ::sqrt(1 - beta2_power);
-    const double sharpness = softplus_beta.has_value() ? *softplus_beta : 0.0;
     return {.beta1 = Real(beta1),
             .rest1 = Real(1 - beta1),
             .beta2 = Real(beta2),
             .rest2 = Real(1 - beta2),
             .keep = Real(1 - at.learning_rate * at.weight_decay),
-            .step_size = Real(corrected * rectification),
+            .step_size = Real(corrected * rectification * (sharpness > 0 ? sharpness : 1.0)),
             .root_factor = Real(root_factor),
             .epsilon = Real(epsilon),
             .root_epsilon = Real(rectify ? epsilon * root_factor : epsilon),
-            .softplus_beta = Real(sharpness),
-            .inverse_softplus_beta = Real(sharpness > 0 ? 1 / sharpness : 0.0),
+            .softplus = Softplus<Real>::of(sharpness, root_factor),
             .adaptive = Real(adaptive ? 1 : 0),
             .momentum_only = Real(adaptive ? 0 : 1)};
   }
@@ -88,11 +87,12 @@ struct AdaBelief {
     const Real s = c.beta2 * state.slot[1] + c.rest2 * surprise * surprise + c.epsilon;
     state.slot[0] = m;
     state.slot[1] = s;
-    const Real root = square_root(s) * c.root_factor;
-    const Real denominator = c.softplus_beta > 0
-                                 ? softplus(root, c.softplus_beta, c.inverse_softplus_beta)
-                                 : root + c.root_epsilon;
-    return c.keep * e.parameter - c.step_size * (m / (c.adaptive * denominator + c.momentum_only));
+    const Quotient<Real> denominator =
+        c.softplus.beta > 0
+            ? softplus(s, c.softplus)
+            : Quotient<Real>{square_root(s) * c.root_factor + c.root_epsilon, Real(1)};
+    return c.keep * e.parameter -
+           c.step_size * m * denominator.below / (c.adaptive * denominator.above + c.momentum_only);
   }
 };
 static_assert(UpdateRule<AdaBelief>);

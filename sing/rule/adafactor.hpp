@@ -64,7 +64,8 @@ struct AdaFactor {
   struct Constants {
     Real decay, rest;  // of the second moment; rest = 1 − decay
     Real square_epsilon;
-    Real softplus_beta, inverse_softplus_beta;  // 0: plain root
+    Softplus<Real> softplus;
+    Real direction_factor;  // softplus_beta, or 1
     Real learning_rate, weight_decay, scale_epsilon, clip_threshold;
     Real keep;       // 1 − step size · weight decay; from finish()
     Real step_size;  // with parameter scale and clipping; from finish()
@@ -81,8 +82,8 @@ struct AdaFactor {
     return {.decay = Real(1 - rest),
             .rest = Real(rest),
             .square_epsilon = Real(square_epsilon),
-            .softplus_beta = Real(sharpness),
-            .inverse_softplus_beta = Real(sharpness > 0 ? 1 / sharpness : 0.0),
+            .softplus = Softplus<Real>::of(sharpness, 1),
+            .direction_factor = Real(sharpness > 0 ? sharpness : 1.0),
             .learning_rate = Real(rate),
             .weight_decay = Real(at.weight_decay),
             .scale_epsilon = Real(scale_epsilon),
@@ -155,10 +156,10 @@ struct AdaFactor {
     const Real own = factor_blend(c, state.slot[0], factor_input(c, e.gradient));
     const Real v = c.factored ? e.second_moment : own;
     state.slot[0] = own;
-    const Real root = square_root(v);
-    return e.gradient / (c.softplus_beta > 0
-                             ? softplus(root, c.softplus_beta, c.inverse_softplus_beta)
-                             : root);
+    const Quotient<Real> denominator = c.softplus.beta > 0
+                                           ? softplus(v, c.softplus)
+                                           : Quotient<Real>{square_root(v), Real(1)};
+    return c.direction_factor * e.gradient * denominator.below / denominator.above;
   }
 };
 static_assert(UpdateRule<AdaFactor>);

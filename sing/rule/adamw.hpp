@@ -40,26 +40,27 @@ struct AdamW {
   struct Constants {
     Real beta1, rest1, beta2, rest2;  // rest = 1 − beta
     Real keep;                        // 1 − learning rate · weight decay
-    Real step_size;                   // learning rate / (1 − beta1^t)
+    Real step_size;                   // learning rate / (1 − beta1^t), times softplus_beta
     Real root_factor;                 // 1 / √(1 − beta2^t)
     Real epsilon;
-    Real softplus_beta, inverse_softplus_beta;  // 0: plain denominator
+    Softplus<Real> softplus;
   };
 
   template <class Real>
   SING_HOST_DEVICE Constants<Real> constants(const StepScalars& at) const {
     const double step = static_cast<double>(at.step);
     const double sharpness = softplus_beta.has_value() ? *softplus_beta : 0.0;
+    const double corrected = at.learning_rate / (1 - ::pow(beta1, step));
+    const double root_factor = 1 / ::sqrt(1 - ::pow(beta2, step));
     return {.beta1 = Real(beta1),
             .rest1 = Real(1 - beta1),
             .beta2 = Real(beta2),
             .rest2 = Real(1 - beta2),
             .keep = Real(1 - at.learning_rate * at.weight_decay),
-            .step_size = Real(at.learning_rate / (1 - ::pow(beta1, step))),
-            .root_factor = Real(1 / ::sqrt(1 - ::pow(beta2, step))),
+            .step_size = Real(sharpness > 0 ? corrected * sharpness : corrected),
+            .root_factor = Real(root_factor),
             .epsilon = Real(epsilon),
-            .softplus_beta = Real(sharpness),
-            .inverse_softplus_beta = Real(sharpness > 0 ? 1 / sharpness : 0.0)};
+            .softplus = Softplus<Real>::of(sharpness, root_factor)};
   }
 
   template <class Real>
@@ -70,11 +71,11 @@ struct AdamW {
     const Real v = c.beta2 * state.slot[1] + c.rest2 * e.gradient * e.gradient;
     state.slot[0] = m;
     state.slot[1] = v;
-    const Real root = square_root(v) * c.root_factor;
-    const Real denominator = c.softplus_beta > 0
-                                 ? softplus(root, c.softplus_beta, c.inverse_softplus_beta)
-                                 : root + c.epsilon;
-    return c.keep * e.parameter - c.step_size * (m / denominator);
+    const Quotient<Real> denominator =
+        c.softplus.beta > 0
+            ? softplus(v, c.softplus)
+            : Quotient<Real>{square_root(v) * c.root_factor + c.epsilon, Real(1)};
+    return c.keep * e.parameter - c.step_size * m * denominator.below / denominator.above;
   }
 };
 static_assert(UpdateRule<AdamW>);

@@ -1,9 +1,7 @@
 // Square root, clamp and softplus for float and double, the same text on host and device.
 #pragma once
 
-#include <bit>
 #include <cmath>
-#include <cstdint>
 
 #include "sing/base/portable.hpp"
 
@@ -35,40 +33,48 @@ SING_HOST_DEVICE Real smaller(Real a, Real b) {
   return a < b ? a : b;
 }
 
-// ln(1 + e⁻ʸ) for 0 ≤ y; what it gives above 20 is not used.
-SING_HOST_DEVICE double log1p_exp_negative(double y) { return ::log1p(::exp(-y)); }
+// above / below, kept apart so that dividing by it costs one division.
+template <class Real>
+struct Quotient {
+  Real above, below;
+};
 
-// The float version is branch-free so that loops vectorise, and uses no library function so that
-// every instruction set gives the same bits. Its error is absolute, below 2.4e-7 ln 2: the sum it is
-// added to is never smaller than ln 2 (tests/rule/math_test.cpp). Polynomials from tools/fit_softplus.py,
-// summed in pairs because a chain of nine dependent steps would set the pace of the whole update.
-SING_HOST_DEVICE float log1p_exp_negative(float y) {
-  // e⁻ʸ = 2ᵏ·2ʳ, |r| ≤ 1/2; adding 1.5·2²³ rounds to the nearest whole k in the low bits.
-  const float rounder = 12582912.0F;
-  const float z = y * -1.44269504F;
-  const float shifted = z + rounder;
-  const float r = z - (shifted - rounder);
-  const float r2 = r * r;
-  const float exp2_r = (1.000000075F + 0.693147188F * r) + r2 * ((0.2402210749F + 0.05550357114F * r) + r2 * (0.009676031918F + 0.001339086336F * r));
-  // Below 2⁻²⁹ the result does not matter, and smaller powers would be subnormal, which is slow.
-  const std::int32_t whole =
-      std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(rounder);
-  const std::int32_t power = (whole > -29 ? whole : -29) << 23;
-  const float t = std::bit_cast<float>(std::bit_cast<std::int32_t>(exp2_r) + power);
-  // ln(1+t)/t on [0, 1].
-  const float t2 = t * t;
-  const float t4 = t2 * t2;
-  const float low = (0.9999999659F + -0.4999944498F * t) + t2 * (0.3331812171F + -0.2483539899F * t);
-  const float high = (0.1907688074F + -0.1360224762F * t) + t2 * (0.07751608674F + -0.02907406468F * t);
-  return t * (low + t4 * (high + t4 * 0.005126102141F));
+// Constants of softplus(β · factor · √v).
+template <class Real>
+struct Softplus {
+  Real beta;          // 0: off
+  Real half;          // β · factor / 2
+  Real half_squared;
+
+  SING_HOST_DEVICE static Softplus of(double beta, double factor) {
+    const double half = beta * factor / 2;
+    return {Real(beta), Real(half), Real(half * half)};
+  }
+};
+
+// softplus(y) = ln(1 + eʸ) for y = β · factor · √v, linear above y > 20: β times the softplus_β of
+// docs/algorithm.md, eq. 7. Rules multiply their step size by β once instead.
+SING_HOST_DEVICE Quotient<double> softplus(double v, const Softplus<double>& c) {
+  const double y = 2 * (square_root(v) * c.half);
+  return {y <= 20 ? y + ::log1p(::exp(-y)) : y, 1.0};
 }
 
-// softplus_β(x) = ln(1 + e^{βx})/β for x ≥ 0, linear above βx > 20 (docs/algorithm.md, eq. 7).
-template <class Real>
-SING_HOST_DEVICE Real softplus(Real x, Real beta, Real inverse_beta) {
-  const Real y = beta * x;
-  const Real curved = x + log1p_exp_negative(y) * inverse_beta;
-  return y <= Real(20) ? curved : x;
+// With h = y/2 and w = h², softplus(y) = h + ln(2 cosh h), and ln(2 cosh h) = A(w)/B(w) for
+// h ≤ 6.6 to 1.4e-7 of the sum; beyond, it is h to 1.5e-7 of it. No branch and no library function,
+// so that loops vectorise and every instruction set gives the same bits; w comes from v, so that the
+// polynomials (tools/fit_softplus.py) need not wait for the root. Terms are summed in pairs because a
+// chain of them would set the pace of the whole update.
+SING_HOST_DEVICE Quotient<float> softplus(float v, const Softplus<float>& c) {
+  const float h = square_root(v) * c.half;
+  const float w = smaller(v * c.half_squared, 43.56F);
+  const float w2 = w * w;
+  const float a = (0.6931472752F + 0.8836834456F * w) +
+                  w2 * ((0.2506872998F + 0.01957992638F * w) +
+                        w2 * (0.0003540633579F + 6.478649123e-7F * w));
+  const float b = (1.0F + 0.5535443786F * w) +
+                  w2 * ((0.08255965142F + 0.003243755322F * w) + w2 * 2.274197563e-5F);
+  const float line = h * b;
+  return {line + larger(a, line), b};
 }
 
 }  // namespace sing

@@ -148,15 +148,22 @@ TYPED_TEST(SixteenBits, EdgesOfEveryBinadeRoundToNearestEven) {
       }
     }
   }
-  for (const float value : {kInfinity, -kInfinity, std::numeric_limits<float>::max(),
-                            std::numeric_limits<float>::lowest(), 65519.996F, 65520.0F, 0.0F, -0.0F}) {
+  for (const float value : {kInfinity,
+                            -kInfinity,
+                            std::numeric_limits<float>::max(),
+                            std::numeric_limits<float>::lowest(),
+                            65519.996F,
+                            65520.0F,
+                            0.0F,
+                            -0.0F}) {
     ASSERT_TRUE(rounds_correctly<TypeParam>(value)) << value;
   }
 }
 
 // NaN with only low mantissa bits set: dropping them must not leave an infinity.
 TYPED_TEST(SixteenBits, NanStaysNan) {
-  for (const std::uint32_t bits : {0x7f800001U, 0xff800001U, 0x7fc00000U, 0x7fffffffU, 0xffffffffU}) {
+  for (const std::uint32_t bits :
+       {0x7f800001U, 0xff800001U, 0x7fc00000U, 0x7fffffffU, 0xffffffffU}) {
     const float value = std::bit_cast<float>(bits);
     EXPECT_TRUE(std::isnan(to_float(Conversion<TypeParam>::from(value)))) << std::hex << bits;
   }

@@ -14,9 +14,9 @@
 namespace sing {
 namespace {
 
+using test::message_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using test::message_of;
 
 enum class Colour { kRed, kGreen };
 
@@ -49,14 +49,15 @@ struct Paint {
 };
 
 TEST(Fields, AreVisitedInTheOrderOfTheList) {
-  Paint paint{.thickness = 0.25, .coats = 3, .glossy = true, .thinner = 0.75, .colour = Colour::kGreen};
+  Paint paint{
+      .thickness = 0.25, .coats = 3, .glossy = true, .thinner = 0.75, .colour = Colour::kGreen};
   std::vector<std::string> seen;
   visit_fields(paint, [&](const auto& each, auto& member) {
     seen.push_back(concat(each.name, "=", to_text(to_value(member))));
   });
-  EXPECT_THAT(seen,
-              ElementsAre("thickness=0.25", "coats=3", "glossy=true", "thinner=0.75",
-                          "colour='green'"));
+  EXPECT_THAT(
+      seen,
+      ElementsAre("thickness=0.25", "coats=3", "glossy=true", "thinner=0.75", "colour='green'"));
 }
 
 TEST(Fields, AVisitorMayChangeTheMember) {
@@ -110,8 +111,9 @@ TEST(Assign, AnEnumerationTakesItsNames) {
   Colour member = Colour::kRed;
   assign(member, Value("green"), "x");
   EXPECT_EQ(member, Colour::kGreen);
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { assign(member, Value("blue"), "colour"); }),
-              ::testing::AllOf(HasSubstr("[colour]"), HasSubstr("red, green"), HasSubstr("'blue'")));
+  EXPECT_THAT(
+      message_of<std::invalid_argument>([&] { assign(member, Value("blue"), "colour"); }),
+      ::testing::AllOf(HasSubstr("[colour]"), HasSubstr("red, green"), HasSubstr("'blue'")));
   EXPECT_EQ(member, Colour::kGreen);
 }
 
@@ -148,10 +150,12 @@ TEST(Validate, AcceptsTheEndsOfBounds) {
 
 TEST(Validate, NamesFieldBoundsAndValue) {
   EXPECT_EQ(validation_message({.thickness = 1}), "[paint] thickness must be in [0, 1), got 1");
-  EXPECT_EQ(validation_message({.thickness = -0.5}), "[paint] thickness must be in [0, 1), got -0.5");
+  EXPECT_EQ(validation_message({.thickness = -0.5}),
+            "[paint] thickness must be in [0, 1), got -0.5");
   EXPECT_EQ(validation_message({.coats = 4}), "[paint] coats must be in [1, 3], got 4");
   EXPECT_EQ(validation_message({.coats = 0}), "[paint] coats must be in [1, 3], got 0");
-  EXPECT_THAT(validation_message({.thinner = 0.0625}), HasSubstr("[paint] thinner must be at least"));
+  EXPECT_THAT(validation_message({.thinner = 0.0625}),
+              HasSubstr("[paint] thinner must be at least"));
 }
 
 TEST(Validate, RefusesWhatIsNotFinite) {

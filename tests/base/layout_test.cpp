@@ -27,7 +27,8 @@ TEST(Layout, ARowIsOneIndexOfTheCentralizedAxis) {
     EXPECT_EQ(layout.rows, shape[static_cast<std::size_t>(axis)]);
     EXPECT_EQ(layout.row_length() * layout.rows, layout.size);
     for (std::int64_t i = 0; i < layout.size; ++i) {
-      ASSERT_EQ((i / layout.inner) % layout.rows, indices_of(shape, i)[static_cast<std::size_t>(axis)])
+      ASSERT_EQ((i / layout.inner) % layout.rows,
+                indices_of(shape, i)[static_cast<std::size_t>(axis)])
           << "element " << i << " axis " << axis;
     }
   }

@@ -102,7 +102,8 @@ inline void expect_agreement(Model& model, Model& reference, const Types& types,
     model.take_step(step);
     reference.take_step(step);
     for (std::size_t i = 0; i < model.count(); ++i) {
-      update[i] = std::max(update[i], largest_difference(before[i], reference.parameter(i).values()));
+      update[i] =
+          std::max(update[i], largest_difference(before[i], reference.parameter(i).values()));
     }
   }
   const bool rounds_to_16_bit = is_low_precision(types.parameter);
@@ -117,8 +118,10 @@ inline void expect_agreement(Model& model, Model& reference, const Types& types,
     for (std::size_t k = 0; k < actual.size(); ++k) {
       ASSERT_EQ(actual[k].name, expected[k].name);
       const auto values = DeviceTensor::values_of(model.state_bytes(actual[k]), actual[k].dtype);
-      const auto wanted = DeviceTensor::values_of(reference.state_bytes(expected[k]), actual[k].dtype);
-      const bool holds_weights = actual[k].name.ends_with(".slow") || actual[k].name.ends_with(".master");
+      const auto wanted =
+          DeviceTensor::values_of(reference.state_bytes(expected[k]), actual[k].dtype);
+      const bool holds_weights =
+          actual[k].name.ends_with(".slow") || actual[k].name.ends_with(".master");
       if (holds_weights && rounds_to_16_bit && !types.master) {
         // Slow weights are merged from parameters that may be one unit apart.
         expect_close_16_bit(values, wanted, agreement, actual[k].name);
@@ -133,7 +136,8 @@ inline void expect_agreement(Model& model, Model& reference, const Types& types,
   const std::vector<double> norms = model.optimizer().gradient_norms();
   const std::vector<double> expected_norms = reference.optimizer().gradient_norms();
   for (std::size_t i = 0; i < norms.size(); ++i) {
-    EXPECT_NEAR(norms[i], expected_norms[i], 64 * roundoff(types.parameter) * expected_norms[i]) << i;
+    EXPECT_NEAR(norms[i], expected_norms[i], 64 * roundoff(types.parameter) * expected_norms[i])
+        << i;
   }
   model.expect_sentinels();
 }

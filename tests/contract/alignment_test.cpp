@@ -128,6 +128,16 @@ std::vector<RawTensor> run(const std::shared_ptr<Backend>& backend,
   return tensors;
 }
 
+void expect_agreement(const RawTensor& actual, const RawTensor& expected, const std::string& what) {
+  const std::int64_t size = expected.parameter().size();
+  const std::vector<double> start = test::random_values(static_cast<std::uint64_t>(size), size);
+  const std::vector<double> wanted = expected.parameter().values();
+  const test::Agreement agreement{
+      expected.step.dtype, 2, 2 * test::largest_difference(start, wanted)};
+  test::expect_close(actual.parameter().values(), wanted, agreement, what);
+  EXPECT_TRUE(test::same_bytes(actual.gradient().bytes(), expected.gradient().bytes())) << what;
+}
+
 class Alignment : public test::BackendTest {};
 SING_ON_BACKENDS(Alignment, test::backend_kinds());
 
@@ -149,8 +159,8 @@ TEST_P(Alignment, NoSizeOrOffsetWritesBesideItsArrays) {
             tensors[size].expect_sentinels();
             if (offset == 0) {
               in_line.push_back(tensors[size].bytes());
-            } else {
-              // Where an array lies must not change a bit of what is computed.
+            } else if (backend_->device().type == DeviceType::kCpu) {
+              // A GPU may group the elements of a sum by where they lie; a CPU never does.
               ASSERT_TRUE(test::same_bytes(tensors[size].bytes(), in_line[size]));
             }
           }
@@ -165,19 +175,13 @@ TEST_P(Alignment, EverySizeAgreesWithTheReference) {
   const Types types{Dtype::kFloat32, Dtype::kFloat32};
   for (const test::RuleVariant& variant : test::all_rules()) {
     for (const bool matrices : {false, true}) {
-      SCOPED_TRACE(variant.name);
-      const auto actual = run(backend_, variant.rule, types, 1, matrices);
       const auto expected = run(make_reference_backend(), variant.rule, types, 0, matrices);
-      for (std::size_t size = 0; size < actual.size(); ++size) {
-        const std::vector<double> start =
-            test::random_values(static_cast<std::uint64_t>(expected[size].parameter().size()),
-                                expected[size].parameter().size());
-        const std::vector<double> wanted = expected[size].parameter().values();
-        const test::Agreement agreement{
-            types.parameter, 2, 2 * test::largest_difference(start, wanted)};
-        test::expect_close(actual[size].parameter().values(), wanted, agreement,
-                           concat("size ", size));
-        EXPECT_TRUE(test::same_bytes(actual[size].gradient().bytes(), expected[size].gradient().bytes()));
+      for (std::size_t offset = 0; offset < 4; ++offset) {
+        SCOPED_TRACE(concat(variant.name, ", offset ", offset));
+        const auto actual = run(backend_, variant.rule, types, offset, matrices);
+        for (std::size_t size = 0; size < actual.size(); ++size) {
+          expect_agreement(actual[size], expected[size], concat("size ", size));
+        }
       }
     }
   }

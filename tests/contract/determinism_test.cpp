@@ -121,10 +121,10 @@ TEST_P(EveryBackend, GivesTheSameBitsForPermutedTensors) {
       std::vector<test::DeviceTensor> parameters;
       std::vector<test::DeviceTensor> gradients;
       for (std::size_t i = 0; i < shapes.size(); ++i) {
-        parameters.emplace_back(backend_, Dtype::kFloat32, shapes[i],
-                                test::random_values(i, product(shapes[i])));
-        gradients.emplace_back(backend_, Dtype::kFloat32, shapes[i],
-                               test::random_values(50 + i, product(shapes[i])));
+        parameters.emplace_back(
+            backend_, Dtype::kFloat32, shapes[i], test::random_values(i, product(shapes[i])));
+        gradients.emplace_back(
+            backend_, Dtype::kFloat32, shapes[i], test::random_values(50 + i, product(shapes[i])));
       }
       std::vector<Parameter> list;
       for (const std::size_t i : order) {
@@ -170,12 +170,14 @@ struct NamedExecutor {
 };
 
 std::vector<NamedExecutor> executors() {
-  return {{"in order", [](int count, const std::function<void(int)>& task) {
+  return {{"in order",
+           [](int count, const std::function<void(int)>& task) {
              for (int i = 0; i < count; ++i) {
                task(i);
              }
            }},
-          {"in reverse", [](int count, const std::function<void(int)>& task) {
+          {"in reverse",
+           [](int count, const std::function<void(int)>& task) {
              for (int i = count - 1; i >= 0; --i) {
                task(i);
              }

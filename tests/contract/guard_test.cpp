@@ -15,8 +15,8 @@ namespace {
 using test::DeviceTensor;
 using test::Shape;
 
-constexpr Dtype kFloatingTypes[] = {Dtype::kFloat32, Dtype::kFloat64, Dtype::kBFloat16,
-                                    Dtype::kFloat16};
+constexpr Dtype kFloatingTypes[] = {
+    Dtype::kFloat32, Dtype::kFloat64, Dtype::kBFloat16, Dtype::kFloat16};
 
 struct Extremes {
   double subnormal;  // smallest positive
@@ -45,9 +45,12 @@ class Guard : public test::BackendTest {
     OptimizerProgress whole;
   };
 
-  Result step(const Options& options, Dtype dtype, const Shape& shape, const std::vector<double>& gradient) {
-    DeviceTensor parameter(backend_, dtype, shape,
-                           std::vector<double>(static_cast<std::size_t>(product(shape)), 1.0));
+  Result step(const Options& options,
+              Dtype dtype,
+              const Shape& shape,
+              const std::vector<double>& gradient) {
+    DeviceTensor parameter(
+        backend_, dtype, shape, std::vector<double>(static_cast<std::size_t>(product(shape)), 1.0));
     const DeviceTensor given(backend_, dtype, shape, gradient);
     Optimizer optimizer({parameter.parameter("tensor", given)}, options, backend_);
     optimizer.step();
@@ -127,7 +130,8 @@ TEST_P(Guard, SignalAboveTheNoiseIsNormalized) {
 TEST_P(Guard, ZeroGradientsAreZero) {
   for (const test::RuleVariant& variant : rules_without_decay()) {
     SCOPED_TRACE(variant.name);
-    for (const Normalize normalize : {Normalize::kOff, Normalize::kUnitNorm, Normalize::kSizeCalibrated}) {
+    for (const Normalize normalize :
+         {Normalize::kOff, Normalize::kUnitNorm, Normalize::kSizeCalibrated}) {
       for (const double norm_epsilon : {0.0, 1e-8}) {
         Options options;
         options.rule = variant.rule;
@@ -200,8 +204,8 @@ TEST_P(Guard, SubnormalGradientsStayHarmless) {
         options.standardize.norm_epsilon = norm_epsilon;
         for (const double size : {extremes_of(dtype).subnormal, extremes_of(dtype).normal}) {
           for (const Shape& shape : {Shape{8}, Shape{2, 4}}) {
-            const Result result = step(options, dtype, shape,
-                                       {size, -size, size, size, -size, size, -size, -size});
+            const Result result =
+                step(options, dtype, shape, {size, -size, size, size, -size, size, -size, -size});
             expect_finite(result.parameter);
             for (const double value : result.parameter) {
               EXPECT_LE(std::abs(value - 1), 0.0625 * 1.05) << name_of(dtype) << " " << size;
@@ -219,15 +223,15 @@ TEST_P(Guard, AGradientWhoseSquaresOverflowFloat32IsNotFinite) {
   for (const Dtype dtype : {Dtype::kFloat32, Dtype::kBFloat16}) {
     for (const Shape& shape : {Shape{8}, Shape{2, 4}}) {
       const double below = 2.5e18;
-      const Result fits = step({}, dtype, shape,
-                               {below, -below, below, below, -below, below, -below, -below});
+      const Result fits =
+          step({}, dtype, shape, {below, -below, below, below, -below, below, -below, -below});
       EXPECT_EQ(fits.progress.steps, 1) << name_of(dtype);
       EXPECT_EQ(fits.progress.non_finite, 0);
       expect_finite(fits.parameter);
       EXPECT_NE(fits.parameter[0], 1);
       const double above = 2.5e19;
-      const Result overflows = step({}, dtype, shape,
-                                    {above, -above, above, above, -above, above, -above, -above});
+      const Result overflows =
+          step({}, dtype, shape, {above, -above, above, above, -above, above, -above, -above});
       EXPECT_EQ(overflows.progress.steps, 0) << name_of(dtype);
       EXPECT_EQ(overflows.progress.non_finite, 1);
       EXPECT_EQ(overflows.whole.skipped_tensors, 1);

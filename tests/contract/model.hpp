@@ -17,9 +17,9 @@ using Shape = std::vector<std::int64_t>;
 
 // Ranks 0 to 4, rows of 1 and 7, trailing ones, nothing at all.
 inline std::vector<Shape> small_shapes() {
-  return {{},     {1},    {7},          {64},         {129},        {0},       {5, 1},  {1, 7},
-          {3, 7}, {9, 2}, {12, 64},     {4, 3, 3, 3}, {2, 3, 1, 5}, {1, 6, 8}, {0, 4},  {3, 0},
-          {1, 1}, {2, 3}, {6, 1, 1, 1}, {31, 33}};
+  return {{},     {1},    {7},    {64},     {129},        {0},          {5, 1},
+          {1, 7}, {3, 7}, {9, 2}, {12, 64}, {4, 3, 3, 3}, {2, 3, 1, 5}, {1, 6, 8},
+          {0, 4}, {3, 0}, {1, 1}, {2, 3},   {6, 1, 1, 1}, {31, 33}};
 }
 
 // Longer than one chunk of work in every direction.
@@ -33,16 +33,23 @@ struct Types {
   bool master = false;
 
   std::string name() const {
-    return concat(name_of(parameter), " parameters, ", name_of(gradient), " gradients",
+    return concat(name_of(parameter),
+                  " parameters, ",
+                  name_of(gradient),
+                  " gradients",
                   master ? ", masters" : "");
   }
 };
 
 inline std::vector<Types> all_types() {
-  return {{Dtype::kFloat32, Dtype::kFloat32},        {Dtype::kFloat64, Dtype::kFloat64},
-          {Dtype::kBFloat16, Dtype::kBFloat16},      {Dtype::kFloat16, Dtype::kFloat16},
-          {Dtype::kFloat32, Dtype::kBFloat16},       {Dtype::kBFloat16, Dtype::kFloat32},
-          {Dtype::kBFloat16, Dtype::kBFloat16, true}, {Dtype::kFloat16, Dtype::kFloat32, true}};
+  return {{Dtype::kFloat32, Dtype::kFloat32},
+          {Dtype::kFloat64, Dtype::kFloat64},
+          {Dtype::kBFloat16, Dtype::kBFloat16},
+          {Dtype::kFloat16, Dtype::kFloat16},
+          {Dtype::kFloat32, Dtype::kBFloat16},
+          {Dtype::kBFloat16, Dtype::kFloat32},
+          {Dtype::kBFloat16, Dtype::kBFloat16, true},
+          {Dtype::kFloat16, Dtype::kFloat32, true}};
 }
 
 // ±1 where the sum of an element's indices is even or odd: every row of every axis is balanced.
@@ -61,7 +68,8 @@ inline double checkerboard(const Shape& shape, std::int64_t element) {
 inline std::vector<double> well_conditioned_values(std::uint64_t seed, const Shape& shape) {
   std::vector<double> values = random_values(seed, product(shape));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = 0.25 + checkerboard(shape, static_cast<std::int64_t>(i)) * (0.75 + 0.25 * values[i]);
+    values[i] =
+        0.25 + checkerboard(shape, static_cast<std::int64_t>(i)) * (0.75 + 0.25 * values[i]);
   }
   return values;
 }
@@ -78,8 +86,8 @@ class Model {
     parameters_.reserve(shapes.size());
     gradients_.reserve(shapes.size());
     for (std::size_t i = 0; i < shapes.size(); ++i) {
-      parameters_.emplace_back(backend_, types.parameter, shapes[i],
-                               random_values(i, product(shapes[i])));
+      parameters_.emplace_back(
+          backend_, types.parameter, shapes[i], random_values(i, product(shapes[i])));
       gradients_.emplace_back(backend_, types.gradient, shapes[i]);
       list.push_back(parameters_[i].parameter(std::to_string(i), gradients_[i]));
     }
@@ -88,8 +96,8 @@ class Model {
 
   void set_gradients(int step) {
     for (std::size_t i = 0; i < gradients_.size(); ++i) {
-      gradients_[i].set(well_conditioned_values(
-          1000 + 100 * static_cast<std::uint64_t>(step) + i, gradients_[i].shape()));
+      gradients_[i].set(well_conditioned_values(1000 + 100 * static_cast<std::uint64_t>(step) + i,
+                                                gradients_[i].shape()));
     }
   }
 
@@ -104,7 +112,8 @@ class Model {
   Optimizer& optimizer() { return *optimizer_; }
 
   std::string state_bytes(const StateTensor& tensor) const {
-    std::string bytes(static_cast<std::size_t>(product(tensor.shape)) * size_of(tensor.dtype), '\0');
+    std::string bytes(static_cast<std::size_t>(product(tensor.shape)) * size_of(tensor.dtype),
+                      '\0');
     backend_->read(bytes.data(), tensor.memory, bytes.size());
     return bytes;
   }

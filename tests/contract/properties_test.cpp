@@ -54,7 +54,8 @@ class Properties : public test::BackendTest {
 SING_ON_BACKENDS(Properties, test::backend_kinds());
 
 std::vector<Shape> property_shapes() {
-  return {{}, {1}, {7}, {3, 7}, {12, 64}, {4, 3, 3, 3}, {31, 33}, {300, 333}, {2, 40'007}, {70'001}};
+  return {
+      {}, {1}, {7}, {3, 7}, {12, 64}, {4, 3, 3, 3}, {31, 33}, {300, 333}, {2, 40'007}, {70'001}};
 }
 
 // Roundings of a norm over n elements in lanes and blocks stay below 32 units; the stored result
@@ -77,7 +78,8 @@ TEST_P(Properties, TheNormIsOne) {
   options.standardize.norm_epsilon = 0;
   for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat64, Dtype::kBFloat16}) {
     for (const Shape& shape : property_shapes()) {
-      EXPECT_NEAR(norm_of(standardized(options, dtype, shape, random_values(3, product(shape)))), 1,
+      EXPECT_NEAR(norm_of(standardized(options, dtype, shape, random_values(3, product(shape)))),
+                  1,
                   norm_tolerance(dtype))
           << name_of(dtype) << " size " << product(shape);
     }
@@ -93,7 +95,8 @@ TEST_P(Properties, TheSizeCalibratedNormIsTheRootOfTheSize) {
     for (const Shape& shape : property_shapes()) {
       const double target = std::sqrt(static_cast<double>(product(shape)) / 100);
       EXPECT_NEAR(norm_of(standardized(options, dtype, shape, random_values(3, product(shape)))),
-                  target, target * norm_tolerance(dtype))
+                  target,
+                  target * norm_tolerance(dtype))
           << name_of(dtype) << " size " << product(shape);
     }
   }

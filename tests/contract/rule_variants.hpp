@@ -1,5 +1,5 @@
-// Every rule with every switch of its options thrown, taken from the one list of rules, so that a new
-// rule is tested without writing anything.
+// Every rule with every switch of its options thrown, taken from the one list of rules, so that a
+// new rule is tested without writing anything.
 #pragma once
 
 #include <optional>
@@ -63,7 +63,9 @@ inline std::vector<RuleVariant> rule_variants() {
 // One of each type, for what does not depend on switches.
 inline std::vector<RuleVariant> all_rules() {
   std::vector<RuleVariant> rules;
-  for_each_rule_type([&]<class R>() { rules.push_back({std::string(R::kName), strong_rule<R>()}); });
+  for_each_rule_type([&]<class R>() {
+    rules.push_back({std::string(R::kName), strong_rule<R>()});
+  });
   return rules;
 }
 

@@ -77,9 +77,8 @@ inline Options options_of(const nlohmann::json& given, double learning_rate) {
 }
 
 inline GoldenCase case_of(const nlohmann::json& json) {
-  const std::map<std::string, std::string> slots{{"exp_avg", "first_moment"},
-                                                 {"exp_avg_sq", "second_moment"},
-                                                 {"lookahead_params", "slow"}};
+  const std::map<std::string, std::string> slots{
+      {"exp_avg", "first_moment"}, {"exp_avg_sq", "second_moment"}, {"lookahead_params", "slow"}};
   GoldenCase golden;
   golden.name = json["name"];
   golden.dtype = json["dtype"] == "float64" ? Dtype::kFloat64 : Dtype::kFloat32;

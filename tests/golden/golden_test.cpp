@@ -87,7 +87,8 @@ class Replay {
       const auto [place, added] = parameters_.try_emplace(
           name, backend, golden.dtype, shape, as(Dtype::kFloat32, golden_file().start.at(name)));
       gradients_.try_emplace(name, backend, golden.dtype, shape);
-      (name == "bias" || name == "scalar" ? second : first).push_back(place->second.parameter(name));
+      (name == "bias" || name == "scalar" ? second : first)
+          .push_back(place->second.parameter(name));
     }
     optimizer_.add_group(first);
     optimizer_.add_group(second, {{"learning_rate", learning_rate_of(golden.options.rule) / 2}});
@@ -111,7 +112,9 @@ class Replay {
       const std::vector<double> wanted = as(golden_.dtype, values);
       const double tolerance = parameter_tolerance(
           golden_.dtype, step + 1, moved_from_start(name, wanted), largest(wanted));
-      expect_near(parameters_.at(name).values(), wanted, tolerance,
+      expect_near(parameters_.at(name).values(),
+                  wanted,
+                  tolerance,
                   name + " after step " + std::to_string(step));
     }
   }
@@ -128,10 +131,11 @@ class Replay {
         std::string bytes(wanted.size() * size_of(tensor.dtype), '\0');
         optimizer_.backend().read(bytes.data(), tensor.memory, bytes.size());
         const double tolerance =
-            slot == "slow"
-                ? parameter_tolerance(golden_.dtype, golden_file().steps,
-                                      moved_from_start(name, wanted), largest(wanted))
-                : state_tolerance(golden_.dtype, golden_file().steps, largest(wanted));
+            slot == "slow" ? parameter_tolerance(golden_.dtype,
+                                                 golden_file().steps,
+                                                 moved_from_start(name, wanted),
+                                                 largest(wanted))
+                           : state_tolerance(golden_.dtype, golden_file().steps, largest(wanted));
         expect_near(DeviceTensor::values_of(bytes, tensor.dtype), wanted, tolerance, tensor.name);
       }
     }

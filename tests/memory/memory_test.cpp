@@ -1,5 +1,5 @@
-// What an optimizer needs beside the parameters: counted by the backend that is asked for memory and
-// by every operator new of this program.
+// What an optimizer needs beside the parameters: counted by the backend that is asked for memory
+// and by every operator new of this program.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -65,6 +65,7 @@ class CountingBackend final : public Backend {
     inner_->convert(destination, destination_dtype, source, source_dtype, count);
   }
   void step(const StepRequest& request) override { inner_->step(request); }
+  void upload(const StepRequest& request) override { inner_->upload(request); }
   bool synchronous() const override { return inner_->synchronous(); }
   std::size_t scratch_bytes() const override { return inner_->scratch_bytes(); }
 
@@ -86,7 +87,9 @@ struct Tensors {
   Tensors(const std::vector<Shape>& shapes, Dtype dtype, const std::shared_ptr<Backend>& backend) {
     for (const Shape& shape : shapes) {
       parameters.emplace_back(backend, dtype, shape);
-      gradients.emplace_back(backend, dtype, shape,
+      gradients.emplace_back(backend,
+                             dtype,
+                             shape,
                              test::random_values(1, std::min<std::int64_t>(1000, product(shape))));
     }
   }

@@ -1,5 +1,5 @@
-// Files that must not be loaded: each is refused with a message that names the file and what is wrong
-// with it, and the optimizer goes on as if it had never been asked.
+// Files that must not be loaded: each is refused with a message that names the file and what is
+// wrong with it, and the optimizer goes on as if it had never been asked.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -83,7 +83,8 @@ class BadStateFile : public test::BackendTest {
     saved.optimizer().save(path_);
   }
 
-  // Changes a good file and returns the message of loading it, after checking that nothing happened.
+  // Changes a good file and returns the message of loading it, after checking that nothing
+  // happened.
   std::string refusal(const std::function<void(FileParts&)>& change) {
     FileParts parts(path_);
     change(parts);
@@ -110,7 +111,8 @@ class BadStateFile : public test::BackendTest {
   std::filesystem::path path_;
 };
 SING_ON_BACKENDS(BadStateFile,
-                 (std::vector{test::reference_backend(), test::cpu_backend(InstructionSet::kBest, 2),
+                 (std::vector{test::reference_backend(),
+                              test::cpu_backend(InstructionSet::kBest, 2),
                               test::cuda_backend()}));
 
 TEST_P(BadStateFile, AnUnchangedCopyIsGood) {
@@ -139,12 +141,15 @@ TEST_P(BadStateFile, WithBytesAfterItsEnd) {
 }
 
 TEST_P(BadStateFile, ForeignText) {
-  test::write_whole(folder_ / "text", "This is no safetensors file, but a sentence of some length.");
+  test::write_whole(folder_ / "text",
+                    "This is no safetensors file, but a sentence of some length.");
   refusal_of("text");
 }
 
 TEST_P(BadStateFile, ForeignSafetensors) {
-  EXPECT_THAT(refusal([](FileParts& parts) { parts.metadata = {{"format", "pt"}}; }),
+  EXPECT_THAT(refusal([](FileParts& parts) {
+                parts.metadata = {{"format", "pt"}};
+              }),
               AllOf(HasSubstr("format"), HasSubstr("'pt'")));
   EXPECT_THAT(refusal([](FileParts& parts) { parts.metadata.clear(); }), HasSubstr("format"));
   EXPECT_THAT(refusal([](FileParts& parts) { parts.metadata.erase("optimizer"); }),
@@ -161,7 +166,8 @@ TEST_P(BadStateFile, BrokenMetadata) {
               HasSubstr("metadata"));
   EXPECT_THAT(refusal([](FileParts& parts) { parts.optimizer.erase("groups"); }),
               HasSubstr("groups"));
-  EXPECT_THAT(refusal([](FileParts& parts) { parts.optimizer = Json::array(); }), HasSubstr("metadata"));
+  EXPECT_THAT(refusal([](FileParts& parts) { parts.optimizer = Json::array(); }),
+              HasSubstr("metadata"));
   EXPECT_THAT(refusal([](FileParts& parts) { parts.parameter(0, 0).erase("shape"); }),
               HasSubstr("shape"));
 }
@@ -172,12 +178,15 @@ TEST_P(BadStateFile, NegativeCounters) {
 }
 
 TEST_P(BadStateFile, UnknownOrBadOptions) {
-  EXPECT_THAT(refusal([](FileParts& parts) { parts.optimizer["groups"][0]["options"]["betta1"] = 0.5; }),
-              HasSubstr("'betta1'"));
-  EXPECT_THAT(refusal([](FileParts& parts) { parts.optimizer["groups"][0]["options"]["beta1"] = 1.5; }),
-              HasSubstr("beta1"));
-  EXPECT_THAT(refusal([](FileParts& parts) { parts.optimizer["groups"][1]["options"]["beta1"] = "x"; }),
-              HasSubstr("beta1"));
+  EXPECT_THAT(
+      refusal([](FileParts& parts) { parts.optimizer["groups"][0]["options"]["betta1"] = 0.5; }),
+      HasSubstr("'betta1'"));
+  EXPECT_THAT(
+      refusal([](FileParts& parts) { parts.optimizer["groups"][0]["options"]["beta1"] = 1.5; }),
+      HasSubstr("beta1"));
+  EXPECT_THAT(
+      refusal([](FileParts& parts) { parts.optimizer["groups"][1]["options"]["beta1"] = "x"; }),
+      HasSubstr("beta1"));
 }
 
 TEST_P(BadStateFile, MissingTensor) {
@@ -223,8 +232,9 @@ TEST_P(BadStateFile, OtherShapeOrTypeOfAParameter) {
 }
 
 TEST_P(BadStateFile, MissingParameter) {
-  EXPECT_THAT(refusal([](FileParts& parts) { parts.optimizer["groups"][1]["parameters"].erase(1); }),
-              AllOf(HasSubstr("'bias'"), HasSubstr("missing")));
+  EXPECT_THAT(
+      refusal([](FileParts& parts) { parts.optimizer["groups"][1]["parameters"].erase(1); }),
+      AllOf(HasSubstr("'bias'"), HasSubstr("missing")));
 }
 
 TEST_P(BadStateFile, ExtraParameter) {
@@ -250,7 +260,8 @@ TEST_P(BadStateFile, OfAnotherOptimizer) {
     other.optimizer().save(folder_ / "other");
     return refusal_of("other");
   };
-  EXPECT_THAT(save(Dtype::kFloat32, {.rule = AdaBelief{}}), AllOf(HasSubstr("adabelief"), HasSubstr("adamw")));
+  EXPECT_THAT(save(Dtype::kFloat32, {.rule = AdaBelief{}}),
+              AllOf(HasSubstr("adabelief"), HasSubstr("adamw")));
   EXPECT_THAT(save(Dtype::kFloat32, {.rule = Sgd{}}), HasSubstr("sgd"));
   EXPECT_THAT(save(Dtype::kFloat32, {.lookahead = std::nullopt}), HasSubstr("lookahead"));
   EXPECT_THAT(save(Dtype::kFloat64, {}), HasSubstr("float64"));

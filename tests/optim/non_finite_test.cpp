@@ -1,4 +1,5 @@
-// The four policies for gradients that are not finite, on every backend: what changes, what does not.
+// The four policies for gradients that are not finite, on every backend: what changes, what does
+// not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,11 +15,11 @@
 namespace sing {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 using test::DeviceTensor;
 using test::message_of;
 using test::same_bytes;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using Numbers = std::vector<double>;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -58,7 +59,8 @@ class ThreeTensors {
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       all.push_back(parameters_[i].bytes());
       for (const StateTensor& tensor : optimizer_->state(i)) {
-        std::string bytes(static_cast<std::size_t>(product(tensor.shape)) * size_of(tensor.dtype), '\0');
+        std::string bytes(static_cast<std::size_t>(product(tensor.shape)) * size_of(tensor.dtype),
+                          '\0');
         backend_->read(bytes.data(), tensor.memory, bytes.size());
         all.push_back(std::move(bytes));
       }
@@ -180,8 +182,8 @@ TEST_P(NonFinitePolicy, PassThroughLetsTheNumbersGoWhereTheyGo) {
 }
 
 TEST_P(NonFinitePolicy, FiniteGradientsAreNoConcernOfAny) {
-  for (const NonFinite policy : {NonFinite::kSkipTensor, NonFinite::kSkipStep, NonFinite::kThrow,
-                                 NonFinite::kPassThrough}) {
+  for (const NonFinite policy :
+       {NonFinite::kSkipTensor, NonFinite::kSkipStep, NonFinite::kThrow, NonFinite::kPassThrough}) {
     ThreeTensors model(backend_, policy);
     EXPECT_NO_THROW(model.step());
     EXPECT_EQ(model.optimizer().status().skipped_steps, 0);

@@ -15,11 +15,11 @@
 namespace sing {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 using test::bare_rule;
 using test::DeviceTensor;
 using test::message_of;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using Numbers = std::vector<double>;
 
 // Gradient descent at rate 1 on bare gradients: a step subtracts the gradient.
@@ -44,8 +44,8 @@ SING_ON_BACKENDS(OptimizerTest, test::backend_kinds());
 TEST_P(OptimizerTest, AParameterListedTwiceIsOne) {
   DeviceTensor shared = tensor({1, 2});
   const DeviceTensor gradient = tensor({0.25, 0.5});
-  Optimizer optimizer({shared.parameter("embedding"), shared.parameter("head", gradient)}, descent(),
-                      backend_);
+  Optimizer optimizer(
+      {shared.parameter("embedding"), shared.parameter("head", gradient)}, descent(), backend_);
   EXPECT_EQ(optimizer.parameter_count(), 1U);
   EXPECT_EQ(optimizer.find_parameter("embedding"), 0U);
   EXPECT_THROW(optimizer.find_parameter("head"), std::invalid_argument);
@@ -61,7 +61,8 @@ TEST_P(OptimizerTest, TwoListingsMustAgree) {
               AllOf(HasSubstr("'a'"), HasSubstr("two gradients")));
   Parameter as_matrix = shared.parameter("b");
   as_matrix.shape = {2, 2};
-  EXPECT_THAT(refusal({shared.parameter("a"), as_matrix}), AllOf(HasSubstr("'a'"), HasSubstr("'b'")));
+  EXPECT_THAT(refusal({shared.parameter("a"), as_matrix}),
+              AllOf(HasSubstr("'a'"), HasSubstr("'b'")));
 }
 
 TEST_P(OptimizerTest, OverlappingMemoryIsRefused) {
@@ -112,7 +113,8 @@ TEST_P(OptimizerTest, BadParametersAreRefused) {
   EXPECT_THAT(changed([](Parameter& p) { p.shape = {-2}; }), HasSubstr("negative"));
   EXPECT_THAT(changed([](Parameter& p) { p.shape = {1LL << 40, 1LL << 40}; }), HasSubstr("2^60"));
   EXPECT_THAT(changed([](Parameter& p) { p.dtype = Dtype::kInt64; }), HasSubstr("int64"));
-  EXPECT_THAT(changed([](Parameter& p) { p.gradient_dtype = Dtype::kFloat64; }), HasSubstr("float64"));
+  EXPECT_THAT(changed([](Parameter& p) { p.gradient_dtype = Dtype::kFloat64; }),
+              HasSubstr("float64"));
   EXPECT_THAT(changed([](Parameter& p) { p.gradient_dtype = Dtype::kInt64; }), HasSubstr("int64"));
   EXPECT_THAT(changed([](Parameter& p) {
                 p.low_precision_copy = p.data;
@@ -130,7 +132,8 @@ TEST_P(OptimizerTest, AbsentGradientsStartTheirStateLater) {
   DeviceTensor late = tensor({1});
   const DeviceTensor gradient = tensor({0.5});
   Optimizer optimizer({early.parameter("early", gradient), late.parameter("late")},
-                      bare_rule(AdamW{.learning_rate = 0.25}), backend_);
+                      bare_rule(AdamW{.learning_rate = 0.25}),
+                      backend_);
   optimizer.step();
   optimizer.step();
   EXPECT_EQ(late.values()[0], 1);
@@ -165,7 +168,8 @@ TEST_P(OptimizerTest, AGroupCanJoinBetweenSteps) {
   const DeviceTensor gradient = tensor({0.25});
   Optimizer optimizer({first.parameter("first", gradient)}, descent(), backend_);
   optimizer.step();
-  EXPECT_EQ(optimizer.add_group({second.parameter("second", gradient)}, {{"learning_rate", 2.0}}), 1U);
+  EXPECT_EQ(optimizer.add_group({second.parameter("second", gradient)}, {{"learning_rate", 2.0}}),
+            1U);
   optimizer.step();
   EXPECT_EQ(first.values()[0], 0.5);
   EXPECT_EQ(second.values()[0], 0.5);
@@ -192,7 +196,8 @@ TEST_P(OptimizerTest, VectorsAreDecayedOnlyOnDemand) {
     const DeviceTensor zero = tensor({0});
     Options options = bare_rule(Sgd{.learning_rate = 0.5, .weight_decay = 0.5});
     options.decay_vectors = decay_vectors;
-    Optimizer optimizer({vector.parameter("v", zero), matrix.parameter("m", zero)}, options, backend_);
+    Optimizer optimizer(
+        {vector.parameter("v", zero), matrix.parameter("m", zero)}, options, backend_);
     optimizer.set_learning_rate_factor(0.5);
     optimizer.step();
     EXPECT_EQ(vector.values()[0], decay_vectors ? 0.875 : 1);
@@ -281,7 +286,8 @@ TEST_P(OptimizerTest, SlowWeightsSwapInAndBackExactly) {
     Options options;
     options.lookahead = Lookahead{.period = 3, .alpha = 0.25};
     options.master_weights = is_low_precision(dtype);
-    Optimizer optimizer({weight.parameter("w", gradient), late.parameter("late")}, options, backend_);
+    Optimizer optimizer(
+        {weight.parameter("w", gradient), late.parameter("late")}, options, backend_);
     for (int step = 0; step < 5; ++step) {
       optimizer.step();
     }

@@ -13,9 +13,9 @@
 namespace sing {
 namespace {
 
+using test::message_of;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using test::message_of;
 
 std::string refusal(Options options, std::string_view name, const Value& value) {
   return message_of<std::invalid_argument>([&] { set_option(options, name, value); });
@@ -56,8 +56,14 @@ TEST(Options, TheListNamesEachOnceWithHelp) {
       EXPECT_TRUE(names.insert(info.name).second) << info.name << " twice in " << rule;
       EXPECT_FALSE(info.help.empty()) << info.name;
     }
-    for (const char* name : {"rule", "lookahead", "learning_rate", "weight_decay", "centralize",
-                             "normalize", "lookahead_period", "non_finite"}) {
+    for (const char* name : {"rule",
+                             "lookahead",
+                             "learning_rate",
+                             "weight_decay",
+                             "centralize",
+                             "normalize",
+                             "lookahead_period",
+                             "non_finite"}) {
       EXPECT_TRUE(names.contains(name)) << name;
     }
   }
@@ -114,8 +120,9 @@ TEST(Options, ARuleByNameStartsWithItsOwnDefaults) {
 }
 
 TEST(Options, UnknownNamesAreRefusedWithTheNearest) {
-  EXPECT_THAT(refusal({}, "learning_rte", 0.1),
-              AllOf(HasSubstr("[options]"), HasSubstr("'learning_rte'"), HasSubstr("'learning_rate'")));
+  EXPECT_THAT(
+      refusal({}, "learning_rte", 0.1),
+      AllOf(HasSubstr("[options]"), HasSubstr("'learning_rte'"), HasSubstr("'learning_rate'")));
   EXPECT_THAT(refusal({}, "weight-decay", 0.1), HasSubstr("'weight_decay'"));
   EXPECT_THAT(refusal({}, "rule", "adamv"), AllOf(HasSubstr("'adamv'"), HasSubstr("'adamw'")));
   EXPECT_THAT(message_of<std::invalid_argument>([] { get_option({}, "betta1"); }),
@@ -190,14 +197,17 @@ TEST(Groups, RefuseUnknownOptionsAndAreNotAdded) {
   float a = 1;
   Optimizer optimizer{Options{}};
   const std::vector<Parameter> parameters{{.name = "a", .data = &a, .shape = {1}}};
-  EXPECT_THAT(message_of<std::invalid_argument>(
-                  [&] { optimizer.add_group(parameters, {{"weight_dekay", 0.1}}); }),
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                optimizer.add_group(parameters, {{"weight_dekay", 0.1}});
+              }),
               HasSubstr("'weight_decay'"));
-  EXPECT_THAT(message_of<std::invalid_argument>(
-                  [&] { optimizer.add_group(parameters, {{"beta2", 1.0}}); }),
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                optimizer.add_group(parameters, {{"beta2", 1.0}});
+              }),
               HasSubstr("beta2"));
-  EXPECT_THAT(message_of<std::invalid_argument>(
-                  [&] { optimizer.add_group(parameters, {{"non_finite", "throw"}}); }),
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                optimizer.add_group(parameters, {{"non_finite", "throw"}});
+              }),
               HasSubstr("non_finite"));
   EXPECT_EQ(optimizer.group_count(), 0U);
   EXPECT_EQ(optimizer.parameter_count(), 0U);

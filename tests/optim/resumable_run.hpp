@@ -1,5 +1,5 @@
-// A small run with two groups and a late parameter whose steps depend on their number alone, so that
-// it can be stopped, resumed and compared.
+// A small run with two groups and a late parameter whose steps depend on their number alone, so
+// that it can be stopped, resumed and compared.
 #pragma once
 
 #include <limits>
@@ -15,7 +15,7 @@ namespace sing::test {
 
 class ResumableRun {
  public:
-  static constexpr std::size_t kLate = 2;      // has no gradient in steps 0 to 2
+  static constexpr std::size_t kLate = 2;  // has no gradient in steps 0 to 2
   static constexpr std::size_t kTensors = 5;
 
   ResumableRun(std::shared_ptr<Backend> backend, Dtype dtype, const Options& options)
@@ -61,13 +61,14 @@ class ResumableRun {
     const std::vector<TensorProgress> progress = optimizer_.tensor_progress();
     for (std::size_t i = 0; i < kTensors; ++i) {
       all.push_back(parameters_[i].bytes());
-      all.push_back(concat(optimizer_.parameter_name(i), " ", progress[i].steps, " ",
-                           progress[i].non_finite));
+      all.push_back(concat(
+          optimizer_.parameter_name(i), " ", progress[i].steps, " ", progress[i].non_finite));
       if (progress[i].steps == 0) {
         continue;  // arrays that exist before the first update hold nothing yet
       }
       for (const StateTensor& tensor : optimizer_.state(i)) {
-        std::string bytes(static_cast<std::size_t>(product(tensor.shape)) * size_of(tensor.dtype), '\0');
+        std::string bytes(static_cast<std::size_t>(product(tensor.shape)) * size_of(tensor.dtype),
+                          '\0');
         backend_->read(bytes.data(), tensor.memory, bytes.size());
         all.push_back(tensor.name);
         all.push_back(std::move(bytes));

@@ -1,4 +1,5 @@
-// Saving and loading: a resumed run has the bits of one that never stopped, for every rule and type.
+// Saving and loading: a resumed run has the bits of one that never stopped, for every rule and
+// type.
 #include <gtest/gtest.h>
 
 #include "tests/contract/rule_variants.hpp"
@@ -41,7 +42,8 @@ class StateFile : public test::BackendTest {
 };
 SING_ON_BACKENDS(StateFile, test::backend_kinds());
 
-constexpr Dtype kFloatingTypes[] = {Dtype::kFloat32, Dtype::kFloat64, Dtype::kBFloat16, Dtype::kFloat16};
+constexpr Dtype kFloatingTypes[] = {
+    Dtype::kFloat32, Dtype::kFloat64, Dtype::kBFloat16, Dtype::kFloat16};
 
 // In the middle of a LookAhead period (2 and 4 of 5), before and after the late parameter's first
 // gradient.

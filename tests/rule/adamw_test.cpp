@@ -39,8 +39,7 @@ SING_ON_BACKENDS(AdamWSteps, test::backend_kinds());
 // 2/2 = 1; (4/3)/√(16/7) = √7/3; (4/7)/√(48/37).
 TEST_P(AdamWSteps, BiasCorrected) {
   const double second = 0.9 - 0.1 * std::sqrt(7.0) / 3;
-  expect_path(rule_of_the_table(), 0.9, second,
-              second - 0.1 * (4.0 / 7) / std::sqrt(48.0 / 37));
+  expect_path(rule_of_the_table(), 0.9, second, second - 0.1 * (4.0 / 7) / std::sqrt(48.0 / 37));
 }
 
 // Denominators 2.5, 2.0118578920369088, 1.638989594902999: ε stands outside the root and is not

@@ -47,8 +47,7 @@ inline BackendCase cpu_backend(InstructionSet instruction_set, int threads) {
   const std::string name = name_of(instruction_set);
   return {"cpu_" + name + "_threads_" + std::to_string(threads),
           [=] {
-            return std::shared_ptr<Backend>(
-                make_cpu_backend({threads, nullptr, instruction_set}));
+            return std::shared_ptr<Backend>(make_cpu_backend({threads, nullptr, instruction_set}));
           },
           is_supported(instruction_set) ? "" : "this machine lacks " + name};
 }
@@ -103,5 +102,5 @@ class BackendTest : public ::testing::TestWithParam<BackendCase> {
 }  // namespace sing::test
 
 // SING_ON_BACKENDS(suite, cases): variadic because a list in braces has commas.
-#define SING_ON_BACKENDS(suite, ...)                                                          \
+#define SING_ON_BACKENDS(suite, ...) \
   INSTANTIATE_TEST_SUITE_P(, suite, ::testing::ValuesIn(__VA_ARGS__), sing::test::case_name)

@@ -79,8 +79,8 @@ class DeviceTensor {
     std::string whole(begin_ + bytes_ + kGuardBytes, '\0');
     backend_->read(whole.data(), memory_.get(), whole.size());
     const auto is_sentinel = [](char byte) { return byte == kSentinel; };
-    return std::all_of(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(begin_),
-                       is_sentinel) &&
+    return std::all_of(
+               whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(begin_), is_sentinel) &&
            std::all_of(whole.end() - kGuardBytes, whole.end(), is_sentinel);
   }
 

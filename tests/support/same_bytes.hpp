@@ -9,10 +9,10 @@
 
 namespace sing::test {
 
-inline ::testing::AssertionResult same_bytes(const std::string& actual, const std::string& expected) {
+inline ::testing::AssertionResult same_bytes(const std::string& actual,
+                                             const std::string& expected) {
   if (actual.size() != expected.size()) {
-    return ::testing::AssertionFailure()
-           << actual.size() << " bytes for " << expected.size();
+    return ::testing::AssertionFailure() << actual.size() << " bytes for " << expected.size();
   }
   const auto [a, b] = std::mismatch(actual.begin(), actual.end(), expected.begin());
   if (a != actual.end()) {

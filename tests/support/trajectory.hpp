@@ -43,7 +43,8 @@ class Trajectory {
 
   Values state(std::size_t slot) {
     const StateTensor tensor = optimizer_.state(0).at(slot);
-    std::string bytes(static_cast<std::size_t>(product(tensor.shape)) * size_of(tensor.dtype), '\0');
+    std::string bytes(static_cast<std::size_t>(product(tensor.shape)) * size_of(tensor.dtype),
+                      '\0');
     optimizer_.backend().read(bytes.data(), tensor.memory, bytes.size());
     return DeviceTensor::values_of(bytes, tensor.dtype);
   }

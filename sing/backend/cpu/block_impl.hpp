@@ -47,6 +47,36 @@ void standardize_block(const TensorPass& pass, std::int64_t begin, std::int64_t 
   });
 }
 
+// Some of a tensor's gradient, to be standardized as it is read.
+template <class Real>
+struct GradientBlock {
+  const Real* values;
+  Real mean;
+  Real factor;
+  std::int64_t count;
+};
+
+// Elements from `begin` on, at most `count` of them: in memory as they are, up to the end of their
+// row, or standardized in `buffer` where they need converting or rows are short.
+template <class Real>
+GradientBlock<Real> gradient_block(const TensorPass& pass, std::int64_t begin, std::int64_t count, Real* buffer) {
+  const TensorStep& tensor = *pass.tensor;
+  const Layout& layout = tensor.layout;
+  const auto factor = static_cast<Real>(pass.gradient_factor);
+  const Real* values = static_cast<const Real*>(tensor.gradient) + begin;
+  const bool is_real = tensor.gradient_dtype == kDtypeOf<Real>;
+  if (is_real && pass.row_means == nullptr) {
+    return {values, Real(0), factor, count};
+  }
+  if (is_real && layout.inner >= kLongRow) {
+    const std::int64_t row = begin / layout.inner % layout.rows;
+    const Real mean = static_cast<const Real*>(pass.row_means)[row];
+    return {values, mean, factor, least(count, layout.inner - begin % layout.inner)};
+  }
+  standardize_block(pass, begin, count, buffer);
+  return {buffer, Real(0), Real(1), count};
+}
+
 // Working memory of one block: what is not already in memory as Real.
 template <class Real>
 struct BlockBuffers {
@@ -100,8 +130,8 @@ Real* working_block(const TensorPass& pass, std::int64_t begin, std::int64_t cou
 // does not vectorise. Both calls are the same text; the compiler drops the other case from each.
 template <class Constants, class Loop>
 SING_HOST_DEVICE void for_softplus_on_or_off(const Constants& constants, Loop loop) {
-  if constexpr (requires { constants.softplus_beta; }) {
-    if (constants.softplus_beta > 0) {
+  if constexpr (requires { constants.softplus; }) {
+    if (constants.softplus.beta > 0) {
       loop();
     } else {
       loop();

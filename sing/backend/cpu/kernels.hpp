@@ -51,6 +51,13 @@ struct Range {
   std::int64_t end;
 };
 
+// Memory that the thread will read when it has done what it is doing: fetched meanwhile, because
+// reads alone do not use a memory bus that also carries writes.
+struct Upcoming {
+  const char* data = nullptr;
+  std::int64_t bytes = 0;
+};
+
 // Loops for one parameter type: float for all parameters but float64.
 struct RealKernels {
   // Whole rows of a tensor with centralization: writes their means and adds up their squares.
@@ -69,7 +76,7 @@ struct RealKernels {
     void (*factor_columns)(const TensorPass&, std::int64_t matrix, void* column_sums, int parts);
     // Adds the rule's sums over a range of elements to totals[kSumCount].
     void (*sum)(const TensorPass&, Range elements, double* totals);
-    void (*apply)(const TensorPass&, Range elements);
+    void (*apply)(const TensorPass&, Range elements, Upcoming upcoming);
   };
   OfRule rules[kRuleCount];
 

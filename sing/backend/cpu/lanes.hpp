@@ -83,12 +83,9 @@ Real squares_of(const Real* x, std::int64_t count) {
   return sums.total();
 }
 
-// Two passes over values that stay in cache: mean, then squares about it. The second pass also
-// sums the deviations, which repairs the rounding of the first mean.
 template <class Real>
-Moments moments_of(const Real* x, std::int64_t count) {
+Moments moments_about(const Real* x, std::int64_t count, Real first_mean) {
   const auto n = static_cast<double>(count);
-  const Real first_mean = static_cast<Real>(static_cast<double>(sum_of(x, count)) / n);
   Lanes<Real> deviations;
   Lanes<Real> squared;
   for_each_vector(x, count, first_mean, [&](int part, auto values) __attribute__((always_inline)) {
@@ -100,4 +97,25 @@ Moments moments_of(const Real* x, std::int64_t count) {
   const double centred = static_cast<double>(squared.total()) - n * shift * shift;
   // Not std::max: NaN must stay NaN.
   return {count, static_cast<double>(first_mean) + shift, centred < 0 ? 0.0 : centred};
+}
+
+// Sum and squares in one pass. Where the mean makes up more than a quarter of the squares, taking
+// its share away would cost digits: a second pass, over values still in cache, then sums squares
+// about the mean, and the deviations as well, which repairs the rounding of the first mean.
+template <class Real>
+Moments moments_of(const Real* x, std::int64_t count) {
+  const auto n = static_cast<double>(count);
+  Lanes<Real> sums;
+  Lanes<Real> squared;
+  for_each_vector(x, count, Real(0), [&](int part, auto values) __attribute__((always_inline)) {
+    sums.add(part, values);
+    squared.add(part, values * values);
+  });
+  const double mean = static_cast<double>(sums.total()) / n;
+  const auto squares = static_cast<double>(squared.total());
+  // NaN and infinity take this way too.
+  if (!(n * mean * mean > squares / 4)) {
+    return {count, mean, squares - n * mean * mean};
+  }
+  return moments_about(x, count, static_cast<Real>(mean));
 }

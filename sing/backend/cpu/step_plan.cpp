@@ -1,3 +1,4 @@
+// Cuts tensors into chunks and puts the chunks of all passes in order.
 #include "sing/backend/cpu/step_plan.hpp"
 
 #include <algorithm>
@@ -154,37 +155,40 @@ void order_measure_first(StepPlan& plan, const StepRequest& request) {
   }
 }
 
-// Each tensor is updated soon after it is measured, while its gradient is in cache, but not at
-// once, so that threads need not wait for each other's last chunk.
+// Each tensor is updated a window after it is measured: soon enough that its gradient is still in
+// cache, not so soon that threads wait for each other's last chunk. In between, items do both.
 void order_by_window(StepPlan& plan, const StepRequest& request) {
-  std::vector<std::size_t> waiting;
-  std::size_t next = 0;  // of `waiting`
+  std::vector<Item> updates;
+  std::size_t next = 0;  // of `updates`
   std::int64_t bytes_ahead = 0;
-  const auto gradient_bytes = [&](std::size_t i) {
-    return request.tensors[i].layout.size *
-           static_cast<std::int64_t>(size_of(request.tensors[i].gradient_dtype));
+  const auto bytes_of = [&](std::size_t tensor, const Chunks& chunks) {
+    return request.tensors[tensor].layout.size / chunks.count *
+           static_cast<std::int64_t>(size_of(request.tensors[tensor].gradient_dtype));
   };
-  const auto update_oldest = [&] {
-    const std::size_t tensor = waiting[next++];
-    push_update(plan.items, tensor, plan.tensors[tensor]);
-    bytes_ahead -= gradient_bytes(tensor);
+  const auto push_measure = [&](std::size_t tensor, std::int64_t chunk) {
+    Item item{Work::kMeasure, static_cast<std::uint32_t>(tensor), static_cast<std::uint32_t>(chunk)};
+    if (next < updates.size() && bytes_ahead > kWindowBytes) {
+      const Item update = updates[next++];
+      item = {update.work, update.tensor, update.end, true, item.tensor, item.end};
+      const Chunks& applied = plan.tensors[update.tensor].apply;
+      bytes_ahead -= update.work == Work::kApply ? bytes_of(update.tensor, applied) : 0;
+    }
+    plan.items.push_back(item);
+    bytes_ahead += bytes_of(tensor, plan.tensors[tensor].measure);
   };
   for (std::size_t i = 0; i < plan.tensors.size();) {
     if (!is_large(request, plan, i)) {
       i = push_small(plan.items, Work::kWholeTensors, i, request, plan);
       continue;
     }
-    while (next < waiting.size() && bytes_ahead + gradient_bytes(i) > kWindowBytes) {
-      update_oldest();
+    for (std::int64_t chunk = 0; chunk < plan.tensors[i].measure.count; ++chunk) {
+      push_measure(i, chunk);
     }
-    push_chunks(plan.items, Work::kMeasure, i, plan.tensors[i].measure);
-    bytes_ahead += gradient_bytes(i);
-    waiting.push_back(i);
+    push_update(updates, i, plan.tensors[i]);
     ++i;
   }
-  while (next < waiting.size()) {
-    update_oldest();
-  }
+  const auto rest = updates.begin() + static_cast<std::ptrdiff_t>(next);
+  plan.items.insert(plan.items.end(), rest, updates.end());
 }
 
 }  // namespace

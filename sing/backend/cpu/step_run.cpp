@@ -1,28 +1,15 @@
+// Runs the items of a plan: which chunk comes next, and what to do when a pass over a tensor ends.
 #include "sing/backend/cpu/step_run.hpp"
 
 #include <new>
 #include <thread>
 
+#include "sing/backend/cpu/visit_rule.hpp"
+
 namespace sing::cpu {
 namespace {
 
 enum PassIndex { kMeasurePass, kFactorPass, kSumPass, kApplyPass };
-
-constexpr Dtype real_of(Dtype dtype) { return state_dtype(dtype); }
-
-// Calls visit.template operator()<R, Real>(rule).
-template <class Visit>
-void visit_rule(const Rule& rule, Dtype parameter, Visit visit) {
-  std::visit(
-      [&]<class R>(const R& each) {
-        if (real_of(parameter) == Dtype::kFloat64) {
-          visit.template operator()<R, double>(each);
-        } else {
-          visit.template operator()<R, float>(each);
-        }
-      },
-      rule);
-}
 
 const void* constants_for(const Rule& rule, Dtype dtype, const StepScalars& scalars, CachedConstants& cache) {
   if (cache.rule != &rule || cache.scalars != scalars || real_of(cache.dtype) != real_of(dtype)) {
@@ -36,6 +23,23 @@ const void* constants_for(const Rule& rule, Dtype dtype, const StepScalars& scal
     cache.dtype = dtype;
   }
   return cache.storage.bytes;
+}
+
+// The elements of a chunk of the measure pass; none where they are scattered over the tensor.
+Range measured_elements(const TensorPlan& plan, const Layout& layout, std::int64_t chunk) {
+  if (!plan.centralizes) {
+    return plan.measure.range(chunk, layout.size);
+  }
+  if (plan.pieces > 0) {
+    const std::int64_t row_begin = chunk / plan.pieces * layout.inner;
+    const Range piece = plan.measure.range(chunk % plan.pieces, layout.inner);
+    return {row_begin + piece.begin, row_begin + piece.end};
+  }
+  if (layout.outer > 1) {
+    return {0, 0};
+  }
+  const Range rows = plan.measure.range(chunk, layout.rows);
+  return {rows.begin * layout.inner, rows.end * layout.inner};
 }
 
 void pause_briefly(int attempt) {
@@ -138,18 +142,28 @@ void StepRun::work(const std::vector<Item>& items) {
 void StepRun::run_item(const Item& item, CachedConstants& cache) {
   switch (item.work) {
     case Work::kMeasure:
-      return run_chunk(kMeasurePass, item.tensor, item.end, cache);
+      run_chunk(kMeasurePass, item.tensor, item.end, cache);
+      break;
     case Work::kFactor:
-      return run_chunk(kFactorPass, item.tensor, item.end, cache);
+      run_chunk(kFactorPass, item.tensor, item.end, cache);
+      break;
     case Work::kSum:
-      return run_chunk(kSumPass, item.tensor, item.end, cache);
+      run_chunk(kSumPass, item.tensor, item.end, cache);
+      break;
     case Work::kApply:
-      return run_chunk(kApplyPass, item.tensor, item.end, cache);
+      run_chunk(kApplyPass, item.tensor, item.end, cache, upcoming_of(item));
+      break;
     case Work::kWholeTensors:
     case Work::kMeasureTensors:
     case Work::kUpdateTensors:
-      break;
+      run_small(item, cache);
   }
+  if (item.measures_next) {
+    run_chunk(kMeasurePass, item.next_tensor, item.next_chunk, cache);
+  }
+}
+
+void StepRun::run_small(const Item& item, CachedConstants& cache) {
   for (std::size_t tensor = item.tensor; tensor < item.end; ++tensor) {
     if (!has_gradient(tensor)) {
       continue;
@@ -166,7 +180,11 @@ void StepRun::run_item(const Item& item, CachedConstants& cache) {
   }
 }
 
-void StepRun::run_chunk(int pass_index, std::size_t tensor, std::int64_t chunk, CachedConstants& cache) {
+void StepRun::run_chunk(int pass_index,
+                        std::size_t tensor,
+                        std::int64_t chunk,
+                        CachedConstants& cache,
+                        Upcoming upcoming) {
   LargeTensorRun& run = large_[large_index_[tensor]];
   for (int attempt = 0; run.open_pass.load(std::memory_order_acquire) < pass_index; ++attempt) {
     pause_briefly(attempt);
@@ -187,7 +205,7 @@ void StepRun::run_chunk(int pass_index, std::size_t tensor, std::int64_t chunk, 
       break;
     default:
       rule_kernels_of(tensor).apply(
-          pass, plan_.tensors[tensor].apply.range(chunk, pass.tensor->layout.size));
+          pass, plan_.tensors[tensor].apply.range(chunk, pass.tensor->layout.size), upcoming);
   }
   if (run.remaining[pass_index].fetch_sub(1, std::memory_order_acq_rel) == 1) {
     finish_pass(pass_index, tensor, cache);
@@ -221,17 +239,26 @@ void StepRun::measure_chunk(std::size_t tensor, std::int64_t chunk) {
   const RealKernels& kernels = kernels_of(tensor);
   Partial& partial = plan.partials[chunk];
   if (!plan.centralizes) {
-    const double squares = kernels.measure_squares(step, plan.measure.range(chunk, step.layout.size));
+    const double squares = kernels.measure_squares(step, measured_elements(plan, step.layout, chunk));
     partial.sums = {squares, squares};
   } else if (plan.pieces > 0) {
-    const std::int64_t row_length = step.layout.inner;
-    const std::int64_t row_begin = chunk / plan.pieces * row_length;
-    const Range piece = plan.measure.range(chunk % plan.pieces, row_length);
-    partial.moments = kernels.measure_piece(step, {row_begin + piece.begin, row_begin + piece.end});
+    partial.moments = kernels.measure_piece(step, measured_elements(plan, step.layout, chunk));
   } else {
     partial.sums =
         kernels.measure_rows(step, plan.measure.range(chunk, step.layout.rows), plan.row_means);
   }
+}
+
+Upcoming StepRun::upcoming_of(const Item& item) const {
+  if (!item.measures_next) {
+    return {};
+  }
+  const TensorStep& step = request_->tensors[item.next_tensor];
+  const Range elements =
+      measured_elements(plan_.tensors[item.next_tensor], step.layout, item.next_chunk);
+  const auto bytes = static_cast<std::int64_t>(size_of(step.gradient_dtype));
+  return {static_cast<const char*>(step.gradient) + elements.begin * bytes,
+          (elements.end - elements.begin) * bytes};
 }
 
 // Adds up what the chunks left, always in the order of the tensor.
@@ -327,71 +354,7 @@ void StepRun::update_small(std::size_t tensor, CachedConstants& cache) {
     }
     finish_sum(pass, tensor, own.bytes);
   }
-  rule_kernels_of(tensor).apply(pass, {0, pass.tensor->layout.size});
-}
-
-void StepRun::factor_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t chunk) {
-  const TensorPlan& plan = plan_.tensors[tensor];
-  const Layout& layout = pass.tensor->layout;
-  const RealKernels::OfRule& kernels = rule_kernels_of(tensor);
-  const auto real = static_cast<std::int64_t>(size_of(real_of(pass.tensor->dtype)));
-  std::byte* column_sums = plan.column_sums + chunk * layout.columns * real;
-  if (plan.matrix_parts > 0) {
-    const std::int64_t matrix_begin = chunk / plan.matrix_parts * layout.matrix_rows;
-    const Range part = plan.factor.range(chunk % plan.matrix_parts, layout.matrix_rows);
-    kernels.factor_rows(pass, {matrix_begin + part.begin, matrix_begin + part.end}, column_sums);
-    return;
-  }
-  const Range matrices = plan.factor.range(chunk, layout.matrices);
-  for (std::int64_t matrix = matrices.begin; matrix < matrices.end; ++matrix) {
-    const std::int64_t begin = matrix * layout.matrix_rows;
-    kernels.factor_rows(pass, {begin, begin + layout.matrix_rows}, column_sums);
-    kernels.factor_columns(pass, matrix, column_sums, 1);
-  }
-}
-
-void StepRun::finish_factor(const TensorPass& pass, std::size_t tensor) {
-  const TensorPlan& plan = plan_.tensors[tensor];
-  const Layout& layout = pass.tensor->layout;
-  if (plan.matrix_parts == 0) {
-    return;
-  }
-  const auto real = static_cast<std::int64_t>(size_of(real_of(pass.tensor->dtype)));
-  for (std::int64_t matrix = 0; matrix < layout.matrices; ++matrix) {
-    std::byte* sums = plan.column_sums + matrix * plan.matrix_parts * layout.columns * real;
-    rule_kernels_of(tensor).factor_columns(pass, matrix, sums, static_cast<int>(plan.matrix_parts));
-  }
-}
-
-void StepRun::sum_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t chunk) {
-  const TensorPlan& plan = plan_.tensors[tensor];
-  visit_rule(group_of(tensor).rule, pass.tensor->dtype, [&]<class R, class Real>(const R&) {
-    if constexpr (kSumCount<R> > 0) {
-      double* totals = plan.totals + chunk * static_cast<std::int64_t>(kSumCount<R>);
-      for (std::size_t k = 0; k < kSumCount<R>; ++k) {
-        totals[k] = 0;
-      }
-      rule_kernels_of(tensor).sum(pass, plan.sum.range(chunk, pass.tensor->layout.size), totals);
-    }
-  });
-}
-
-void StepRun::finish_sum(TensorPass& pass, std::size_t tensor, void* constants) {
-  const TensorPlan& plan = plan_.tensors[tensor];
-  visit_rule(group_of(tensor).rule, pass.tensor->dtype, [&]<class R, class Real>(const R&) {
-    if constexpr (kSumCount<R> > 0) {
-      double totals[kSumCount<R>] = {};
-      for (std::int64_t chunk = 0; chunk < plan.sum.count; ++chunk) {
-        for (std::size_t k = 0; k < kSumCount<R>; ++k) {
-          totals[k] += plan.totals[chunk * static_cast<std::int64_t>(kSumCount<R>) +
-                                   static_cast<std::int64_t>(k)];
-        }
-      }
-      R::finish(*static_cast<typename R::template Constants<Real>*>(constants),
-                totals,
-                pass.tensor->layout.size);
-    }
-  });
+  rule_kernels_of(tensor).apply(pass, {0, pass.tensor->layout.size}, {});
 }
 
 bool StepRun::accept_measured() {

@@ -46,7 +46,13 @@ class StepRun {
   void run_items(const std::vector<Item>& items, int workers, const Executor& executor);
   void work(const std::vector<Item>& items);
   void run_item(const Item& item, CachedConstants& cache);
-  void run_chunk(int pass_index, std::size_t tensor, std::int64_t chunk, CachedConstants& cache);
+  void run_small(const Item& item, CachedConstants& cache);
+  void run_chunk(int pass_index,
+                 std::size_t tensor,
+                 std::int64_t chunk,
+                 CachedConstants& cache,
+                 Upcoming upcoming = {});
+  Upcoming upcoming_of(const Item& item) const;
   void finish_pass(int pass_index, std::size_t tensor, CachedConstants& cache);
 
   void measure_chunk(std::size_t tensor, std::int64_t chunk);

@@ -1,4 +1,4 @@
-// The apply pass over one chunk: standardize, the rule's update, LookAhead, all in one visit.
+// The apply pass over one tile: standardize, the rule's update, LookAhead, all in one visit.
 // Bytes an element for AdamW in float32: 4 gradient, 8 parameter, 16 moments; 8 more in a merge.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace sing::cuda {
 
-// The arrays of a chunk, from its first whole pack on, and what its elements share. Held by value:
+// The arrays of a run of elements, and what the elements share. Held by value:
 // what lay behind a reference would be loaded again after every store.
 template <class R, class Real, class G, class P>
 struct ChunkView {
@@ -42,7 +42,7 @@ __device__ __forceinline__ ChunkView<R, Real, G, P> view_chunk(const StepArgumen
       .gradient_is_half = static_cast<Dtype>(gradient.dtype) == Dtype::kFloat16,
       .parameter_is_half = tensor.dtype == Dtype::kFloat16,
       .copy_is_half = tensor.low_precision_dtype == Dtype::kFloat16,
-      .conclusion = *conclusion_of<R, Real>(step, index)};
+      .conclusion = load_conclusion<R, Real>(step, index)};
   for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
     view.slots[k] = from.template operator()<Real>(tensor.slots[k]);
   }
@@ -146,7 +146,7 @@ __device__ __forceinline__ void store_pack(const ChunkView<R, Real, G, P>& view,
 
 // The rule, LookAhead and the stores of one pack.
 template <bool kPlain, int kWidth, class R, class Real, class G, class P>
-__device__ __forceinline__ void update_pack(const ChunkView<R, Real, G, P>& view,
+__device__ __forceinline__ void finish_pack(const ChunkView<R, Real, G, P>& view,
                                             int i,
                                             const LoadedPack<R, Real, G, P, kWidth>& loaded,
                                             Elements<R, Real, kWidth>& elements) {
@@ -173,6 +173,15 @@ __device__ __forceinline__ void update_pack(const ChunkView<R, Real, G, P>& view
   store_pack<kPlain, kWidth>(view, i, next, elements);
 }
 
+template <bool kPlain, int kWidth, class R, class Real, class G, class P>
+__device__ __forceinline__ void update_pack(const ChunkView<R, Real, G, P>& view,
+                                            int i,
+                                            const LoadedPack<R, Real, G, P, kWidth>& loaded) {
+  const Real mean = view.means(static_cast<std::uint32_t>(i));
+  auto elements = unpack_elements<kPlain, kWidth>(view, loaded, mean);
+  finish_pack<kPlain, kWidth>(view, i, loaded, elements);
+}
+
 // The factored second moment of element i of the tensor.
 template <class R, class Real>
 __device__ __forceinline__ Real factored_moment(const TensorRecord& tensor, std::int64_t i) {
@@ -194,7 +203,7 @@ __device__ __forceinline__ void visit_elements(
   const RowMeans<Real> means(tensor,
                              step.groups[tensor.group].standardize.centralizes(tensor.rank));
   const auto view =
-      view_chunk<R, Real, G, P>(step, index, range.begin, PackMeans<Real>{nullptr, 0});
+      view_chunk<R, Real, G, P>(step, index, range.begin, PackMeans<Real>{});
   for (int i = team.rank; i < range.end - range.begin; i += team.size) {
     const auto loaded = load_pack<false, 1>(view, i);
     auto elements = unpack_elements<false, 1>(view, loaded, means(range.begin + i));
@@ -214,21 +223,26 @@ __device__ __noinline__ void update_elements(const StepArguments& step,
                                              Team team) {
   visit_elements<R, Real, G, P>(
       step, index, range, team, [](const auto& view, int i, const auto& loaded, auto& elements) {
-        update_pack<false, 1>(view, i, loaded, elements);
+        finish_pack<false, 1>(view, i, loaded, elements);
       });
 }
 
-// The hot loop. Two packs a turn would need more registers than two blocks a multiprocessor leave.
+// The hot loop, of one warp: two packs a turn, eight 16-byte loads in flight a lane, in all warps of
+// a multiprocessor more than the memory's latency needs. Never a call: saving registers around one costs
+// more traffic than the state it updates.
 template <bool kPlain, class R, class Real, class G, class P>
-__device__ __forceinline__ void update_packs(const ChunkView<R, Real, G, P>& view,
-                                             int count,
-                                             Team team) {
+__device__ __forceinline__ void update_packs(const StepArguments& step,
+                                          std::int64_t index,
+                                          std::int64_t begin,
+                                          int count) {
   constexpr int kWidth = kPackWidth<Real>;
-  for (int i = team.rank * kWidth; i < count; i += team.size * kWidth) {
+  const TensorRecord& tensor = step.tensors[index];
+  const bool centralizes = step.groups[tensor.group].standardize.centralizes(tensor.rank);
+  const auto view = view_chunk<R, Real, G, P>(
+      step, index, begin, pack_means<Real>(tensor, centralizes, {begin, begin + count}));
+  for (int i = warp_team().rank * kWidth; i < count; i += 32 * kWidth) {
     const auto loaded = load_pack<kPlain, kWidth>(view, i);
-    const Real mean = view.means(static_cast<std::uint32_t>(i));
-    auto elements = unpack_elements<kPlain, kWidth>(view, loaded, mean);
-    update_pack<kPlain, kWidth>(view, i, loaded, elements);
+    update_pack<kPlain, kWidth>(view, i, loaded);
   }
 }
 
@@ -238,7 +252,7 @@ __device__ __forceinline__ bool allows_packs(const TensorRecord& tensor,
                                              bool centralizes) {
   constexpr int kState = static_cast<int>(sizeof(Real));
   bool allowed =
-      !kIsFactored<R> && packs_keep_to_rows<Real>(tensor, centralizes, kPackWidth<Real>) &&
+      !kIsFactored<R> && packs_keep_to_rows(tensor, centralizes, kPackWidth<Real>) &&
       is_pack_aligned<Real>(gradient, int{sizeof(G)}) &&
       is_pack_aligned<Real>(tensor.parameter, int{sizeof(P)}) &&
       is_pack_aligned<Real>(tensor.slow, kState) && is_pack_aligned<Real>(tensor.master, kState) &&
@@ -249,80 +263,50 @@ __device__ __forceinline__ bool allows_packs(const TensorRecord& tensor,
   return allowed;
 }
 
-// Whole packs where arrays and rows allow it; single elements before, after and otherwise.
+// Whole packs where arrays and rows allow it, single elements after them and otherwise. Tiles begin
+// at multiples of a pack.
 template <class R, class Real, class G, class P>
-__device__ __forceinline__ void update_chunk(const StepArguments& step,
-                                             std::int64_t index,
-                                             std::int64_t chunk,
-                                             Team team) {
-  constexpr std::int64_t kWidth = kPackWidth<Real>;
+__device__ __forceinline__ void update_tile(const StepArguments& step,
+                                            std::int64_t index,
+                                            Range range) {
   const TensorRecord& tensor = step.tensors[index];
   const bool centralizes = step.groups[tensor.group].standardize.centralizes(tensor.rank);
-  const Range range = chunk_range(tensor, chunk);
-  Range packs{range.end, range.end};
+  std::int64_t packed_end = range.begin;
   if (allows_packs<R, Real, G, P>(tensor, step.gradients[index].data, centralizes)) {
-    packs.begin = (range.begin + kWidth - 1) / kWidth * kWidth;
-    packs.end = range.end / kWidth * kWidth;
-    if (packs.begin >= packs.end) {
-      packs = {range.end, range.end};
-    }
-  }
-  if (packs.begin < packs.end) {
-    const auto view = view_chunk<R, Real, G, P>(
-        step, index, packs.begin, pack_means<Real>(tensor, centralizes, chunk, range));
-    const bool plain =
-        view.master == nullptr && view.copy == nullptr &&
-        !((view.conclusion.starts || view.conclusion.merges) && view.slow != nullptr);
-    const auto count = static_cast<int>(packs.end - packs.begin);
-    plain ? update_packs<true>(view, count, team) : update_packs<false>(view, count, team);
-  }
-  if (range.begin < packs.begin) {
-    update_elements<R, Real, G, P>(step, index, {range.begin, packs.begin}, team);
-  }
-  if (packs.end < range.end) {
-    update_elements<R, Real, G, P>(step, index, {packs.end, range.end}, team);
-  }
-}
-
-// Calls body.template operator()<G, P>() with the storage types of gradient and parameter.
-template <class Real, class Body>
-__device__ __forceinline__ void with_storage(const StepArguments& step,
-                                             std::int64_t index,
-                                             Body&& body) {
-  if constexpr (std::is_same_v<Real, double>) {
-    body.template operator()<double, double>();
-  } else {
-    const bool narrow_gradient = is_narrow(static_cast<Dtype>(step.gradients[index].dtype));
-    if (is_narrow(step.tensors[index].dtype)) {
-      narrow_gradient ? body.template operator()<Sixteen, Sixteen>()
-                      : body.template operator()<Real, Sixteen>();
+    packed_end = range.end / kPackWidth<Real> * kPackWidth<Real>;
+    const auto count = static_cast<int>(packed_end - range.begin);
+    const Conclusion<R, Real>* conclusion = conclusion_of<R, Real>(step, index);
+    const bool touches_slow =
+        tensor.slow != nullptr && (__ldcg(&conclusion->starts) | __ldcg(&conclusion->merges)) != 0;
+    if (tensor.master == nullptr && tensor.low_precision_copy == nullptr && !touches_slow) {
+      update_packs<true, R, Real, G, P>(step, index, range.begin, count);
     } else {
-      narrow_gradient ? body.template operator()<Sixteen, Real>()
-                      : body.template operator()<Real, Real>();
+      update_packs<false, R, Real, G, P>(step, index, range.begin, count);
     }
+  }
+  if (packed_end < range.end) {
+    update_elements<R, Real, G, P>(step, index, {packed_end, range.end}, warp_team());
   }
 }
 
-// Updates one chunk; chunk 0 advances the tensor's counters.
-template <class R, class Real>
-__device__ __forceinline__ void apply_chunk(const StepArguments& step,
-                                            std::int64_t index,
-                                            std::int64_t chunk,
-                                            Team team) {
-  const Conclusion<R, Real>& conclusion = *conclusion_of<R, Real>(step, index);
-  const bool updates = conclusion.updates;
-  if (chunk == 0 && team.rank == 0) {
-    TensorProgress& progress = *step.tensors[index].progress;
-    progress.non_finite += conclusion.finite ? 0 : 1;
+// Updates one tile by one warp; tile 0 advances the tensor's counters.
+template <class R, class Real, class G, class P>
+__device__ __forceinline__ void apply_tile(const StepArguments& step,
+                                           std::int64_t index,
+                                           std::int64_t tile) {
+  const TensorRecord& tensor = step.tensors[index];
+  const Conclusion<R, Real>* conclusion = conclusion_of<R, Real>(step, index);
+  const bool updates = __ldcg(&conclusion->updates) != 0;
+  if (tile == 0 && warp_team().rank == 0) {
+    TensorProgress& progress = *tensor.progress;
+    progress.non_finite += __ldcg(&conclusion->finite) != 0 ? 0 : 1;
     progress.steps += updates ? 1 : 0;
     if (!updates) {
       atomicAdd(&step.queue->skipped_tensors, 1ULL);
     }
   }
   if (updates) {
-    with_storage<Real>(step, index, [&]<class G, class P>() {
-      update_chunk<R, Real, G, P>(step, index, chunk, team);
-    });
+    update_tile<R, Real, G, P>(step, index, tile_range(tensor, tile));
   }
 }
 

@@ -44,7 +44,7 @@ class RowMeans {
       return Real(0);
     }
     const std::int64_t piece = quotient(i, inner_);
-    return __ldca(means_ + (piece - quotient(piece, rows_) * rows_));
+    return __ldcg(means_ + (piece - quotient(piece, rows_) * rows_));
   }
 
  private:
@@ -52,39 +52,61 @@ class RowMeans {
   std::int64_t inner_, rows_;
 };
 
-// Row means of whole packs of one chunk, where no pack lies in two rows.
+__device__ __forceinline__ Range tile_range(const TensorRecord& tensor, std::int64_t tile) {
+  const std::int64_t begin = tile * tensor.tile_elements;
+  const std::int64_t end = begin + tensor.tile_elements;
+  return {begin, end < tensor.size ? end : tensor.size};
+}
+
+// Row means of the packs of one tile, where no pack lies in two rows. A row at least as long as the
+// tile leaves at most two means, which stay in registers. Read past the first-level cache, which
+// may hold what a row's mean was before this launch wrote it.
 template <class Real>
 struct PackMeans {
-  const Real* means;    // of the chunk's first row
-  std::uint32_t magic;  // ⌈2³² / row length⌉; 0: the chunk has one mean
+  const Real* means;       // of the tile's first row; null: none
+  std::uint32_t magic;     // ⌈2³² / row length⌉; 0: the tile has at most two rows
+  std::uint32_t offset;    // of the tile in its first row
+  std::uint32_t boundary;  // elements of the tile in its first row
+  Real first, second;
 
-  __device__ __forceinline__ Real operator()(std::uint32_t element_of_chunk) const {
-    return means == nullptr ? Real(0) : __ldca(means + __umulhi(element_of_chunk, magic));
+  __device__ __forceinline__ Real operator()(std::uint32_t element_of_tile) const {
+    if (magic == 0) {
+      return element_of_tile < boundary ? first : second;
+    }
+    return __ldcg(means + __umulhi(offset + element_of_tile, magic));
   }
 };
 
-// Whether PackMeans can serve the chunk.
-template <class Real>
+// Whether PackMeans can serve a tensor.
 __device__ __forceinline__ bool packs_keep_to_rows(const TensorRecord& tensor,
                                                    bool centralizes,
                                                    int width) {
-  return !centralizes ||
-         (tensor.outer == 1 && (tensor.chunks_per_row > 1 || tensor.span % width == 0));
+  return !centralizes || (tensor.outer == 1 && tensor.span % width == 0);
 }
 
 template <class Real>
 __device__ __forceinline__ PackMeans<Real> pack_means(const TensorRecord& tensor,
                                                       bool centralizes,
-                                                      std::int64_t chunk,
                                                       Range range) {
+  PackMeans<Real> out{nullptr, 0, 0, 0xffffffffU, Real(0), Real(0)};
   if (!centralizes) {
-    return {nullptr, 0};
+    return out;
   }
-  const Real* means = static_cast<const Real*>(tensor.row_means);
-  if (tensor.chunks_per_row > 1) {
-    return {means + quotient(chunk, tensor.chunks_per_row), 0};
+  const std::int64_t row = quotient(range.begin, tensor.span);
+  const std::int64_t offset = range.begin - row * tensor.span;
+  out.means = static_cast<const Real*>(tensor.row_means) + row;
+  out.magic = tensor.row_magic;
+  if (out.magic != 0) {
+    out.offset = static_cast<std::uint32_t>(offset);
+    return out;
   }
-  return {means + quotient(range.begin, tensor.span), tensor.row_magic};
+  const std::int64_t left = tensor.span - offset;
+  out.first = __ldcg(out.means);
+  if (left < range.end - range.begin) {
+    out.boundary = static_cast<std::uint32_t>(left);
+    out.second = __ldcg(out.means + 1);
+  }
+  return out;
 }
 
 }  // namespace sing::cuda

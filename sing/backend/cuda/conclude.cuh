@@ -11,12 +11,12 @@ namespace sing::cuda {
 template <class R, class Real>
 struct Conclusion {
   typename R::template Constants<Real> constants;
-  Real factor;       // of the centred gradient
-  Real merge_alpha;  // of LookAhead, where `merges`
-  bool updates;      // false: the gradient is not finite and the policy skips the tensor
-  bool finite;
-  bool starts;  // the tensor's first update: state is taken from the parameter
-  bool merges;
+  Real factor;           // of the centred gradient
+  Real merge_alpha;      // of LookAhead, where `merges`
+  std::int32_t updates;  // 0: the gradient is not finite and the policy skips the tensor
+  std::int32_t finite;
+  std::int32_t starts;  // 1: the tensor's first update, state is taken from the parameter
+  std::int32_t merges;
 };
 
 template <class R, class Real>
@@ -24,6 +24,23 @@ __device__ __forceinline__ Conclusion<R, Real>* conclusion_of(const StepArgument
                                                               std::int64_t tensor) {
   static_assert(sizeof(Conclusion<R, Real>) <= kConclusionBytes);
   return reinterpret_cast<Conclusion<R, Real>*>(step.conclusions + tensor * kConclusionBytes);
+}
+
+// A copy read past the first-level cache.
+template <class R, class Real>
+__device__ __forceinline__ Conclusion<R, Real> load_conclusion(const StepArguments& step,
+                                                               std::int64_t tensor) {
+  constexpr std::size_t kWords = (sizeof(Conclusion<R, Real>) + 15) / 16;
+  const auto* words =
+      reinterpret_cast<const uint4*>(step.conclusions + tensor * kConclusionBytes);
+  uint4 copy[kWords];
+#pragma unroll
+  for (std::size_t k = 0; k < kWords; ++k) {
+    copy[k] = __ldcg(words + k);
+  }
+  Conclusion<R, Real> conclusion;
+  memcpy(&conclusion, copy, sizeof(conclusion));
+  return conclusion;
 }
 
 // Called by one thread. Counters are advanced by apply, so that a skipped step changes none.
@@ -49,11 +66,11 @@ __device__ __noinline__ void conclude(const StepArguments& step,
        .weight_decay = tensor.rank >= 2 ? group.weight_decay_matrices : group.weight_decay_vectors,
        .factored = tensor.rank >= 2});
   conclusion.factor = static_cast<Real>(scale.factor);
-  conclusion.finite = scale.finite;
-  conclusion.updates = scale.finite || step.step->non_finite == NonFinite::kPassThrough;
-  conclusion.starts = steps == 0;
+  conclusion.finite = scale.finite ? 1 : 0;
+  conclusion.updates = scale.finite || step.step->non_finite == NonFinite::kPassThrough ? 1 : 0;
+  conclusion.starts = steps == 0 ? 1 : 0;
   conclusion.merges =
-      group.lookahead_period > 0 && (group.progress->steps + 1) % group.lookahead_period == 0;
+      group.lookahead_period > 0 && (group.progress->steps + 1) % group.lookahead_period == 0 ? 1 : 0;
   conclusion.merge_alpha = static_cast<Real>(group.lookahead_alpha);
   *conclusion_of<R, Real>(step, index) = conclusion;
 }
@@ -62,67 +79,102 @@ __device__ __forceinline__ ChunkSums load_partial(const ChunkSums* partial) {
   return {__ldcg(&partial->squares), __ldcg(&partial->centred_squares), __ldcg(&partial->mean), 0};
 }
 
-// Rows split over chunks: a warp a row combines the parts and writes the row's mean.
+// Rows split over chunks: the warp combines the parts of each and writes the row's mean.
 template <class Real>
-__device__ __noinline__ ThreadSums combine_split_rows(const TensorRecord& tensor,
-                                                      const ChunkSums* partials) {
-  const Team team = block_team();
-  ThreadSums sums{};
-  for (std::int64_t row = team.warp(); row < tensor.rows; row += team.warps()) {
+__device__ __noinline__ LaneSums combine_split_rows(const TensorRecord& tensor,
+                                                    const ChunkSums* partials) {
+  const int lane = warp_team().rank;
+  LaneSums sums{};
+  for (std::int64_t row = 0; row < tensor.rows; ++row) {
     const ChunkSums* parts = partials + row * tensor.chunks_per_row;
     const auto length_of = [&](std::int64_t part) {
       const std::int64_t left = tensor.span - part * tensor.chunk_elements;
       return static_cast<double>(left < tensor.chunk_elements ? left : tensor.chunk_elements);
     };
     double total = 0;
-    for (std::int64_t part = team.lane(); part < tensor.chunks_per_row; part += 32) {
+    for (std::int64_t part = lane; part < tensor.chunks_per_row; part += 32) {
       total += load_partial(parts + part).mean * length_of(part);
     }
     const Real mean = static_cast<Real>(warp_sum(total) / static_cast<double>(tensor.span));
-    for (std::int64_t part = team.lane(); part < tensor.chunks_per_row; part += 32) {
+    for (std::int64_t part = lane; part < tensor.chunks_per_row; part += 32) {
       const ChunkSums found = load_partial(parts + part);
       const Moments moments{found.mean, found.centred_squares};
       sums.centred_squares += squares_about(moments, length_of(part), static_cast<double>(mean));
       sums.squares += found.squares;
     }
-    if (team.lane() == 0) {
+    if (lane == 0) {
       static_cast<Real*>(tensor.row_means)[row] = mean;
     }
   }
   return sums;
 }
 
-// Sums of all chunks of a tensor in a fixed order, by the block that measured the last of them.
-template <class Real>
-__device__ __forceinline__ ThreadSums combine_chunks(const TensorRecord& tensor,
-                                                     const ChunkSums* partials,
-                                                     bool centralizes) {
-  if (centralizes && tensor.outer == 1 && tensor.chunks_per_row > 1) {
-    return combine_split_rows<Real>(tensor, partials);
-  }
-  ThreadSums sums{};
-  for (std::int64_t chunk = threadIdx.x; chunk < tensor.chunks; chunk += blockDim.x) {
-    const ChunkSums found = load_partial(partials + chunk);
+// Sums of `count` entries in a fixed order, known to all lanes.
+__device__ __forceinline__ ChunkSums add_up(const ChunkSums* entries, std::int64_t count) {
+  ChunkSums sums{};
+  for (std::int64_t k = warp_team().rank; k < count; k += 32) {
+    const ChunkSums found = load_partial(entries + k);
     sums.squares += found.squares;
     sums.centred_squares += found.centred_squares;
   }
-  return sums;
+  return {warp_sum(sums.squares), warp_sum(sums.centred_squares), 0, 0};
 }
 
-// True in every thread of the block that arrives last at a tensor's counter.
-__device__ __forceinline__ bool arrives_last(const StepArguments& step,
-                                             std::int64_t index,
-                                             std::int64_t chunks,
-                                             int& shared_flag) {
-  __syncthreads();
-  if (threadIdx.x == 0) {
+// True in every lane of the warp that arrives last of `count`; what all of them wrote before is
+// then visible to it. The counter is 0 again.
+__device__ __forceinline__ bool warp_arrives_last(unsigned int* counter, std::int64_t count) {
+  unsigned int arrived = 0;
+  __syncwarp();
+  if (warp_team().rank == 0) {
     __threadfence();
-    const auto last = static_cast<unsigned int>(chunks - 1);
-    shared_flag = atomicInc(&step.chunks_done[index], last) == last ? 1 : 0;
+    arrived = atomicInc(counter, static_cast<unsigned int>(count - 1));
     __threadfence();
   }
-  __syncthreads();
-  return shared_flag != 0;
+  return __shfl_sync(kFullWarp, arrived, 0) == static_cast<unsigned int>(count - 1);
+}
+
+// Hands in the sums of one chunk. True, with the tensor's sums, in the warp that completes the
+// tensor: chunks are added up by families and families by tensor, so that no one waits for one
+// warp to add up thousands.
+template <class Real>
+__device__ __forceinline__ bool complete_tensor(const StepArguments& step,
+                                                std::int64_t index,
+                                                std::int64_t chunk,
+                                                bool centralizes,
+                                                ChunkSums& sums) {
+  const TensorRecord& tensor = step.tensors[index];
+  ChunkSums* partials = step.partials + tensor.first_partial;
+  if (warp_team().rank == 0) {
+    partials[chunk] = sums;
+  }
+  if (centralizes && tensor.outer == 1 && tensor.chunks_per_row > 1) {
+    if (!warp_arrives_last(&step.tensor_done[index], tensor.chunks)) {
+      return false;
+    }
+    const LaneSums found = combine_split_rows<Real>(tensor, partials);
+    sums = {warp_sum(found.squares), warp_sum(found.centred_squares), 0, 0};
+    return true;
+  }
+  const std::int64_t family = quotient(chunk, kFamily);
+  const std::int64_t first = family * kFamily;
+  const std::int64_t members = tensor.chunks - first < kFamily ? tensor.chunks - first : kFamily;
+  if (!warp_arrives_last(&step.family_done[tensor.first_family + family], members)) {
+    return false;
+  }
+  sums = add_up(partials + first, members);
+  const std::int64_t families = quotient(tensor.chunks + kFamily - 1, kFamily);
+  if (families == 1) {
+    return true;
+  }
+  ChunkSums* family_sums = step.family_sums + tensor.first_family;
+  if (warp_team().rank == 0) {
+    family_sums[family] = sums;
+  }
+  if (!warp_arrives_last(&step.tensor_done[index], families)) {
+    return false;
+  }
+  sums = add_up(family_sums, families);
+  return true;
 }
 
 }  // namespace sing::cuda

@@ -19,6 +19,7 @@ struct PlanKey {
   std::size_t tensors = 0;
   bool everything_first = false;
   std::vector<std::size_t> rules;  // of the groups
+  std::vector<Dtype> gradients;    // types of
 
   bool fits(const StepRequest& request) const {
     return version == request.version && tensors == request.tensors.size() &&
@@ -28,7 +29,14 @@ struct PlanKey {
                rules.end(),
                request.groups.begin(),
                request.groups.end(),
-               [](std::size_t rule, const GroupStep& group) { return rule == group.rule.index(); });
+               [](std::size_t rule, const GroupStep& group) { return rule == group.rule.index(); }) &&
+           std::equal(gradients.begin(),
+                      gradients.end(),
+                      request.tensors.begin(),
+                      request.tensors.end(),
+                      [](Dtype dtype, const TensorStep& tensor) {
+                        return dtype == tensor.gradient_dtype;
+                      });
   }
 };
 
@@ -36,9 +44,13 @@ PlanKey key_of(const StepRequest& request) {
   PlanKey key{.version = request.version,
               .tensors = request.tensors.size(),
               .everything_first = measures_everything_first(request.non_finite),
-              .rules = {}};
+              .rules = {},
+              .gradients = {}};
   for (const GroupStep& group : request.groups) {
     key.rules.push_back(group.rule.index());
+  }
+  for (const TensorStep& tensor : request.tensors) {
+    key.gradients.push_back(tensor.gradient_dtype);
   }
   return key;
 }
@@ -67,29 +79,29 @@ class CudaBackend final : public Backend {
       : device_(resources.device),
         stream_(static_cast<cudaStream_t>(resources.stream)),
         tuning_(tuning) {
-    SING_CHECK(tuning.chunk_elements >= kWarpElements &&
-                   tuning.chunk_elements <= kMaxChunkElements && tuning.chunk_elements % 4 == 0,
-               "[cuda] wanted chunk_elements a multiple of 4 from ",
-               kWarpElements,
-               " to ",
-               kMaxChunkElements,
+    SING_CHECK(tuning.chunk_elements > 0 && tuning.chunk_elements <= kMaxWholeRow,
+               "[cuda] wanted chunk_elements from 1 to ",
+               kMaxWholeRow,
                ", got ",
                tuning.chunk_elements);
-    SING_CHECK(tuning.threads >= 64 && tuning.threads <= kMaxThreads && tuning.threads % 32 == 0,
-               "[cuda] wanted threads a multiple of 32 from 64 to ",
-               kMaxThreads,
+    SING_CHECK(tuning.tile_elements > 0 && tuning.tile_elements % 4 == 0 &&
+                   tuning.tile_elements <= kMaxWholeRow && tuning.whole_elements <= kMaxWholeRow,
+               "[cuda] wanted tile_elements a multiple of 4 and whole_elements up to ",
+               kMaxWholeRow,
                ", got ",
-               tuning.threads);
+               tuning.tile_elements,
+               " and ",
+               tuning.whole_elements);
     const DeviceGuard guard(device_);
-    kernels_ = {float_step_kernels(), double_step_kernels()};
+    kernels_ = {full_step_kernels(),
+                full_narrow_step_kernels(),
+                narrow_full_step_kernels(),
+                narrow_step_kernels(),
+                double_step_kernels()};
     int multiprocessors = 0;
     check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device_),
           "reading the number of multiprocessors");
-    for (std::size_t kind = 0; kind < kernels_.size(); ++kind) {
-      for (std::size_t rule = 0; rule < kRuleCount; ++rule) {
-        blocks_[kind][rule] = multiprocessors * blocks_that_fit(kernels_[kind][rule]);
-      }
-    }
+    most_blocks_ = multiprocessors * kBlocksPerMultiprocessor;
   }
 
   ~CudaBackend() override {
@@ -156,14 +168,6 @@ class CudaBackend final : public Backend {
   std::size_t scratch_bytes() const override { return tables_ ? tables_->bytes() : 0; }
 
  private:
-  int blocks_that_fit(const void* kernel) const {
-    int blocks = 0;
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, tuning_.threads, 0),
-          "asking how many blocks fit a multiprocessor");
-    const int wanted = tuning_.blocks_per_multiprocessor;
-    return std::max(1, wanted > 0 ? std::min(wanted, blocks) : blocks);
-  }
-
   bool is_capturing() const {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     check(cudaStreamIsCapturing(stream_, &status), "asking whether a graph is captured");
@@ -205,14 +209,15 @@ class CudaBackend final : public Backend {
       arguments.item_begin = each.begin;
       arguments.item_end = each.end;
       arguments.ends_step = &each == &launches.back();
-      const std::size_t kind = each.is_double ? 1 : 0;
-      const auto fitting = static_cast<std::int64_t>(blocks_[kind][each.rule]);
+      const StepKernels& kernels = kernels_[static_cast<std::size_t>(each.storage)];
+      const std::int64_t items = each.end - each.begin;
+      const std::int64_t wanted = each.by_blocks ? items : (items + kWarps - 1) / kWarps;
       const auto blocks =
-          static_cast<unsigned int>(std::clamp<std::int64_t>(each.end - each.begin, 1, fitting));
+          static_cast<unsigned int>(std::clamp<std::int64_t>(wanted, 1, most_blocks_));
       void* parameters[] = {&arguments};
-      check(cudaLaunchKernel(kernels_[kind][each.rule],
+      check(cudaLaunchKernel((each.by_blocks ? kernels.pass : kernels.step)[each.rule],
                              dim3(blocks),
-                             dim3(static_cast<unsigned int>(tuning_.threads)),
+                             dim3(static_cast<unsigned int>(kThreads)),
                              parameters,
                              0,
                              stream_),
@@ -230,8 +235,8 @@ class CudaBackend final : public Backend {
   int device_;
   cudaStream_t stream_;
   Tuning tuning_;
-  std::array<std::array<const void*, kRuleCount>, 2> kernels_{};  // float, double
-  std::array<std::array<int, kRuleCount>, 2> blocks_{};
+  std::array<StepKernels, kStorageCount> kernels_{};  // in the order of Storage
+  std::int64_t most_blocks_ = 0;
   PlanKey key_;
   std::optional<DeviceTables> tables_;
   std::vector<DeviceTables> retired_;

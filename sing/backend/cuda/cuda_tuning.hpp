@@ -16,10 +16,10 @@ enum class Variant {
 
 struct Tuning {
   Variant variant = Variant::kQueue;
-  std::int64_t chunk_elements = 16384;     // multiple of 4, kWarpElements to kMaxChunkElements
-  std::int64_t window_bytes = 12LL << 20;  // of gradients measured and not yet applied
-  int threads = 512;                       // of a block; multiple of 32, 64 to kMaxThreads
-  int blocks_per_multiprocessor = 0;       // 0: as many as fit
+  std::int64_t chunk_elements = 2048;      // measured by a warp at a time, or one row if longer
+  std::int64_t tile_elements = 1024;       // updated by a warp at a time
+  std::int64_t whole_elements = 2048;      // of tensors that one warp measures and updates at once
+  std::int64_t window_bytes = 36LL << 20;  // of gradients measured and not yet applied
 };
 
 std::unique_ptr<Backend> make_tuned_cuda_backend(const CudaResources& resources,

@@ -11,10 +11,15 @@ namespace sing::cuda {
 
 // Elements a warp keeps in registers; longer rows are measured in segments.
 inline constexpr std::int64_t kWarpElements = 512;
-inline constexpr int kMaxThreads = 512;
-inline constexpr int kMaxWarps = kMaxThreads / 32;
-// The row of an element is found by a 32-bit multiplication that is exact below 2¹⁶.
-inline constexpr std::int64_t kMaxChunkElements = 65536;
+// Threads of a block, and blocks of it on a multiprocessor: 80 registers a thread. With 64 the hot
+// loops kept some of their state in memory, which cost more than the further warps gained.
+inline constexpr int kThreads = 256;
+inline constexpr int kBlocksPerMultiprocessor = 3;
+inline constexpr int kWarps = kThreads / 32;
+// Rows up to this length are measured whole, by one warp; longer ones in parts.
+inline constexpr std::int64_t kMaxWholeRow = 16384;
+// Chunks whose sums are added up together, by the warp that measured the last of them.
+inline constexpr std::int64_t kFamily = 64;
 
 // One tensor as the plan sees it; uploaded with the plan.
 struct TensorRecord {
@@ -41,7 +46,10 @@ struct TensorRecord {
   std::int64_t chunks;
   std::int64_t chunks_per_row;
   std::int64_t first_partial;
-  std::uint32_t row_magic;  // ⌈2³² / span⌉, for spans of 2 to kMaxChunkElements
+  std::int64_t first_family;  // of kFamily chunks; 64-bit for the sake of alignment alone
+  // A tile is a run of elements that one warp updates, wherever rows begin.
+  std::int64_t tile_elements;
+  std::uint32_t row_magic;  // ⌈2³² / span⌉ for spans below tile_elements, 0 for longer ones
 
   Dtype dtype;
   Dtype low_precision_dtype;
@@ -135,8 +143,10 @@ struct StepArguments {
   const GroupRecord* groups;
   const StepRecord* step;
   const WorkItem* items;
-  ChunkSums* partials;
-  unsigned int* chunks_done;  // one a tensor; wraps to 0 with the last chunk
+  ChunkSums* partials;         // one a chunk
+  ChunkSums* family_sums;      // one a family of chunks
+  unsigned int* family_done;   // chunks measured of each family; wraps to 0 with the last one
+  unsigned int* tensor_done;   // families, chunks or sums done of each tensor; wraps likewise
   unsigned int* ready;        // one a tensor
   std::byte* conclusions;     // kConclusionBytes a tensor
   QueueState* queue;

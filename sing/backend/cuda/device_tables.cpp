@@ -14,13 +14,14 @@ constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 
 struct ScratchLayout {
   explicit ScratchLayout(const WorkPlan& plan)
       : partials(aligned(sizeof(QueueState))),
-        chunks_done(partials +
-                    aligned(sizeof(ChunkSums) * static_cast<std::size_t>(plan.partial_count))),
-        ready(chunks_done + aligned(sizeof(unsigned int) * plan.tensors.size())),
+        family_sums(partials + aligned(sizeof(ChunkSums) * static_cast<std::size_t>(plan.partial_count))),
+        family_done(family_sums + aligned(sizeof(ChunkSums) * static_cast<std::size_t>(plan.family_count))),
+        tensor_done(family_done + aligned(sizeof(unsigned int) * static_cast<std::size_t>(plan.family_count))),
+        ready(tensor_done + aligned(sizeof(unsigned int) * plan.tensors.size())),
         conclusions(ready + aligned(sizeof(unsigned int) * plan.tensors.size())),
         means(conclusions + aligned(kConclusionBytes * plan.tensors.size())),
         end(means + aligned(plan.mean_bytes)) {}
-  std::size_t partials, chunks_done, ready, conclusions, means, end;
+  std::size_t partials, family_sums, family_done, tensor_done, ready, conclusions, means, end;
 };
 
 void add_number(std::vector<double>& out, const std::optional<double>& value) {
@@ -187,7 +188,9 @@ StepArguments DeviceTables::arguments(const std::byte* gradients) const {
           .step = reinterpret_cast<const StepRecord*>(options + group_count_ * sizeof(GroupRecord)),
           .items = reinterpret_cast<const WorkItem*>(fixed_.data() + items_at),
           .partials = reinterpret_cast<ChunkSums*>(scratch + layout.partials),
-          .chunks_done = reinterpret_cast<unsigned int*>(scratch + layout.chunks_done),
+          .family_sums = reinterpret_cast<ChunkSums*>(scratch + layout.family_sums),
+          .family_done = reinterpret_cast<unsigned int*>(scratch + layout.family_done),
+          .tensor_done = reinterpret_cast<unsigned int*>(scratch + layout.tensor_done),
           .ready = reinterpret_cast<unsigned int*>(scratch + layout.ready),
           .conclusions = scratch + layout.conclusions,
           .queue = reinterpret_cast<QueueState*>(scratch),

@@ -12,7 +12,7 @@ class FactorInput {
  public:
   __device__ FactorInput(const StepArguments& step, std::int64_t index)
       : gradient_(step.gradients[index]),
-        conclusion_(*conclusion_of<R, Real>(step, index)),
+        conclusion_(load_conclusion<R, Real>(step, index)),
         means_(step.tensors[index],
                step.groups[step.tensors[index].group].standardize.centralizes(
                    step.tensors[index].rank)) {}
@@ -140,8 +140,23 @@ __device__ __forceinline__ void matrix_means(const StepArguments& step,
   }
 }
 
+// True in every thread of the block that arrives last of `count`.
+__device__ __forceinline__ bool block_arrives_last(unsigned int* counter,
+                                                   std::int64_t count,
+                                                   int& shared_flag) {
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    const bool last = warp_arrives_last(counter, count);
+    if (threadIdx.x == 0) {
+      shared_flag = last ? 1 : 0;
+    }
+  }
+  __syncthreads();
+  return shared_flag != 0;
+}
+
 struct SumsShared {
-  double sums[4 * kMaxWarps];
+  double sums[4 * kWarps];
   int arrived_last;
 };
 
@@ -166,7 +181,7 @@ __device__ __noinline__ void add_sums(const StepArguments& step,
 }
 
 // One chunk of a rule's own sums; the last chunk of a tensor finishes the rule's constants.
-template <class R, class Real>
+template <class R, class Real, class G, class P>
 __device__ __forceinline__ void sum_chunk(const StepArguments& step,
                                           std::int64_t index,
                                           std::int64_t chunk,
@@ -176,8 +191,7 @@ __device__ __forceinline__ void sum_chunk(const StepArguments& step,
   const Team team = block_team();
   const TensorRecord& tensor = step.tensors[index];
   double sums[kSumCount<R>] = {};
-  with_storage<Real>(
-      step, index, [&]<class G, class P>() { add_sums<R, Real, G, P>(step, index, chunk, sums); });
+  add_sums<R, Real, G, P>(step, index, chunk, sums);
   team_sum(team, sums, shared.sums);
   auto* partials = reinterpret_cast<double*>(step.partials + tensor.first_partial);
   if (team.rank == 0) {
@@ -185,7 +199,7 @@ __device__ __forceinline__ void sum_chunk(const StepArguments& step,
       partials[chunk * 4 + k] = sums[k];
     }
   }
-  if (!arrives_last(step, index, tensor.chunks, shared.arrived_last)) {
+  if (!block_arrives_last(&step.tensor_done[index], tensor.chunks, shared.arrived_last)) {
     return;
   }
   for (int k = 0; k < kCount; ++k) {

@@ -13,21 +13,13 @@ struct Moments {
   double mean, centred_squares;
 };
 
-// Segments of one chunk: rows above kWarpElements have at most two segments for as many elements.
-inline constexpr int kMaxSegments = 2 * static_cast<int>(kMaxChunkElements / kWarpElements);
-
-struct MeasureShared {
-  Moments segments[kMaxSegments];
-  double sums[2 * kMaxWarps];
-};
-
 inline constexpr int kLaneElements = static_cast<int>(kWarpElements) / 32;
 // Rows of up to 16 lanes of this many elements share a warp.
 inline constexpr int kShortLaneElements = 4;
 
-// What a thread found; summed over the team afterwards. `mean` is that of a part of a split row,
-// valid in the thread of rank 0.
-struct ThreadSums {
+// What a lane found; summed over the warp afterwards. `mean` is that of a part of a split row,
+// known to all lanes.
+struct LaneSums {
   double squares, centred_squares, mean;
 };
 
@@ -63,27 +55,31 @@ struct ElementLoader {
   __device__ __forceinline__ Pack<Real, 1> unpack(Loaded loaded) const { return {loaded}; }
 };
 
-// Moments of `length` elements from `offset` on, found by `width` lanes and known to all of them.
-// The mean is corrected by the mean of the residuals: float sums of like-signed numbers are off by
-// several ulp, enough to look like signal where a row is constant.
-// kElements: how many each lane holds at most; a lane's loads lie `width` packs apart.
+// A run of elements in the registers of `width` lanes; kElements: how many a lane holds at most, its
+// loads `width` packs apart. Words beyond the length are zero, never undefined: the assembler cannot
+// tell that one condition guards write and read, and would keep them through all other work.
 template <class Real, int kElements, class Loader>
-__device__ __forceinline__ Moments
-segment_moments(const Loader& loader, int offset, int length, int lane, int width) {
-  constexpr int kWidth = Loader::kWidth;
-  constexpr int kLoads = kElements / kWidth;
+struct Segment {
+  static constexpr int kWidth = Loader::kWidth;
+  static constexpr int kLoads = kElements / kWidth;
   typename Loader::Loaded words[kLoads];
-  const int first = lane * kWidth;
+
+  __device__ __forceinline__ void load(
+      const Loader& loader, int offset, int length, int lane, int width) {
 #pragma unroll
-  for (int k = 0; k < kLoads; ++k) {
-    if (k * width * kWidth + first < length) {
-      words[k] = loader.load(offset + k * width * kWidth + first);
+    for (int k = 0; k < kLoads; ++k) {
+      const int at = (k * width + lane) * kWidth;
+      words[k] = at < length ? loader.load(offset + at) : typename Loader::Loaded{};
     }
   }
-  Real sum = 0;
+
+  // Known to all lanes. The mean is corrected by the mean of the residuals: float sums of
+  // like-signed numbers are off by several ulp, enough to look like signal where a row is constant.
+  __device__ __forceinline__ Moments
+  moments(const Loader& loader, int length, int lane, int width) const {
+    Real sum = 0;
 #pragma unroll
-  for (int k = 0; k < kLoads; ++k) {
-    if (k * width * kWidth + first < length) {
+    for (int k = 0; k < kLoads; ++k) {
       const auto pack = loader.unpack(words[k]);
       Real part = 0;
 #pragma unroll
@@ -92,27 +88,28 @@ segment_moments(const Loader& loader, int offset, int length, int lane, int widt
       }
       sum += part;
     }
-  }
-  const Real centre = warp_sum(sum, width) / static_cast<Real>(length);
-  Real residuals = 0;
-  Real squares = 0;
+    const Real share = Real(1) / static_cast<Real>(length);
+    const Real centre = warp_sum(sum, width) * share;
+    Real residuals = 0;
+    Real squares = 0;
 #pragma unroll
-  for (int k = 0; k < kLoads; ++k) {
-    if (k * width * kWidth + first < length) {
-      const auto pack = loader.unpack(words[k]);
+    for (int k = 0; k < kLoads; ++k) {
+      if ((k * width + lane) * kWidth < length) {
+        const auto pack = loader.unpack(words[k]);
 #pragma unroll
-      for (int j = 0; j < kWidth; ++j) {
-        const Real residual = pack.value[j] - centre;
-        residuals += residual;
-        squares += residual * residual;
+        for (int j = 0; j < kWidth; ++j) {
+          const Real residual = pack.value[j] - centre;
+          residuals += residual;
+          squares += residual * residual;
+        }
       }
     }
+    const double off = static_cast<double>(warp_sum(residuals, width) * share);
+    const double about_centre = static_cast<double>(warp_sum(squares, width));
+    // No cancellation: `off` is a rounding error of `centre`.
+    return {static_cast<double>(centre) + off, about_centre - off * off * length};
   }
-  const double off = static_cast<double>(warp_sum(residuals, width)) / static_cast<double>(length);
-  const double about_centre = static_cast<double>(warp_sum(squares, width));
-  // No cancellation: `off` is a rounding error of `centre`.
-  return {static_cast<double>(centre) + off, about_centre - off * off * length};
-}
+};
 
 // Σ(g − at)² from the moments about the mean, never below 0.
 __device__ __forceinline__ double squares_about(const Moments& moments, double length, double at) {
@@ -128,85 +125,99 @@ struct ChunkRows {
   Real* means;
 };
 
-// Rows that `width` lanes hold: sub-warps take whole rows.
-template <class Real, int kElements, class Loader>
-__device__ __forceinline__ ThreadSums
-measure_short_rows(const Loader& loader, const ChunkRows<Real>& chunk, Team team, int width) {
-  const int rows_a_warp = 32 / width;
-  const int lane = team.lane() % width;
-  ThreadSums sums{};
+// Adds a row's share to the sums and writes its mean.
+template <class Real>
+__device__ __forceinline__ void close_row(const ChunkRows<Real>& chunk,
+                                          int row,
+                                          const Moments& moments,
+                                          LaneSums& sums) {
+  // A part's mean stays exact until the row's is known; a row's is what apply will subtract.
+  const double centre = chunk.means == nullptr
+                            ? moments.mean
+                            : static_cast<double>(static_cast<Real>(moments.mean));
+  sums.centred_squares += squares_about(moments, chunk.length, centre);
+  sums.squares += squares_about(moments, chunk.length, 0.0);
+  if (chunk.means != nullptr) {
+    chunk.means[row] = static_cast<Real>(centre);
+  }
+}
+
+// Rows of a few elements: sub-warps of `width` lanes take whole rows.
+template <class Real, class Loader>
+__device__ __forceinline__ LaneSums
+measure_short_rows(const Loader& loader, const ChunkRows<Real>& chunk, int width) {
+  const int rows_at_once = 32 / width;
+  const int lane = warp_team().rank % width;
+  const int row_of_lane = warp_team().rank / width;
+  LaneSums sums{};
   // All lanes stay in the loop: the shuffles name the whole warp.
-  for (int first = team.warp() * rows_a_warp; first < chunk.rows;
-       first += team.warps() * rows_a_warp) {
-    const int row = first + team.lane() / width;
+  for (int first = 0; first < chunk.rows; first += rows_at_once) {
+    const int row = first + row_of_lane;
     const bool present = row < chunk.rows;
-    const Moments moments = segment_moments<Real, kElements>(
-        loader, row * chunk.length, present ? chunk.length : 0, lane, width);
+    Segment<Real, kShortLaneElements, Loader> segment;
+    segment.load(loader, row * chunk.length, present ? chunk.length : 0, lane, width);
+    const Moments moments = segment.moments(loader, present ? chunk.length : 0, lane, width);
     if (present && lane == 0) {
-      const Real mean = static_cast<Real>(moments.mean);
-      chunk.means[row] = mean;
-      sums.centred_squares += squares_about(moments, chunk.length, static_cast<double>(mean));
-      sums.squares += squares_about(moments, chunk.length, 0.0);
+      close_row(chunk, row, moments, sums);
     }
   }
   return sums;
 }
 
-// Rows longer than a warp holds, or one part of a row: warps take segments, then one thread a row
-// combines them. Block teams only.
+// Moments of two runs of elements together (Chan, Golub, LeVeque).
+template <class Real>
+__device__ __forceinline__ Moments combine(const Moments& a, int count_a, const Moments& b, int count_b) {
+  const auto share =
+      static_cast<double>(static_cast<Real>(count_b) / static_cast<Real>(count_a + count_b));
+  const double delta = b.mean - a.mean;
+  return {a.mean + delta * share,
+          a.centred_squares + b.centred_squares + delta * delta * (count_a * share)};
+}
+
+// Longer rows, or one part of a row, in segments; the next one is on its way while this one is
+// looked at.
 template <class Real, class Loader>
-__device__ __forceinline__ ThreadSums measure_long_rows(const Loader& loader,
-                                                        const ChunkRows<Real>& chunk,
-                                                        MeasureShared& shared) {
-  const Team team = block_team();
+__device__ __forceinline__ LaneSums measure_long_rows(const Loader& loader,
+                                                      const ChunkRows<Real>& chunk) {
+  constexpr int kMost = static_cast<int>(kWarpElements);
+  const int lane = warp_team().rank;
   const int length = chunk.length;
-  const int count =
-      (length + static_cast<int>(kWarpElements) - 1) / static_cast<int>(kWarpElements);
-  const int segment = ((length + count - 1) / count + 3) / 4 * 4;
-  for (int s = team.warp(); s < chunk.rows * count; s += team.warps()) {
-    const int begin = s % count * segment;
-    const Moments moments = segment_moments<Real, kLaneElements>(
-        loader, s / count * length + begin, min(segment, length - begin), team.lane(), 32);
-    if (team.lane() == 0) {
-      shared.segments[s] = moments;
+  const auto count_at = [&](int begin) { return min(kMost, length - begin); };
+  Segment<Real, kLaneElements, Loader> segment;
+  segment.load(loader, 0, count_at(0), lane, 32);
+  LaneSums sums{};
+  Moments moments{};
+  for (int row = 0, begin = 0; row < chunk.rows;) {
+    const Segment<Real, kLaneElements, Loader> current = segment;
+    const int count = count_at(begin);
+    const bool ends_row = begin + count == length;
+    const int next_row = ends_row ? row + 1 : row;
+    const int next_begin = ends_row ? 0 : begin + count;
+    segment.load(loader,
+                 next_row * length + next_begin,
+                 next_row < chunk.rows ? count_at(next_begin) : 0,
+                 lane,
+                 32);
+    const Moments found = current.moments(loader, count, lane, 32);
+    moments = begin == 0 ? found : combine<Real>(moments, begin, found, count);
+    if (ends_row) {
+      sums.mean = moments.mean;
+      if (lane == 0) {
+        close_row(chunk, row, moments, sums);
+      }
     }
+    row = next_row;
+    begin = next_begin;
   }
-  __syncthreads();
-  ThreadSums sums{};
-  for (int row = team.rank; row < chunk.rows; row += team.size) {
-    const auto length_of = [&](int s) {
-      return static_cast<double>(min(segment, length - s * segment));
-    };
-    double mean = 0;
-    for (int s = 0; s < count; ++s) {
-      mean += shared.segments[row * count + s].mean * length_of(s);
-    }
-    mean /= length;
-    // A part's mean stays exact until the row's is known; a row's is what apply will subtract.
-    const double centre =
-        chunk.means == nullptr ? mean : static_cast<double>(static_cast<Real>(mean));
-    for (int s = 0; s < count; ++s) {
-      const Moments& moments = shared.segments[row * count + s];
-      sums.centred_squares += squares_about(moments, length_of(s), centre);
-      sums.squares += squares_about(moments, length_of(s), 0.0);
-    }
-    sums.mean = mean;
-    if (chunk.means != nullptr) {
-      chunk.means[row] = static_cast<Real>(centre);
-    }
-  }
-  __syncthreads();
   return sums;
 }
 
 // Gradients that lose no mean.
 template <class Real, class Loader>
-__device__ __forceinline__ ThreadSums measure_squares(const Loader& loader,
-                                                      int elements,
-                                                      Team team) {
+__device__ __forceinline__ LaneSums measure_squares(const Loader& loader, int elements) {
   Real squares = 0;
 #pragma unroll 4
-  for (int i = team.rank * Loader::kWidth; i < elements; i += team.size * Loader::kWidth) {
+  for (int i = warp_team().rank * Loader::kWidth; i < elements; i += 32 * Loader::kWidth) {
     const auto pack = loader.unpack(loader.load(i));
 #pragma unroll
     for (int j = 0; j < Loader::kWidth; ++j) {
@@ -218,14 +229,13 @@ __device__ __forceinline__ ThreadSums measure_squares(const Loader& loader,
 
 // Rows that are not contiguous; their means are known from an earlier launch.
 template <class Real>
-__device__ __noinline__ ThreadSums measure_strided(const TensorRecord& tensor,
-                                                   const GradientRecord& gradient,
-                                                   Range range,
-                                                   Team team) {
+__device__ __noinline__ LaneSums measure_strided(const TensorRecord& tensor,
+                                                 const GradientRecord& gradient,
+                                                 Range range) {
   const RowMeans<Real> means(tensor, true);
   Real squares = 0;
   Real centred = 0;
-  for (std::int64_t i = range.begin + team.rank; i < range.end; i += team.size) {
+  for (std::int64_t i = range.begin + warp_team().rank; i < range.end; i += 32) {
     const Real value = load_gradient<Real>(gradient, i);
     const Real residual = value - means(i);
     squares += value * value;
@@ -235,46 +245,46 @@ __device__ __noinline__ ThreadSums measure_strided(const TensorRecord& tensor,
 }
 
 template <class Real, class Loader>
-__device__ __forceinline__ ThreadSums
-measure_rows(const Loader& loader, const ChunkRows<Real>& chunk, Team team, MeasureShared& shared) {
-  if (chunk.length > kWarpElements || chunk.means == nullptr) {
-    return measure_long_rows<Real>(loader, chunk, shared);
-  }
-  if (chunk.length > 16 * kShortLaneElements) {
-    return measure_short_rows<Real, kLaneElements>(loader, chunk, team, 32);
+__device__ __forceinline__ LaneSums measure_rows(const Loader& loader, const ChunkRows<Real>& chunk) {
+  if (chunk.length > 16 * kShortLaneElements || chunk.means == nullptr) {
+    return measure_long_rows<Real>(loader, chunk);
   }
   int width = 1;
   while (width * kShortLaneElements < chunk.length) {
     width *= 2;
   }
-  return measure_short_rows<Real, kShortLaneElements>(loader, chunk, team, width);
+  return measure_short_rows<Real>(loader, chunk, width);
 }
 
 template <class Real, class Loader>
-__device__ __noinline__ ThreadSums measure_loaded(const Loader& loader,
-                                                  const ChunkRows<Real>& chunk,
-                                                  bool centralizes,
-                                                  Team team,
-                                                  MeasureShared& shared) {
-  const Loader own = loader;
-  return centralizes ? measure_rows<Real>(own, chunk, team, shared)
-                     : measure_squares<Real>(own, chunk.rows * chunk.length, team);
+__device__ __forceinline__ LaneSums measure_loaded(const Loader& loader,
+                                                   const ChunkRows<Real>& chunk,
+                                                   bool centralizes) {
+  return centralizes ? measure_rows<Real>(loader, chunk)
+                     : measure_squares<Real>(loader, chunk.rows * chunk.length);
 }
 
-// Picks how the gradient is loaded.
 template <class Real>
-__device__ __forceinline__ ThreadSums measure_chunk(const TensorRecord& tensor,
-                                                    const GradientRecord& gradient,
-                                                    std::int64_t index,
-                                                    bool centralizes,
-                                                    Team team,
-                                                    MeasureShared& shared) {
+__device__ __noinline__ LaneSums measure_singly(const GradientRecord& gradient,
+                                                std::int64_t begin,
+                                                const ChunkRows<Real>& chunk,
+                                                bool centralizes) {
+  return measure_loaded<Real>(ElementLoader<Real>{gradient, begin}, chunk, centralizes);
+}
+
+// One chunk by one warp. G: how the gradient is stored. What is rare is a call, so that it takes no
+// registers from the rest.
+template <class Real, class G>
+__device__ __forceinline__ LaneSums measure_chunk(const TensorRecord& tensor,
+                                                  const GradientRecord& gradient,
+                                                  std::int64_t index,
+                                                  bool centralizes) {
   const Range range = chunk_range(tensor, index);
   if (range.end == range.begin) {
     return {};
   }
   if (centralizes && tensor.outer > 1) {
-    return measure_strided<Real>(tensor, gradient, range, team);
+    return measure_strided<Real>(tensor, gradient, range);
   }
   const auto elements = static_cast<int>(range.end - range.begin);
   ChunkRows<Real> chunk{.rows = 1, .length = elements, .means = nullptr};
@@ -283,23 +293,15 @@ __device__ __forceinline__ ThreadSums measure_chunk(const TensorRecord& tensor,
     chunk.rows = elements / chunk.length;
     chunk.means = static_cast<Real*>(tensor.row_means) + quotient(range.begin, tensor.span);
   }
-  const auto dtype = static_cast<Dtype>(gradient.dtype);
-  const int bytes = is_narrow(dtype) ? 2 : static_cast<int>(sizeof(Real));
-  const bool by_packs = is_pack_aligned<Real>(gradient.data, bytes) &&
-                        chunk.length % kPackWidth<Real> == 0 && range.begin % kPackWidth<Real> == 0;
+  const bool by_packs = is_pack_aligned<Real>(gradient.data, int{sizeof(G)}) &&
+                        chunk.length % kPackWidth<Real> == 0 &&
+                        range.begin % kPackWidth<Real> == 0;
   if (!by_packs) {
-    return measure_loaded<Real>(
-        ElementLoader<Real>{gradient, range.begin}, chunk, centralizes, team, shared);
+    return measure_singly<Real>(gradient, range.begin, chunk, centralizes);
   }
-  if constexpr (std::is_same_v<Real, float>) {
-    if (is_narrow(dtype)) {
-      const PackLoader<Real, Sixteen> loader{
-          static_cast<const Sixteen*>(gradient.data) + range.begin, dtype == Dtype::kFloat16};
-      return measure_loaded<Real>(loader, chunk, centralizes, team, shared);
-    }
-  }
-  const PackLoader<Real, Real> loader{static_cast<const Real*>(gradient.data) + range.begin, false};
-  return measure_loaded<Real>(loader, chunk, centralizes, team, shared);
+  const PackLoader<Real, G> loader{static_cast<const G*>(gradient.data) + range.begin,
+                                   static_cast<Dtype>(gradient.dtype) == Dtype::kFloat16};
+  return measure_loaded<Real>(loader, chunk, centralizes);
 }
 
 }  // namespace sing::cuda

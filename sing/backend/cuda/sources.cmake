@@ -1,7 +1,12 @@
 # Adds the CUDA backend to the target sing; included by sing/CMakeLists.txt where SING_CUDA is on.
 find_package(CUDAToolkit 12.8 REQUIRED)
-set(cuda_kernels backend/cuda/convert.cu backend/cuda/step_kernels_double.cu
-                 backend/cuda/step_kernels_float.cu)
+set(cuda_kernels
+    backend/cuda/convert.cu
+    backend/cuda/step_kernels_double.cu
+    backend/cuda/step_kernels_full.cu
+    backend/cuda/step_kernels_full_narrow.cu
+    backend/cuda/step_kernels_narrow.cu
+    backend/cuda/step_kernels_narrow_full.cu)
 target_sources(sing PRIVATE ${cuda_kernels} backend/cuda/cuda_backend.cpp backend/cuda/device_tables.cpp
                             backend/cuda/work_plan.cpp)
 # Quotients within 2 ulp and roots within 1: the bounds of docs/numerics.md. Float64 is not touched.

@@ -1,8 +1,8 @@
-// The step kernels that compute in double; a file of its own so that it compiles beside the other.
-#include "sing/backend/cuda/step_kernel.cuh"
+// The kernels for float64 parameters and gradients.
+#include "sing/backend/cuda/make_step_kernels.cuh"
 
 namespace sing::cuda {
 
-std::array<const void*, kRuleCount> double_step_kernels() { return make_step_kernels<double>(); }
+StepKernels double_step_kernels() { return make_step_kernels<double, double, double>(); }
 
 }  // namespace sing::cuda

@@ -8,7 +8,7 @@
 namespace sing::cuda {
 
 struct StridedShared {
-  double sums[kMaxWarps][kStridedTile];
+  double sums[kWarps][kStridedTile];
 };
 
 // Σ(g − centre) over the row of this lane, known to all warps. Lanes hold neighbouring rows, so

@@ -31,7 +31,13 @@ __device__ __forceinline__ Team block_team() {
   return {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
 }
 
-__device__ __forceinline__ Team warp_team() { return {static_cast<int>(threadIdx.x) % 32, 32}; }
+// The lane is read anew wherever it is asked for (volatile): what the compiler derives from it would
+// otherwise be kept in registers across all items, and the hot loops would lack them.
+__device__ __forceinline__ Team warp_team() {
+  int lane;
+  asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
+  return {lane, 32};
+}
 
 // Sum over aligned sub-warps of `width` lanes, the same in each of them.
 template <class Real>
@@ -45,7 +51,7 @@ __device__ __forceinline__ Real warp_sum(Real value, int width = 32) {
   return value;
 }
 
-// Sums over the team, valid in the thread of rank 0. `shared` holds kMaxWarps · kCount values.
+// Sums over the team, valid in the thread of rank 0. `shared` holds kWarps · kCount values.
 template <int kCount>
 __device__ __forceinline__ void team_sum(Team team, double (&values)[kCount], double* shared) {
 #pragma unroll
@@ -73,9 +79,11 @@ __device__ __forceinline__ void team_sum(Team team, double (&values)[kCount], do
   }
 }
 
-__device__ __forceinline__ unsigned int load_acquire(const unsigned int* flag) {
+// What it guards must be read past the first-level cache (__ldcg): an acquire would empty that
+// cache for the whole multiprocessor, some thousand times a step.
+__device__ __forceinline__ unsigned int load_flag(const unsigned int* flag) {
   unsigned int value;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
   return value;
 }
 

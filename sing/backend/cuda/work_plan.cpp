@@ -23,28 +23,35 @@ bool makes_more_passes(std::size_t rule) {
 }
 
 // Cuts a tensor into chunks of whole rows, or its rows into chunks where one is too long.
-void cut(TensorRecord& record, std::int64_t capacity) {
+void cut_chunks(TensorRecord& record, std::int64_t wanted) {
   const bool by_rows = record.rank >= 2 && record.outer == 1 && record.size > 0;
   const std::int64_t rows = by_rows ? record.rows : 1;
   record.span = by_rows ? record.inner : record.size;
   record.chunks_per_row = 1;
-  if (record.span <= capacity) {
-    const std::int64_t most = record.span == 0 ? 1 : capacity / record.span;
+  if (record.span <= wanted || (by_rows && record.span <= kMaxWholeRow)) {
+    const std::int64_t most = record.span == 0 ? 1 : std::max<std::int64_t>(1, wanted / record.span);
     const std::int64_t even = ceiling(rows, ceiling(rows, most));
     record.chunk_elements = even * record.span;
     record.chunks = ceiling(rows, even);
   } else {
-    const std::int64_t even = ceiling(record.span, ceiling(record.span, capacity));
+    const std::int64_t even = ceiling(record.span, ceiling(record.span, wanted));
     record.chunk_elements = ceiling(even, 4) * 4;
     record.chunks_per_row = ceiling(record.span, record.chunk_elements);
     record.chunks = rows * record.chunks_per_row;
   }
-  const bool has_magic = record.span > 1 && record.span <= kMaxChunkElements;
+}
+
+// A small tensor is one tile.
+void cut_tiles(TensorRecord& record, const Tuning& tuning) {
+  const bool whole = record.size <= tuning.whole_elements;
+  record.tile_elements = whole ? std::max<std::int64_t>(4, ceiling(record.size, 4) * 4)
+                               : tuning.tile_elements;
+  const bool has_magic = record.span > 1 && record.span < record.tile_elements;
   record.row_magic =
       has_magic ? static_cast<std::uint32_t>(ceiling(std::int64_t{1} << 32, record.span)) : 0;
 }
 
-TensorRecord make_record(const TensorStep& tensor, std::size_t index, std::int64_t capacity) {
+TensorRecord make_record(const TensorStep& tensor, std::size_t index, const Tuning& tuning) {
   TensorRecord record{};
   record.index = static_cast<std::int64_t>(index);
   record.size = tensor.layout.size;
@@ -64,20 +71,27 @@ TensorRecord make_record(const TensorStep& tensor, std::size_t index, std::int64
   record.progress = tensor.progress;
   record.dtype = tensor.dtype;
   record.low_precision_dtype = tensor.low_precision_dtype;
-  cut(record, capacity);
+  cut_chunks(record, tuning.chunk_elements);
+  cut_tiles(record, tuning);
   return record;
 }
 
 // Tensors that one kernel serves, as places in the plan.
 struct Batch {
   std::size_t rule;
-  bool is_double;
-  std::vector<std::uint32_t> tiny, whole, large;
+  Storage storage;
+  std::vector<std::uint32_t> whole, large;
 };
 
-// Item lists, each of which needs the ones before it finished. `reading` ones write no parameter.
+// Items of one kernel that no other items must come between.
+struct Phase {
+  bool by_blocks;
+  std::vector<WorkItem> items;
+};
+
+// Each phase needs the ones before it finished. `reading` ones write no parameter.
 struct Phases {
-  std::vector<std::vector<WorkItem>> reading, writing;
+  std::vector<Phase> reading, writing;
 };
 
 class Planner {
@@ -88,10 +102,11 @@ class Planner {
         everything_first_(measures_everything_first(request.non_finite)) {}
 
   WorkPlan run() {
-    std::map<std::pair<std::size_t, bool>, std::vector<std::size_t>> members;
+    std::map<std::pair<std::size_t, Storage>, std::vector<std::size_t>> members;
     for (std::size_t i = 0; i < request_.tensors.size(); ++i) {
       const TensorStep& tensor = request_.tensors[i];
-      members[{request_.groups[tensor.group].rule.index(), tensor.dtype == Dtype::kFloat64}]
+      members[{request_.groups[tensor.group].rule.index(),
+               storage_of(tensor.dtype, tensor.gradient_dtype)}]
           .push_back(i);
     }
     std::vector<std::pair<Batch, Phases>> batches;
@@ -114,30 +129,24 @@ class Planner {
       }
     }
     if (plan_.launches.empty()) {
-      plan_.launches.push_back({.rule = 0, .is_double = false, .begin = 0, .end = 0});
+      plan_.launches.push_back(
+          {.rule = 0, .storage = Storage::kFull, .by_blocks = false, .begin = 0, .end = 0});
     }
     return std::move(plan_);
   }
 
  private:
-  // Tiny tensors stand together, so that one item can name several.
-  Batch place(std::size_t rule, bool is_double, const std::vector<std::size_t>& indices) {
-    Batch batch{.rule = rule, .is_double = is_double, .tiny = {}, .whole = {}, .large = {}};
+  Batch place(std::size_t rule, Storage storage, const std::vector<std::size_t>& indices) {
+    Batch batch{.rule = rule, .storage = storage, .whole = {}, .large = {}};
     const bool more_passes = makes_more_passes(rule);
-    for (const bool tiny : {true, false}) {
-      for (const std::size_t index : indices) {
-        TensorRecord record = make_record(request_.tensors[index], index, tuning_.chunk_elements);
-        const bool is_tiny = record.size <= kWarpElements && !more_passes;
-        if (is_tiny != tiny) {
-          continue;
-        }
-        reserve_scratch(record, is_double, more_passes);
-        const auto at = static_cast<std::uint32_t>(plan_.tensors.size());
-        plan_.tensors.push_back(record);
-        plan_.order.push_back(index);
-        auto& kind = is_tiny ? batch.tiny : record.chunks == 1 ? batch.whole : batch.large;
-        kind.push_back(at);
-      }
+    for (const std::size_t index : indices) {
+      TensorRecord record = make_record(request_.tensors[index], index, tuning_);
+      reserve_scratch(record, storage == Storage::kDouble, more_passes);
+      const auto at = static_cast<std::uint32_t>(plan_.tensors.size());
+      plan_.tensors.push_back(record);
+      plan_.order.push_back(index);
+      const bool whole = record.chunks == 1 && record.size <= tuning_.whole_elements;
+      (whole ? batch.whole : batch.large).push_back(at);
     }
     return batch;
   }
@@ -155,17 +164,20 @@ class Planner {
     record.matrix_means = reserve(more_passes && record.rank >= 2, record.matrices);
     record.first_partial = plan_.partial_count;
     plan_.partial_count += record.chunks;
+    record.first_family = plan_.family_count;
+    plan_.family_count += ceiling(record.chunks, kFamily);
   }
 
-  void launch(const Batch& batch, const std::vector<std::vector<WorkItem>>& phases) {
-    for (const std::vector<WorkItem>& phase : phases) {
-      if (phase.empty()) {
+  void launch(const Batch& batch, const std::vector<Phase>& phases) {
+    for (const Phase& phase : phases) {
+      if (phase.items.empty()) {
         continue;
       }
       const auto begin = static_cast<std::int64_t>(plan_.items.size());
-      plan_.items.insert(plan_.items.end(), phase.begin(), phase.end());
+      plan_.items.insert(plan_.items.end(), phase.items.begin(), phase.items.end());
       plan_.launches.push_back({.rule = batch.rule,
-                                .is_double = batch.is_double,
+                                .storage = batch.storage,
+                                .by_blocks = phase.by_blocks,
                                 .begin = begin,
                                 .end = static_cast<std::int64_t>(plan_.items.size())});
     }
@@ -173,84 +185,89 @@ class Planner {
 
   const TensorRecord& record(std::uint32_t at) const { return plan_.tensors[at]; }
 
-  void add_tiles(std::vector<WorkItem>& items,
+  void add_items(std::vector<WorkItem>& items,
                  std::uint32_t at,
                  Work work,
                  std::int64_t count) const {
-    for (std::int64_t tile = 0; tile < count; ++tile) {
-      items.push_back({.tensor = at, .work = work, .index = tile});
+    for (std::int64_t index = 0; index < count; ++index) {
+      items.push_back({.tensor = at, .work = work, .index = index});
     }
   }
 
-  void add_chunks(std::vector<WorkItem>& items,
-                  const std::vector<std::uint32_t>& of,
-                  Work work) const {
+  void add_measure(std::vector<WorkItem>& items, const std::vector<std::uint32_t>& of) const {
     for (const std::uint32_t at : of) {
-      add_tiles(items, at, work, record(at).chunks);
+      add_items(items, at, Work::kMeasure, record(at).chunks);
     }
   }
 
-  void add_tiny(std::vector<WorkItem>& items, const Batch& batch, Work work) const {
-    const auto warps = static_cast<std::size_t>(tuning_.threads / 32);
-    for (std::size_t first = 0; first < batch.tiny.size(); first += warps) {
-      const std::size_t count = std::min(warps, batch.tiny.size() - first);
-      items.push_back(
-          {.tensor = batch.tiny[first], .work = work, .index = static_cast<std::int64_t>(count)});
+  std::int64_t tiles(std::uint32_t at) const {
+    return std::max<std::int64_t>(1, ceiling(record(at).size, record(at).tile_elements));
+  }
+
+  void add_apply(std::vector<WorkItem>& items, const std::vector<std::uint32_t>& of) const {
+    for (const std::uint32_t at : of) {
+      add_items(items, at, Work::kApply, tiles(at));
     }
   }
 
-  std::vector<WorkItem> strided_means(const Batch& batch) const {
-    std::vector<WorkItem> items;
-    for (const auto* kind : {&batch.tiny, &batch.whole, &batch.large}) {
+  Phase strided_means(const Batch& batch) const {
+    Phase phase{.by_blocks = true, .items = {}};
+    for (const auto* kind : {&batch.whole, &batch.large}) {
       for (const std::uint32_t at : *kind) {
         if (record(at).outer > 1 && record(at).size > 0) {
-          add_tiles(items, at, Work::kStridedMeans, ceiling(record(at).rows, kStridedTile));
+          add_items(
+              phase.items, at, Work::kStridedMeans, ceiling(record(at).rows, kStridedTile));
         }
       }
     }
-    return items;
+    return phase;
   }
 
   Phases one_pass(const Batch& batch) const {
     Phases phases{.reading = {strided_means(batch)}, .writing = {}};
+    Phase first{.by_blocks = false, .items = {}};
+    Phase second{.by_blocks = false, .items = {}};
     if (everything_first_) {
-      std::vector<WorkItem> measure, apply;
-      add_tiny(measure, batch, Work::kTinyMeasure);
-      add_chunks(measure, batch.whole, Work::kMeasure);
-      add_chunks(measure, batch.large, Work::kMeasure);
-      add_tiny(apply, batch, Work::kTinyApply);
-      add_chunks(apply, batch.whole, Work::kApply);
-      add_chunks(apply, batch.large, Work::kApply);
-      phases.reading.push_back(std::move(measure));
-      phases.writing.push_back(std::move(apply));
+      for (const auto* kind : {&batch.whole, &batch.large}) {
+        add_measure(first.items, *kind);
+        add_apply(second.items, *kind);
+      }
+      phases.reading.push_back(std::move(first));
+      phases.writing.push_back(std::move(second));
       return phases;
     }
     // Small tensors go first: what they wait for is hidden behind the large ones.
-    std::vector<WorkItem> small;
-    add_tiny(small, batch, Work::kTinyWhole);
-    add_chunks(small, batch.whole, Work::kWhole);
+    for (const std::uint32_t at : batch.whole) {
+      add_items(first.items, at, Work::kWhole, 1);
+    }
     if (tuning_.variant == Variant::kQueue) {
-      add_queue(small, batch.large);
-      phases.writing.push_back(std::move(small));
+      add_queue(first.items, batch.large);
+      phases.writing.push_back(std::move(first));
       return phases;
     }
-    phases.writing.push_back(std::move(small));
+    phases.writing.push_back(std::move(first));
+    add_windows(phases.writing, batch.large);
+    return phases;
+  }
+
+  // A pair of launches for each window; one window for all, without a limit.
+  void add_windows(std::vector<Phase>& phases, const std::vector<std::uint32_t>& large) const {
     const std::int64_t window =
         tuning_.variant == Variant::kWindows ? tuning_.window_bytes : INT64_MAX;
-    for (std::size_t first = 0; first < batch.large.size();) {
+    for (std::size_t next = 0; next < large.size();) {
       std::vector<std::uint32_t> inside;
-      for (std::int64_t bytes = 0; first < batch.large.size() && (inside.empty() || bytes < window);
-           ++first) {
-        inside.push_back(batch.large[first]);
-        bytes += gradient_bytes(batch.large[first], record(batch.large[first]).size);
+      for (std::int64_t bytes = 0; next < large.size() && (inside.empty() || bytes < window);
+           ++next) {
+        inside.push_back(large[next]);
+        bytes += gradient_bytes(large[next], record(large[next]).size);
       }
-      std::vector<WorkItem> measure, apply;
-      add_chunks(measure, inside, Work::kMeasure);
-      add_chunks(apply, inside, Work::kApply);
-      phases.writing.push_back(std::move(measure));
-      phases.writing.push_back(std::move(apply));
+      Phase measure{.by_blocks = false, .items = {}};
+      Phase apply{.by_blocks = false, .items = {}};
+      add_measure(measure.items, inside);
+      add_apply(apply.items, inside);
+      phases.push_back(std::move(measure));
+      phases.push_back(std::move(apply));
     }
-    return phases;
   }
 
   std::int64_t gradient_bytes(std::uint32_t at, std::int64_t elements) const {
@@ -259,11 +276,11 @@ class Planner {
   }
 
   // Measure items run ahead of apply items by at most a window of gradient bytes, or by one tensor
-  // where that is more. A tensor's chunks are applied last to first: of a gradient larger than the
+  // where that is more. A tensor's tiles are updated last to first: of a gradient larger than the
   // cache, the end is what is still in it.
   void add_queue(std::vector<WorkItem>& items, const std::vector<std::uint32_t>& large) const {
     std::size_t measuring = 0, applying = 0;
-    std::int64_t measured_chunks = 0, applied_chunks = 0, ahead = 0;
+    std::int64_t measured_chunks = 0, applied_tiles = 0, ahead = 0;
     while (applying < large.size()) {
       const bool can_apply = applying < measuring;
       const bool can_measure = measuring < large.size();
@@ -280,11 +297,11 @@ class Planner {
         }
       } else {
         const std::uint32_t at = large[applying];
-        items.push_back(
-            {.tensor = at, .work = Work::kApply, .index = record(at).chunks - 1 - applied_chunks});
-        ahead -= gradient_bytes(at, record(at).chunk_elements);
-        if (++applied_chunks == record(at).chunks) {
-          applied_chunks = 0;
+        const std::int64_t tile = tiles(at) - 1 - applied_tiles;
+        items.push_back({.tensor = at, .work = Work::kApply, .index = tile});
+        ahead -= gradient_bytes(at, record(at).tile_elements);
+        if (++applied_tiles == tiles(at)) {
+          applied_tiles = 0;
           ++applying;
         }
       }
@@ -294,26 +311,40 @@ class Planner {
   Phases many_passes(const Batch& batch) const {
     std::vector<std::uint32_t> all = batch.whole;
     all.insert(all.end(), batch.large.begin(), batch.large.end());
-    std::vector<WorkItem> measure, factors, means, sums, apply;
-    add_chunks(measure, all, Work::kMeasure);
+    Phase measure{.by_blocks = false, .items = {}};
+    Phase factors{.by_blocks = true, .items = {}};
+    Phase means{.by_blocks = true, .items = {}};
+    Phase sums{.by_blocks = true, .items = {}};
+    Phase apply{.by_blocks = false, .items = {}};
+    add_measure(measure.items, all);
     for (const std::uint32_t at : all) {
       const TensorRecord& each = record(at);
       if (each.rank >= 2 && each.size > 0) {
-        const std::int64_t columns = factor_column_tile(each.matrix_rows);
-        add_tiles(
-            factors, at, Work::kFactorColumns, ceiling(each.matrices * each.columns, columns));
-        add_tiles(factors,
+        add_factors(factors.items, at);
+        add_items(means.items,
                   at,
-                  Work::kFactorRows,
-                  ceiling(each.matrices * each.matrix_rows, kFactorRowTile));
-        add_tiles(
-            means, at, Work::kMatrixMeans, ceiling(each.matrices, matrix_tile(each.matrix_rows)));
+                  Work::kMatrixMeans,
+                  ceiling(each.matrices, matrix_tile(each.matrix_rows)));
       }
+      add_items(sums.items, at, Work::kSums, each.chunks);
     }
-    add_chunks(sums, all, Work::kSums);
-    add_chunks(apply, all, Work::kApply);
-    return {.reading = {strided_means(batch), std::move(measure)},
-            .writing = {std::move(factors), std::move(means), std::move(sums), std::move(apply)}};
+    add_apply(apply.items, all);
+    Phases phases;
+    phases.reading = {strided_means(batch), std::move(measure)};
+    phases.writing = {std::move(factors), std::move(means), std::move(sums), std::move(apply)};
+    return phases;
+  }
+
+  void add_factors(std::vector<WorkItem>& items, std::uint32_t at) const {
+    const TensorRecord& each = record(at);
+    add_items(items,
+              at,
+              Work::kFactorColumns,
+              ceiling(each.matrices * each.columns, factor_column_tile(each.matrix_rows)));
+    add_items(items,
+              at,
+              Work::kFactorRows,
+              ceiling(each.matrices * each.matrix_rows, kFactorRowTile));
   }
 
   const StepRequest& request_;

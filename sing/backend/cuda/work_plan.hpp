@@ -6,13 +6,15 @@
 
 #include "sing/backend/cuda/cuda_tuning.hpp"
 #include "sing/backend/cuda/device_records.hpp"
+#include "sing/backend/cuda/step_kernels.hpp"
 
 namespace sing::cuda {
 
-// Items [begin, end) by the kernel of one rule and precision.
+// Items [begin, end) by the kernel of one rule and storage.
 struct Launch {
   std::size_t rule;
-  bool is_double;
+  Storage storage;
+  bool by_blocks;  // items for blocks, not for warps
   std::int64_t begin, end;
 };
 
@@ -22,6 +24,7 @@ struct WorkPlan {
   std::vector<WorkItem> items;
   std::vector<Launch> launches;
   std::int64_t partial_count = 0;
+  std::int64_t family_count = 0;
   std::size_t mean_bytes = 0;  // row and matrix means of all tensors
 };
 

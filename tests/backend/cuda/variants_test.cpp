@@ -35,8 +35,11 @@ TEST_F(Variants, GiveTheSameBits) {
   EXPECT_EQ(run(make(), NonFinite::kSkipStep), expected);
 }
 
-TEST_F(Variants, GiveTheSameBitsWithOneBlockAtATime) {
-  EXPECT_EQ(run(make({.blocks_per_multiprocessor = 1})), run(make()));
+TEST_F(Variants, GiveTheSameBitsForEveryTile) {
+  const std::string expected = run(make());
+  for (const std::int64_t tile : {128, 512, 4096}) {
+    EXPECT_EQ(run(make({.tile_elements = tile, .whole_elements = tile})), expected) << tile;
+  }
 }
 
 TEST_F(Variants, GiveTheSameBitsEveryRun) {
@@ -46,16 +49,18 @@ TEST_F(Variants, GiveTheSameBitsEveryRun) {
   }
 }
 
-TEST_F(Variants, AgreeWithTheReferenceForEveryChunkAndBlockSize) {
+TEST_F(Variants, AgreeWithTheReferenceForEveryChunkAndTileSize) {
   StepList reference(make_reference_backend(), mixed_shapes(), {}, soft_adamw());
   for (int step = 0; step < 4; ++step) {
     reference.set_gradients(step);
     reference.step();
   }
-  for (const std::int64_t chunk : {512, 1000, 4096, 16384, 65536}) {
-    for (const int threads : {64, 256, 512}) {
-      StepList list(
-          make({.chunk_elements = chunk, .threads = threads}), mixed_shapes(), {}, soft_adamw());
+  for (const std::int64_t chunk : {1, 512, 1000, 4096, 16384}) {
+    for (const std::int64_t tile : {4, 128, 1024, 16384}) {
+      StepList list(make({.chunk_elements = chunk, .tile_elements = tile, .whole_elements = tile}),
+                    mixed_shapes(),
+                    {},
+                    soft_adamw());
       for (int step = 0; step < 4; ++step) {
         list.set_gradients(step);
         list.step();
@@ -64,7 +69,7 @@ TEST_F(Variants, AgreeWithTheReferenceForEveryChunkAndBlockSize) {
       // operations) and rounds one of size up to 1.
       const double bound = 4 * (3 * 1e-2 * 0x1p-19 + 0x1p-24);
       EXPECT_LE(worst_difference(list, reference), bound)
-          << chunk << " elements, " << threads << " threads";
+          << "chunks of " << chunk << ", tiles of " << tile;
       EXPECT_TRUE(list.sentinels_intact());
     }
   }

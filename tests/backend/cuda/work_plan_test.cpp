@@ -32,7 +32,8 @@ TEST(WorkPlan, ChunksCoverEveryElementOnce) {
     const WorkPlan plan = make_work_plan(request_of(groups, tensors), {.chunk_elements = chunk});
     ASSERT_EQ(plan.tensors.size(), tensors.size());
     for (const TensorRecord& record : plan.tensors) {
-      EXPECT_LE(record.chunk_elements, chunk);
+      EXPECT_LE(record.chunk_elements, std::max(chunk, std::min(record.span, kMaxWholeRow)));
+      EXPECT_EQ(record.tile_elements % 4, 0);
       if (record.chunks_per_row > 1) {
         EXPECT_GE(record.chunks_per_row * record.chunk_elements, record.span);
         EXPECT_LT((record.chunks_per_row - 1) * record.chunk_elements, record.span);
@@ -44,7 +45,7 @@ TEST(WorkPlan, ChunksCoverEveryElementOnce) {
   }
 }
 
-TEST(WorkPlan, EveryChunkIsMeasuredOnceAndAppliedOnceAfterItsTensor) {
+TEST(WorkPlan, EveryChunkIsMeasuredOnceAndEveryTileUpdatedOnceAfterItsTensor) {
   std::vector<GroupStep> groups(1);
   auto tensors = tensors_of(some_shapes());
   for (const Variant variant : {Variant::kTwoLaunches, Variant::kWindows, Variant::kQueue}) {
@@ -61,7 +62,13 @@ TEST(WorkPlan, EveryChunkIsMeasuredOnceAndAppliedOnceAfterItsTensor) {
           EXPECT_TRUE(applied[item.tensor].insert(item.index).second);
         }
       }
-      EXPECT_EQ(measured, applied);
+      for (const auto& [tensor, chunks] : measured) {
+        const TensorRecord& record = plan.tensors[tensor];
+        const auto tiles = static_cast<std::int64_t>(applied[tensor].size());
+        EXPECT_GE(tiles * record.tile_elements, record.size);
+        EXPECT_LT((tiles - 1) * record.tile_elements, record.size);
+      }
+      EXPECT_EQ(measured.size(), applied.size());
     }
   }
 }
@@ -73,8 +80,8 @@ TEST(WorkPlan, TheWindowBoundsWhatIsMeasuredAhead) {
   const WorkPlan plan = make_work_plan(request_of(groups, tensors), {.window_bytes = window});
   std::int64_t ahead = 0, most = 0;
   for (const WorkItem& item : plan.items) {
-    const std::int64_t bytes = plan.tensors[item.tensor].chunk_elements * 4;
-    ahead += item.work == Work::kMeasure ? bytes : -bytes;
+    const TensorRecord& record = plan.tensors[item.tensor];
+    ahead += item.work == Work::kMeasure ? record.chunk_elements * 4 : -record.tile_elements * 4;
     most = std::max(most, ahead);
   }
   EXPECT_LE(most, window);
@@ -95,11 +102,10 @@ TEST(WorkPlan, SkippingAStepMeasuresAllBeforeTheFirstWrite) {
   for (const Launch& launch : plan.launches) {
     for (std::int64_t i = launch.begin; i < launch.end; ++i) {
       const Work work = plan.items[static_cast<std::size_t>(i)].work;
-      const bool measures = work == Work::kMeasure || work == Work::kTinyMeasure;
+      const bool measures = work == Work::kMeasure;
       EXPECT_FALSE(measures && wrote);
       EXPECT_EQ(measures,
-                plan.items[static_cast<std::size_t>(launch.begin)].work == Work::kMeasure ||
-                    plan.items[static_cast<std::size_t>(launch.begin)].work == Work::kTinyMeasure);
+                plan.items[static_cast<std::size_t>(launch.begin)].work == Work::kMeasure);
       wrote = wrote || !measures;
     }
     launches_that_measure += wrote ? 0 : 1;
