@@ -99,6 +99,7 @@ inline constexpr std::size_t kMaxSlots = 4;
 // One parameter and all the memory its step touches. Arrays marked "state type" hold
 // state_dtype(dtype); all of them have the layout of the parameter.
 struct TensorStep {
+  std::string_view name = {};  // for messages
   Layout layout;
   Dtype dtype = Dtype::kFloat32;
   Dtype gradient_dtype = Dtype::kFloat32;

@@ -53,13 +53,15 @@ std::string to_text(const Value& value) {
 std::string Bounds::text() const {
   const bool has_low = low != -HUGE_VAL;
   const bool has_high = high != HUGE_VAL;
+  const std::string least = shortest_text(low);
+  const std::string most = shortest_text(high);
   if (has_low && has_high) {
-    return concat("in [", low, ", ", high, open_high ? ")" : "]");
+    return concat("in [", least, ", ", most, open_high ? ")" : "]");
   }
   if (has_low) {
-    return concat("at least ", low, " and finite");
+    return concat("at least ", least, " and finite");
   }
-  return has_high ? concat(open_high ? "below " : "at most ", high) : std::string("finite");
+  return has_high ? concat(open_high ? "below " : "at most ", most) : std::string("finite");
 }
 
 Value to_value(bool member) { return member; }

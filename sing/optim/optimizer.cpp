@@ -181,6 +181,9 @@ std::size_t Optimizer::add_group(std::vector<Parameter> parameters, const Overri
                     (parameters_.size() - 1 - first);
     refresh_tensor_step(parameters_.size() - 1);
   }
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    tensor_steps_[i].name = parameters_[i].parameter.name;  // adding may have moved the text
+  }
   version_ = next_version();
   return index;
 }
@@ -333,15 +336,24 @@ void Optimizer::step(double loss_scale) {
   SING_CHECK(loss_scale > 0 && std::isfinite(loss_scale),
              "[optimizer] loss_scale must be positive and finite, got ", loss_scale);
   allocate_missing_state();
-  backend_->step({.groups = group_steps_,
-                  .tensors = tensor_steps_,
-                  .progress = static_cast<OptimizerProgress*>(progress_.get()),
-                  .non_finite = defaults_.non_finite,
-                  .loss_scale = loss_scale,
-                  .version = version_});
+  backend_->step(request(loss_scale));
   if (backend_->synchronous()) {
     throw_non_finite(read_progress());
   }
+}
+
+StepRequest Optimizer::request(double loss_scale) const {
+  return {.groups = group_steps_,
+          .tensors = tensor_steps_,
+          .progress = static_cast<OptimizerProgress*>(progress_.get()),
+          .non_finite = defaults_.non_finite,
+          .loss_scale = loss_scale,
+          .version = version_};
+}
+
+void Optimizer::upload(double loss_scale) {
+  allocate_missing_state();
+  backend_->upload(request(loss_scale));
 }
 
 OptimizerProgress Optimizer::read_progress() const {

@@ -52,6 +52,10 @@ class Optimizer {
   // by. Throws NonFiniteError under NonFinite::kThrow (asynchronous backends: from status()).
   void step(double loss_scale = 1);
 
+  // CUDA graphs: prepares a step without taking it. Call it once before a step is captured, and
+  // after each change of an option between replays.
+  void upload(double loss_scale = 1);
+
   const Options& options(std::size_t group) const;
   // Any option of a group, now; those that decide which state exists cannot change.
   void set_option(std::size_t group, std::string_view name, const Value& value);
@@ -129,6 +133,7 @@ class Optimizer {
   Memory read_state(const Record& record, const SafetensorsReader& reader) const;
   void restore(const SafetensorsReader& reader);
   std::string first_unknown_tensor(const SafetensorsReader& reader) const;
+  StepRequest request(double loss_scale) const;
   OptimizerProgress read_progress() const;
   void write_weights(const Record& record, const void* weights, Dtype dtype);
   void throw_non_finite(const OptimizerProgress& progress);

@@ -23,8 +23,9 @@ void Optimizer::check_replacement(std::size_t group, const Options& changed) con
     if (record.group == group) {
       check_parameter(record.parameter, changed);
       SING_CHECK(state_shapes(record, changed) == state_shapes(record),
-                 "[optimizer] group ", group, " is ", name_of(groups_[group].options.rule),
-                 "; its rule, momentum, lookahead and master_weights decide which state exists and "
+                 "[optimizer] group ", group, " is ", name_of(groups_[group].options.rule), ", got ",
+                 name_of(changed.rule),
+                 "; rule, momentum, lookahead and master_weights decide which state exists and "
                  "cannot change");
     }
   }

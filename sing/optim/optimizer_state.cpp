@@ -83,22 +83,28 @@ struct SavedOptimizer {
   std::vector<SavedGroup> groups;
 };
 
+std::int64_t parse_count(const Json& json, const char* name) {
+  const std::int64_t count = json.at(name).get<std::int64_t>();
+  SING_CHECK(count >= 0, "'", name, "' must not be negative, got ", count);
+  return count;
+}
+
 SavedOptimizer parse(const std::string& text) {
   const Json json = Json::parse(text);
   SavedOptimizer saved;
   saved.learning_rate_factor = json.at("learning_rate_factor").get<double>();
-  saved.progress.skipped_steps = json.at("skipped_steps").get<std::int64_t>();
-  saved.progress.skipped_tensors = json.at("skipped_tensors").get<std::int64_t>();
+  saved.progress.skipped_steps = parse_count(json, "skipped_steps");
+  saved.progress.skipped_tensors = parse_count(json, "skipped_tensors");
   for (const Json& group : json.at("groups")) {
     SavedGroup& each = saved.groups.emplace_back();
     each.options = options_from_json(group.at("options"));
-    each.progress.steps = group.at("steps").get<std::int64_t>();
+    each.progress.steps = parse_count(group, "steps");
     for (const Json& parameter : group.at("parameters")) {
       SavedParameter entry;
       entry.dtype = parameter.at("dtype").get<std::string>();
       entry.shape = parameter.at("shape").get<std::vector<std::int64_t>>();
-      entry.progress.steps = parameter.at("steps").get<std::int64_t>();
-      entry.progress.non_finite = parameter.at("non_finite").get<std::int64_t>();
+      entry.progress.steps = parse_count(parameter, "steps");
+      entry.progress.non_finite = parse_count(parameter, "non_finite");
       SING_CHECK(each.parameters.emplace(parameter.at("name").get<std::string>(), entry).second,
                  "[load] a parameter is listed twice");
     }
@@ -224,7 +230,6 @@ void Optimizer::restore(const SafetensorsReader& reader) {
   }
   std::vector<std::optional<Memory>> memories(parameters_.size());
   std::vector<TensorProgress> progress(parameters_.size());
-  std::vector<std::size_t> counts(groups_.size());
   std::size_t tensor_count = 0;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Record& record = parameters_[i];
@@ -239,15 +244,20 @@ void Optimizer::restore(const SafetensorsReader& reader) {
     SING_CHECK(found->second.dtype == name_of(parameter.dtype), "parameter '", parameter.name,
                "' must be ", name_of(parameter.dtype), ", got ", found->second.dtype);
     progress[i] = found->second.progress;
-    ++counts[record.group];
     if (progress[i].steps > 0) {
       memories[i] = read_state(record, reader);
       tensor_count += state_shapes(record).size();
     }
   }
+  std::set<std::pair<std::size_t, std::string_view>> known;
+  for (const Record& record : parameters_) {
+    known.emplace(record.group, record.parameter.name);
+  }
   for (std::size_t group = 0; group < groups_.size(); ++group) {
-    SING_CHECK(counts[group] == saved.groups[group].parameters.size(), "group ", group, " has ",
-               counts[group], " parameters, the file ", saved.groups[group].parameters.size());
+    for (const auto& [name, parameter] : saved.groups[group].parameters) {
+      SING_CHECK(known.contains({group, name}), "parameter '", name, "' of the file is not in group ",
+                 group);
+    }
   }
   SING_CHECK(tensor_count == reader.tensors().size(), "wanted ", tensor_count, " tensors, got ",
              reader.tensors().size(), "; one too many is '", first_unknown_tensor(reader), "'");

@@ -183,7 +183,9 @@ class CudaBackend final : public Backend {
           request.tensors[i].gradient != nullptr || request.tensors[i].layout.size == 0,
           "[cuda step] wanted a gradient for every tensor while a graph is captured, tensor ",
           i,
-          " has none");
+          " '",
+          request.tensors[i].name,
+          "' has none");
     }
   }
 

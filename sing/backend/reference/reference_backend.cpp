@@ -1,4 +1,4 @@
-// The oracle: every stage of a step in double, one element at a time, in the order of
+// The oracle: every stage of a step in double (sums in long double), one element at a time, in the order of
 // docs/algorithm.md. Slow on purpose; the other backends are tested against it.
 #include <cmath>
 #include <cstdlib>
@@ -29,20 +29,30 @@ Measured measure(const TensorStep& tensor, const GroupStep& group, double loss_s
   const auto gradient = [&](std::int64_t i) {
     return load_element(tensor.gradient, tensor.gradient_dtype, i);
   };
-  const auto mean = [&](std::int64_t i) -> double& {
+  const auto mean = [&](std::int64_t i) {
     return measured.row_means[static_cast<std::size_t>(row_of(layout, i))];
   };
+  // long double: the oracle must be more exact than what it judges, also for float64.
   if (group.standardize.centralizes(layout.rank)) {
+    std::vector<long double> row_sums(static_cast<std::size_t>(layout.rows));
     for (std::int64_t i = 0; i < layout.size; ++i) {
-      mean(i) += gradient(i) / static_cast<double>(layout.row_length());
+      row_sums[static_cast<std::size_t>(row_of(layout, i))] += gradient(i);
+    }
+    for (std::size_t row = 0; row < row_sums.size(); ++row) {
+      measured.row_means[row] =
+          static_cast<double>(row_sums[row] / static_cast<long double>(layout.row_length()));
     }
   }
-  GradientSums sums;
+  long double squares = 0;
+  long double centred_squares = 0;
   for (std::int64_t i = 0; i < layout.size; ++i) {
-    const double centred = gradient(i) - mean(i);
-    sums.squares += gradient(i) * gradient(i);
-    sums.centred_squares += centred * centred;
+    const long double value = gradient(i);
+    const long double centred = value - mean(i);
+    squares += value * value;
+    centred_squares += centred * centred;
   }
+  const GradientSums sums{.squares = static_cast<double>(squares),
+                          .centred_squares = static_cast<double>(centred_squares)};
   measured.scale =
       gradient_scale(group.standardize, sums, layout.size, tensor.dtype, loss_scale);
   return measured;

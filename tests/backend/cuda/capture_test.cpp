@@ -124,7 +124,7 @@ TEST_F(CapturedStep, RefusesAMissingGradientAndNamesTheTensor) {
   list.set_gradients(0);
   list.step();
   list.tensors()[1].gradient = nullptr;
-  EXPECT_NE(refusal(list).find("tensor 1 has none"), std::string::npos);
+  EXPECT_NE(refusal(list).find("tensor 1 '' has none"), std::string::npos);
 }
 
 TEST_F(CapturedStep, RefusesOptionsThatWereNotUploaded) {
