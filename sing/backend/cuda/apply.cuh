@@ -305,8 +305,9 @@ __device__ __forceinline__ void apply_tile(const StepArguments& step,
       atomicAdd(&step.queue->skipped_tensors, 1ULL);
     }
   }
-  if (updates) {
-    update_tile<R, Real, G, P>(step, index, tile_range(tensor, tile));
+  const Range range = tile_range(tensor, tile);
+  if (updates && range.begin < range.end) {
+    update_tile<R, Real, G, P>(step, index, range);
   }
 }
 
