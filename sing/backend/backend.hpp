@@ -46,10 +46,8 @@ constexpr std::string_view names_of(NonFinite) {
 }
 
 constexpr bool parse_name(std::string_view text, NonFinite& value) {
-  for (const NonFinite each : {NonFinite::kSkipTensor,
-                               NonFinite::kSkipStep,
-                               NonFinite::kThrow,
-                               NonFinite::kPassThrough}) {
+  for (const NonFinite each :
+       {NonFinite::kSkipTensor, NonFinite::kSkipStep, NonFinite::kThrow, NonFinite::kPassThrough}) {
     if (text == name_of(each)) {
       value = each;
       return true;
@@ -61,9 +59,9 @@ constexpr bool parse_name(std::string_view text, NonFinite& value) {
 // Counters that a step advances. They live in the backend's memory, so that a captured CUDA graph
 // advances them without the host.
 struct TensorProgress {
-  std::int64_t steps = 0;         // updates this parameter has had
-  std::int64_t non_finite = 0;    // steps in which its gradient was not finite
-  double gradient_norm = 0;       // of the last measured gradient, loss scale removed
+  std::int64_t steps = 0;       // updates this parameter has had
+  std::int64_t non_finite = 0;  // steps in which its gradient was not finite
+  double gradient_norm = 0;     // of the last measured gradient, loss scale removed
 };
 
 struct GroupProgress {
@@ -105,13 +103,14 @@ struct TensorStep {
   Dtype gradient_dtype = Dtype::kFloat32;
   std::size_t group = 0;
   void* parameter = nullptr;
-  const void* gradient = nullptr;         // null: the tensor sits this step out
-  std::array<void*, kMaxSlots> slots{};   // state type, in the order of the rule's list; null: unused
-  void* slow = nullptr;                   // state type; null without LookAhead
-  float* master = nullptr;                // full-precision twin of a 16-bit parameter, or null
-  void* low_precision_copy = nullptr;     // 16-bit twin of a float32 parameter, or null
+  const void* gradient = nullptr;  // null: the tensor sits this step out
+  std::array<void*, kMaxSlots>
+      slots{};                         // state type, in the order of the rule's list; null: unused
+  void* slow = nullptr;                // state type; null without LookAhead
+  float* master = nullptr;             // full-precision twin of a 16-bit parameter, or null
+  void* low_precision_copy = nullptr;  // 16-bit twin of a float32 parameter, or null
   Dtype low_precision_dtype = Dtype::kBFloat16;
-  TensorProgress* progress = nullptr;     // backend memory
+  TensorProgress* progress = nullptr;  // backend memory
 };
 
 struct StepRequest {
@@ -164,7 +163,7 @@ using Executor = std::function<void(int count, const std::function<void(int)>& t
 enum class InstructionSet { kBest, kBaseline, kAvx2, kAvx512 };
 
 struct CpuResources {
-  int threads = 0;  // 0: as many as the machine has cores
+  int threads = 0;         // 0: as many as the machine has cores
   Executor executor = {};  // empty: the library's own thread pool
   InstructionSet instruction_set = InstructionSet::kBest;
 };

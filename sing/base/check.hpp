@@ -38,9 +38,9 @@ std::string concat(const Parts&... parts) {
 }  // namespace sing
 
 // The message is built only when the condition fails.
-#define SING_CHECK(condition, ...)                           \
-  do {                                                       \
-    if (!(condition)) {                                      \
+#define SING_CHECK(condition, ...)                            \
+  do {                                                        \
+    if (!(condition)) {                                       \
       throw std::invalid_argument(sing::concat(__VA_ARGS__)); \
-    }                                                        \
+    }                                                         \
   } while (false)

@@ -126,8 +126,8 @@ void assign(std::optional<double>& member, const Value& value, std::string_view 
 }
 
 std::string nearest_name_hint(std::string_view name, std::span<const std::string> known) {
-  const auto nearest = std::min_element(
-      known.begin(), known.end(), [&](const std::string& a, const std::string& b) {
+  const auto nearest =
+      std::min_element(known.begin(), known.end(), [&](const std::string& a, const std::string& b) {
         return edit_distance(name, a) < edit_distance(name, b);
       });
   if (nearest == known.end() || edit_distance(name, *nearest) > (nearest->size() + 1) / 2) {

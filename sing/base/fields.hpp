@@ -50,7 +50,9 @@ struct Bounds {
 };
 
 constexpr Bounds at_least(double low) { return {.low = low}; }
-constexpr Bounds from_zero_below(double high) { return {.low = 0, .high = high, .open_high = true}; }
+constexpr Bounds from_zero_below(double high) {
+  return {.low = 0, .high = high, .open_high = true};
+}
 constexpr Bounds between(double low, double high) { return {.low = low, .high = high}; }
 
 template <class Struct, class Member>
@@ -71,11 +73,13 @@ constexpr Field<Struct, Member> field(std::string_view name,
 
 // An options struct lists its fields in a static function `fields()` returning a tuple of Field.
 template <class Options>
-concept HasFields = requires { Options::fields(); };
+concept HasFields = requires {
+  Options::fields();
+};
 
 // Calls visitor(field, reference to the member) for each field, in the order of the list.
 template <class Options, class Visitor>
-  requires HasFields<std::remove_const_t<Options>>
+requires HasFields<std::remove_const_t<Options>>
 void visit_fields(Options& options, Visitor&& visitor) {
   std::apply([&](const auto&... each) { (visitor(each, options.*(each.member)), ...); },
              std::remove_const_t<Options>::fields());
@@ -87,10 +91,7 @@ Value to_value(std::int64_t member);
 Value to_value(double member);
 Value to_value(const std::optional<double>& member);
 template <class Enum>
-  requires std::is_enum_v<Enum>
-Value to_value(Enum member) {
-  return std::string(name_of(member));
-}
+requires std::is_enum_v<Enum> Value to_value(Enum member) { return std::string(name_of(member)); }
 
 // Each throws std::invalid_argument, naming `where`, if the value is of the wrong kind.
 void assign(bool& member, const Value& value, std::string_view where);
@@ -98,11 +99,16 @@ void assign(std::int64_t& member, const Value& value, std::string_view where);
 void assign(double& member, const Value& value, std::string_view where);
 void assign(std::optional<double>& member, const Value& value, std::string_view where);
 template <class Enum>
-  requires std::is_enum_v<Enum>
+requires std::is_enum_v<Enum>
 void assign(Enum& member, const Value& value, std::string_view where) {
   const auto* text = std::get_if<std::string>(&value);
   SING_CHECK(text != nullptr && parse_name(*text, member),
-             "[", where, "] wanted one of ", names_of(Enum{}), ", got ", to_text(value));
+             "[",
+             where,
+             "] wanted one of ",
+             names_of(Enum{}),
+             ", got ",
+             to_text(value));
 }
 
 // " (nearest known: 'x')" or "" when nothing is near.
@@ -120,7 +126,13 @@ void validate(const Options& options, std::string_view where) {
       number = static_cast<double>(member);
     }
     SING_CHECK(!number || each.bounds.contain(*number),
-               "[", where, "] ", each.name, " must be ", each.bounds.text(), ", got ",
+               "[",
+               where,
+               "] ",
+               each.name,
+               " must be ",
+               each.bounds.text(),
+               ", got ",
                shortest_text(*number));
   });
 }

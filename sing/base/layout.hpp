@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <numeric>
 #include <functional>
+#include <numeric>
 #include <span>
 
 namespace sing {

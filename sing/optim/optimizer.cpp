@@ -75,11 +75,19 @@ std::vector<Parameter> Optimizer::without_repeats(std::vector<Parameter> paramet
     }
     Parameter& first = kept[earlier->second];
     SING_CHECK(first.shape == parameter.shape && first.dtype == parameter.dtype,
-               "[optimizer] ", describe(parameter), " ", name_of(parameter.dtype),
-               " has the memory of ", describe(first), " ", name_of(first.dtype));
+               "[optimizer] ",
+               describe(parameter),
+               " ",
+               name_of(parameter.dtype),
+               " has the memory of ",
+               describe(first),
+               " ",
+               name_of(first.dtype));
     SING_CHECK(first.gradient == nullptr || parameter.gradient == nullptr ||
                    first.gradient == parameter.gradient,
-               "[optimizer] ", describe(first), " is listed twice with two gradients");
+               "[optimizer] ",
+               describe(first),
+               " is listed twice with two gradients");
     if (first.gradient == nullptr) {
       first.gradient = parameter.gradient;
       first.gradient_dtype = parameter.gradient_dtype;
@@ -99,21 +107,32 @@ void Optimizer::check_parameter(const Parameter& parameter, const Options& optio
   }
   SING_CHECK(size < 0x1p60, who, "wanted fewer than 2^60 elements");
   SING_CHECK(parameter.data != nullptr || size == 0, who, "wanted memory, got a null pointer");
-  SING_CHECK(is_floating(parameter.dtype), who, "wanted a floating type, got ",
-             name_of(parameter.dtype));
+  SING_CHECK(
+      is_floating(parameter.dtype), who, "wanted a floating type, got ", name_of(parameter.dtype));
   const Dtype gradient = parameter.gradient_dtype.value_or(parameter.dtype);
   SING_CHECK(is_floating(gradient) &&
                  (gradient == Dtype::kFloat64) == (parameter.dtype == Dtype::kFloat64),
-             who, "a ", name_of(parameter.dtype), " parameter cannot take a ", name_of(gradient),
+             who,
+             "a ",
+             name_of(parameter.dtype),
+             " parameter cannot take a ",
+             name_of(gradient),
              " gradient");
-  SING_CHECK(parameter.low_precision_copy == nullptr ||
-                 (parameter.dtype == Dtype::kFloat32 &&
-                  is_low_precision(parameter.low_precision_dtype)),
-             who, "wanted a 16-bit copy of a float32 parameter, got a ",
-             name_of(parameter.low_precision_dtype), " copy of a ", name_of(parameter.dtype), " one");
+  SING_CHECK(
+      parameter.low_precision_copy == nullptr ||
+          (parameter.dtype == Dtype::kFloat32 && is_low_precision(parameter.low_precision_dtype)),
+      who,
+      "wanted a 16-bit copy of a float32 parameter, got a ",
+      name_of(parameter.low_precision_dtype),
+      " copy of a ",
+      name_of(parameter.dtype),
+      " one");
   const auto rank = static_cast<std::int64_t>(parameter.shape.size());
-  SING_CHECK(rank < 2 || options.standardize.centralize_axis < rank, who,
-             "centralize_axis must be below the rank ", rank, ", got ",
+  SING_CHECK(rank < 2 || options.standardize.centralize_axis < rank,
+             who,
+             "centralize_axis must be below the rank ",
+             rank,
+             ", got ",
              options.standardize.centralize_axis);
 }
 
@@ -131,8 +150,11 @@ void Optimizer::check_overlap(const std::vector<Parameter>& added) const {
   });
   for (std::size_t i = 1; i < ranges.size(); ++i) {
     SING_CHECK(!std::less<>{}(ranges[i].begin, ranges[i - 1].end),
-               "[optimizer] ", describe(*ranges[i - 1].parameter), " and ",
-               describe(*ranges[i].parameter), " share memory");
+               "[optimizer] ",
+               describe(*ranges[i - 1].parameter),
+               " and ",
+               describe(*ranges[i].parameter),
+               " share memory");
   }
 }
 
@@ -157,8 +179,10 @@ std::size_t Optimizer::add_group(std::vector<Parameter> parameters, const Overri
     ++names[record.parameter.name];
   }
   for (const Parameter& parameter : added) {
-    SING_CHECK(++names[parameter.name] == 1, "[optimizer] two parameters are named '",
-               parameter.name, "'");
+    SING_CHECK(++names[parameter.name] == 1,
+               "[optimizer] two parameters are named '",
+               parameter.name,
+               "'");
   }
 
   Group group{.options = std::move(options),
@@ -189,8 +213,11 @@ std::size_t Optimizer::add_group(std::vector<Parameter> parameters, const Overri
 }
 
 const std::string& Optimizer::parameter_name(std::size_t parameter) const {
-  SING_CHECK(parameter < parameters_.size(), "[optimizer] wanted a parameter below ",
-             parameters_.size(), ", got ", parameter);
+  SING_CHECK(parameter < parameters_.size(),
+             "[optimizer] wanted a parameter below ",
+             parameters_.size(),
+             ", got ",
+             parameter);
   return parameters_[parameter].parameter.name;
 }
 
@@ -288,7 +315,9 @@ std::vector<Optimizer::StateShape> Optimizer::state_shapes(const Record& record,
   return shapes;
 }
 
-std::shared_ptr<void>& Optimizer::array_of(Memory& memory, const Rule& rule, std::string_view slot) {
+std::shared_ptr<void>& Optimizer::array_of(Memory& memory,
+                                           const Rule& rule,
+                                           std::string_view slot) {
   if (slot == "slow") {
     return memory.slow;
   }
@@ -332,9 +361,11 @@ void Optimizer::allocate_missing_state() {
 }
 
 void Optimizer::step(double loss_scale) {
-  SING_CHECK(!slow_weights_in_use_, "[optimizer] a step was asked for while slow weights are in use");
+  SING_CHECK(!slow_weights_in_use_,
+             "[optimizer] a step was asked for while slow weights are in use");
   SING_CHECK(loss_scale > 0 && std::isfinite(loss_scale),
-             "[optimizer] loss_scale must be positive and finite, got ", loss_scale);
+             "[optimizer] loss_scale must be positive and finite, got ",
+             loss_scale);
   allocate_missing_state();
   backend_->step(request(loss_scale));
   if (backend_->synchronous()) {
@@ -390,8 +421,8 @@ std::vector<TensorProgress> Optimizer::tensor_progress() const {
     while (last < parameters_.size() && parameters_[last].group == group) {
       ++last;
     }
-    backend_->read(&all[first], groups_[group].tensor_progress.get(),
-                   sizeof(TensorProgress) * (last - first));
+    backend_->read(
+        &all[first], groups_[group].tensor_progress.get(), sizeof(TensorProgress) * (last - first));
     first = last;
   }
   return all;

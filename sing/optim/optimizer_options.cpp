@@ -4,8 +4,8 @@
 namespace sing {
 
 const Options& Optimizer::options(std::size_t group) const {
-  SING_CHECK(group < groups_.size(), "[optimizer] wanted a group below ", groups_.size(), ", got ",
-             group);
+  SING_CHECK(
+      group < groups_.size(), "[optimizer] wanted a group below ", groups_.size(), ", got ", group);
   return groups_[group].options;
 }
 
@@ -23,7 +23,11 @@ void Optimizer::check_replacement(std::size_t group, const Options& changed) con
     if (record.group == group) {
       check_parameter(record.parameter, changed);
       SING_CHECK(state_shapes(record, changed) == state_shapes(record),
-                 "[optimizer] group ", group, " is ", name_of(groups_[group].options.rule), ", got ",
+                 "[optimizer] group ",
+                 group,
+                 " is ",
+                 name_of(groups_[group].options.rule),
+                 ", got ",
                  name_of(changed.rule),
                  "; rule, momentum, lookahead and master_weights decide which state exists and "
                  "cannot change");
@@ -48,7 +52,8 @@ void Optimizer::replace_options(std::size_t group, Options changed) {
 
 void Optimizer::set_learning_rate(double learning_rate) {
   SING_CHECK(learning_rate >= 0 && std::isfinite(learning_rate),
-             "[optimizer] learning_rate must be at least 0 and finite, got ", learning_rate);
+             "[optimizer] learning_rate must be at least 0 and finite, got ",
+             learning_rate);
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     set_learning_rate(group, learning_rate);
   }
@@ -57,14 +62,16 @@ void Optimizer::set_learning_rate(double learning_rate) {
 void Optimizer::set_learning_rate(std::size_t group, double learning_rate) {
   options(group);
   SING_CHECK(learning_rate >= 0 && std::isfinite(learning_rate),
-             "[optimizer] learning_rate must be at least 0 and finite, got ", learning_rate);
+             "[optimizer] learning_rate must be at least 0 and finite, got ",
+             learning_rate);
   std::visit([&](auto& rule) { rule.learning_rate = learning_rate; }, groups_[group].options.rule);
   refresh_group_step(group);
 }
 
 void Optimizer::set_learning_rate_factor(double factor) {
   SING_CHECK(factor >= 0 && std::isfinite(factor),
-             "[optimizer] the learning rate's factor must be at least 0 and finite, got ", factor);
+             "[optimizer] the learning rate's factor must be at least 0 and finite, got ",
+             factor);
   learning_rate_factor_ = factor;
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     refresh_group_step(group);

@@ -45,9 +45,11 @@ bool assign_field(Options& options, std::string_view name, const Value& value) {
 
 std::vector<OptionInfo> list_options(const Options& options) {
   std::vector<OptionInfo> list;
-  list.push_back({std::string(kRuleName), "the host optimizer", std::string(name_of(options.rule))});
   list.push_back(
-      {std::string(kLookaheadName), "draw the weights to a slow copy", options.lookahead.has_value()});
+      {std::string(kRuleName), "the host optimizer", std::string(name_of(options.rule))});
+  list.push_back({std::string(kLookaheadName),
+                  "draw the weights to a slow copy",
+                  options.lookahead.has_value()});
   visit_all(options, [&](const auto& each, const auto& member) {
     list.push_back({std::string(each.name), std::string(each.help), to_value(member)});
   });
@@ -64,8 +66,8 @@ void set_option(Options& options, std::string_view name, const Value& value) {
   if (name == kLookaheadName) {
     bool on = false;
     assign(on, value, kLookaheadName);
-    options.lookahead = on ? std::optional<Lookahead>(options.lookahead.value_or(Lookahead{}))
-                           : std::nullopt;
+    options.lookahead =
+        on ? std::optional<Lookahead>(options.lookahead.value_or(Lookahead{})) : std::nullopt;
     return;
   }
   if (assign_field(options, name, value)) {
@@ -74,7 +76,9 @@ void set_option(Options& options, std::string_view name, const Value& value) {
   Options with_lookahead = options;
   with_lookahead.lookahead.emplace();
   SING_CHECK(!assign_field(with_lookahead, name, value),
-             "[options] '", name, "' was given, but lookahead is off");
+             "[options] '",
+             name,
+             "' was given, but lookahead is off");
   refuse_name(options, name);
 }
 
@@ -95,7 +99,8 @@ void validate(const Options& options) {
   }
   if (const auto* sgd = std::get_if<Sgd>(&options.rule)) {
     SING_CHECK(!sgd->nesterov || sgd->momentum > 0,
-               "[sgd] nesterov needs a momentum above 0, got ", sgd->momentum);
+               "[sgd] nesterov needs a momentum above 0, got ",
+               sgd->momentum);
   }
 }
 

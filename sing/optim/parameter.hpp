@@ -16,9 +16,9 @@ struct Parameter {
   void* data = nullptr;
   std::vector<std::int64_t> shape = {};
   Dtype dtype = Dtype::kFloat32;
-  const void* gradient = nullptr;       // null: none yet
+  const void* gradient = nullptr;            // null: none yet
   std::optional<Dtype> gradient_dtype = {};  // unset: as the parameter
-  void* low_precision_copy = nullptr;   // written by each step beside a float32 parameter
+  void* low_precision_copy = nullptr;        // written by each step beside a float32 parameter
   Dtype low_precision_dtype = Dtype::kBFloat16;
 };
 

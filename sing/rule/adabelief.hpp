@@ -59,9 +59,9 @@ struct AdaBelief {
     const double rho = rho_end - 2 * step * beta2_power / (1 - beta2_power);
     const bool adaptive = !rectify || rho >= 5;
     const double rectification =
-        rectify && adaptive ? ::sqrt((rho - 4) * (rho - 2) * rho_end /
-                                     ((rho_end - 4) * (rho_end - 2) * rho))
-                            : 1.0;
+        rectify && adaptive
+            ? ::sqrt((rho - 4) * (rho - 2) * rho_end / ((rho_end - 4) * (rho_end - 2) * rho))
+            : 1.0;
     const double sharpness = adaptive && softplus_beta.has_value() ? *softplus_beta : 0.0;
     const double root_factor = 1 / ::sqrt(1 - beta2_power);
     return {.beta1 = Real(beta1),

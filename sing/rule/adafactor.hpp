@@ -137,8 +137,7 @@ struct AdaFactor {
         c.scale_parameter ? larger(static_cast<double>(c.scale_epsilon), parameter_size) : 1.0;
     const double rate = static_cast<double>(c.learning_rate) * scale;
     c.keep = Real(1 - rate * static_cast<double>(c.weight_decay));
-    c.step_size =
-        Real(rate / larger(1.0, update_size / static_cast<double>(c.clip_threshold)));
+    c.step_size = Real(rate / larger(1.0, update_size / static_cast<double>(c.clip_threshold)));
   }
 
   template <class Real>
@@ -156,9 +155,8 @@ struct AdaFactor {
     const Real own = factor_blend(c, state.slot[0], factor_input(c, e.gradient));
     const Real v = c.factored ? e.second_moment : own;
     state.slot[0] = own;
-    const Quotient<Real> denominator = c.softplus.beta > 0
-                                           ? softplus(v, c.softplus)
-                                           : Quotient<Real>{square_root(v), Real(1)};
+    const Quotient<Real> denominator =
+        c.softplus.beta > 0 ? softplus(v, c.softplus) : Quotient<Real>{square_root(v), Real(1)};
     return c.direction_factor * e.gradient * denominator.below / denominator.above;
   }
 };

@@ -72,9 +72,8 @@ struct AdamW {
     state.slot[0] = m;
     state.slot[1] = v;
     const Quotient<Real> denominator =
-        c.softplus.beta > 0
-            ? softplus(v, c.softplus)
-            : Quotient<Real>{square_root(v) * c.root_factor + c.epsilon, Real(1)};
+        c.softplus.beta > 0 ? softplus(v, c.softplus)
+                            : Quotient<Real>{square_root(v) * c.root_factor + c.epsilon, Real(1)};
     return c.keep * e.parameter - c.step_size * m * denominator.below / denominator.above;
   }
 };

@@ -42,8 +42,8 @@ struct Quotient {
 // Constants of softplus(β · factor · √v).
 template <class Real>
 struct Softplus {
-  Real beta;          // 0: off
-  Real half;          // β · factor / 2
+  Real beta;  // 0: off
+  Real half;  // β · factor / 2
   Real half_squared;
 
   SING_HOST_DEVICE static Softplus of(double beta, double factor) {
@@ -61,16 +61,16 @@ SING_HOST_DEVICE Quotient<double> softplus(double v, const Softplus<double>& c) 
 
 // With h = y/2 and w = h², softplus(y) = h + ln(2 cosh h), and ln(2 cosh h) = A(w)/B(w) for
 // h ≤ 6.6 to 1.4e-7 of the sum; beyond, it is h to 1.5e-7 of it. No branch and no library function,
-// so that loops vectorise and every instruction set gives the same bits; w comes from v, so that the
-// polynomials (tools/fit_softplus.py) need not wait for the root. Terms are summed in pairs because a
-// chain of them would set the pace of the whole update.
+// so that loops vectorise and every instruction set gives the same bits; w comes from v, so that
+// the polynomials (tools/fit_softplus.py) need not wait for the root. Terms are summed in pairs
+// because a chain of them would set the pace of the whole update.
 SING_HOST_DEVICE Quotient<float> softplus(float v, const Softplus<float>& c) {
   const float h = square_root(v) * c.half;
   const float w = smaller(v * c.half_squared, 43.56F);
   const float w2 = w * w;
-  const float a = (0.6931472752F + 0.8836834456F * w) +
-                  w2 * ((0.2506872998F + 0.01957992638F * w) +
-                        w2 * (0.0003540633579F + 6.478649123e-7F * w));
+  const float a =
+      (0.6931472752F + 0.8836834456F * w) +
+      w2 * ((0.2506872998F + 0.01957992638F * w) + w2 * (0.0003540633579F + 6.478649123e-7F * w));
   const float b = (1.0F + 0.5535443786F * w) +
                   w2 * ((0.08255965142F + 0.003243755322F * w) + w2 * 2.274197563e-5F);
   const float line = h * b;

@@ -26,7 +26,8 @@ template <class Visitor>
 void for_each_rule_type(Visitor&& visitor) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (visitor.template operator()<std::variant_alternative_t<I, Rule>>(), ...);
-  }(std::make_index_sequence<kRuleCount>{});
+  }
+  (std::make_index_sequence<kRuleCount>{});
 }
 
 std::string_view name_of(const Rule& rule);

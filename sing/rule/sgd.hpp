@@ -27,7 +27,7 @@ struct Sgd {
   template <class Real>
   struct Constants {
     Real momentum;
-    Real keep;           // 1 − learning rate · weight decay
+    Real keep;  // 1 − learning rate · weight decay
     Real learning_rate;
     Real of_gradient, of_momentum;  // share of each in the step
   };

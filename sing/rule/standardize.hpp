@@ -30,8 +30,7 @@ constexpr std::string_view name_of(Normalize value) {
 constexpr std::string_view names_of(Normalize) { return "off, unit_norm, size_calibrated"; }
 
 constexpr bool parse_name(std::string_view text, Normalize& value) {
-  for (const Normalize each :
-       {Normalize::kOff, Normalize::kUnitNorm, Normalize::kSizeCalibrated}) {
+  for (const Normalize each : {Normalize::kOff, Normalize::kUnitNorm, Normalize::kSizeCalibrated}) {
     if (text == name_of(each)) {
       value = each;
       return true;
@@ -90,7 +89,8 @@ SING_HOST_DEVICE double accumulation_epsilon(Dtype parameter) {
 }
 
 SING_HOST_DEVICE bool sum_fits(double sum, Dtype parameter) {
-  return parameter == Dtype::kFloat64 ? sum <= 1.7976931348623157e308 : sum <= 3.4028234663852886e38;
+  return parameter == Dtype::kFloat64 ? sum <= 1.7976931348623157e308
+                                      : sum <= 3.4028234663852886e38;
 }
 
 // Equation 3, with the guard: what centring leaves of a row-constant gradient is rounding noise,
@@ -106,10 +106,9 @@ SING_HOST_DEVICE GradientScale gradient_scale(const Standardize& options,
                       .gradient_norm = norm / loss_scale,
                       .finite = sum_fits(sums.squares, parameter)};
   if (options.normalize != Normalize::kOff) {
-    const double target =
-        options.normalize == Normalize::kSizeCalibrated
-            ? ::sqrt(static_cast<double>(size) / options.reference_size)
-            : 1.0;
+    const double target = options.normalize == Normalize::kSizeCalibrated
+                              ? ::sqrt(static_cast<double>(size) / options.reference_size)
+                              : 1.0;
     scale.factor = target / (centred_norm + options.norm_epsilon * loss_scale);
   }
   const bool only_noise = norm > 0 && centred_norm <= 8 * accumulation_epsilon(parameter) * norm;

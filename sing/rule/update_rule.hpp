@@ -81,7 +81,9 @@ template <class Rule>
 inline constexpr std::size_t kSumCount = count_sums<Rule>();
 
 template <class Rule>
-inline constexpr bool kIsFactored = requires { Rule::kFactored; };
+inline constexpr bool kIsFactored = requires {
+  Rule::kFactored;
+};
 
 template <class Rule>
 concept UpdateRule = HasFields<Rule> && std::is_aggregate_v<Rule> &&
@@ -90,12 +92,12 @@ concept UpdateRule = HasFields<Rule> && std::is_aggregate_v<Rule> &&
              const typename Rule::template Constants<float> constants,
              const Element<float> element,
              ElementState<Rule, float> state) {
-      { Rule::kName } -> std::convertible_to<std::string_view>;
-      { rule.learning_rate } -> std::convertible_to<double>;
-      { rule.weight_decay } -> std::convertible_to<double>;
-      { rule.uses_slot(std::size_t{}, bool{}) } -> std::same_as<bool>;
-      { rule.template constants<double>(scalars) };
-      { Rule::update(constants, element, state) } -> std::same_as<float>;
-    };
+  { Rule::kName } -> std::convertible_to<std::string_view>;
+  { rule.learning_rate } -> std::convertible_to<double>;
+  { rule.weight_decay } -> std::convertible_to<double>;
+  { rule.uses_slot(std::size_t{}, bool{}) } -> std::same_as<bool>;
+  {rule.template constants<double>(scalars)};
+  { Rule::update(constants, element, state) } -> std::same_as<float>;
+};
 
 }  // namespace sing

@@ -26,24 +26,28 @@ void update_block(std::index_sequence<S...>,
   const Real mean = block.mean;
   const Real factor = block.factor;
   const std::int64_t count = block.count;
-  for_softplus_on_or_off(constants, [&]() __attribute__((always_inline)) {
-    for (std::int64_t begin = 0; begin < count; begin += kFetchStep) {
-      const std::int64_t end = least(begin + kFetchStep, count);
-      fetch(upcoming, kFetchStep * static_cast<std::int64_t>(sizeof(Real)));
-      for (std::int64_t i = begin; i < end; ++i) {
-        ElementState<R, Real> state{{slot[i]...}};
-        const Element<Real> element{standardized(gradient[i], mean, factor),
-                                    parameter[i],
-                                    kIsFactored<R> ? second_moment[i] : Real(0)};
-        parameter[i] = R::update(constants, element, state);
-        ((slot[i] = state.slot[S]), ...);
-      }
-    }
-  });
+  for_softplus_on_or_off(
+      constants, [&]() __attribute__((always_inline)) {
+        for (std::int64_t begin = 0; begin < count; begin += kFetchStep) {
+          const std::int64_t end = least(begin + kFetchStep, count);
+          fetch(upcoming, kFetchStep * static_cast<std::int64_t>(sizeof(Real)));
+          for (std::int64_t i = begin; i < end; ++i) {
+            ElementState<R, Real> state{{slot[i]...}};
+            const Element<Real> element{standardized(gradient[i], mean, factor),
+                                        parameter[i],
+                                        kIsFactored<R> ? second_moment[i] : Real(0)};
+            parameter[i] = R::update(constants, element, state);
+            ((slot[i] = state.slot[S]), ...);
+          }
+        }
+      });
 }
 
 template <class Real>
-void merge_block(Real* __restrict parameter, Real* __restrict slow, Real alpha, std::int64_t count) {
+void merge_block(Real* __restrict parameter,
+                 Real* __restrict slow,
+                 Real alpha,
+                 std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     parameter[i] = Lookahead::merge(alpha, parameter[i], slow[i]);
     slow[i] = parameter[i];
@@ -74,7 +78,8 @@ void apply(const TensorPass& pass, Range elements, Upcoming upcoming) {
                       parameter,
                       upcoming,
                       slots.slot[S]...);
-    }(std::make_index_sequence<kElementSlotCount<R>>{});
+    }
+    (std::make_index_sequence<kElementSlotCount<R>>{});
     if (pass.merges) {
       merge_block(parameter, slow, static_cast<Real>(pass.merge_alpha), count);
     }
@@ -96,7 +101,7 @@ constexpr RealKernels::OfRule make_rule_kernels() {
     kernels.factor_rows = factor_rows<R, Real>;
     kernels.factor_columns = factor_columns<R, Real>;
   }
-  if constexpr (kSumCount<R> > 0) {
+  if constexpr (kSumCount < R >> 0) {
     kernels.sum = sum<R, Real>;
   }
   return kernels;

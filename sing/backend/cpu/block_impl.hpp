@@ -3,7 +3,8 @@
 
 // The standardized gradient of one run of elements with a common row mean.
 template <class Real, class From>
-void standardize_run(const From* __restrict from, Real mean, Real factor, Real* __restrict to, std::int64_t count) {
+void standardize_run(
+    const From* __restrict from, Real mean, Real factor, Real* __restrict to, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     to[i] = standardized(static_cast<Real>(read<Real>(from[i])), mean, factor);
   }
@@ -11,8 +12,11 @@ void standardize_run(const From* __restrict from, Real mean, Real factor, Real* 
 
 // The same where neighbouring elements belong to neighbouring rows (the last axis is centralized).
 template <class Real, class From>
-void standardize_across(
-    const From* __restrict from, const Real* __restrict means, Real factor, Real* __restrict to, std::int64_t count) {
+void standardize_across(const From* __restrict from,
+                        const Real* __restrict means,
+                        Real factor,
+                        Real* __restrict to,
+                        std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     to[i] = standardized(static_cast<Real>(read<Real>(from[i])), means[i], factor);
   }
@@ -59,7 +63,10 @@ struct GradientBlock {
 // Elements from `begin` on, at most `count` of them: in memory as they are, up to the end of their
 // row, or standardized in `buffer` where they need converting or rows are short.
 template <class Real>
-GradientBlock<Real> gradient_block(const TensorPass& pass, std::int64_t begin, std::int64_t count, Real* buffer) {
+GradientBlock<Real> gradient_block(const TensorPass& pass,
+                                   std::int64_t begin,
+                                   std::int64_t count,
+                                   Real* buffer) {
   const TensorStep& tensor = *pass.tensor;
   const Layout& layout = tensor.layout;
   const auto factor = static_cast<Real>(pass.gradient_factor);

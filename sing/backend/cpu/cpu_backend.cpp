@@ -25,7 +25,9 @@ class CpuBackend final : public Backend {
         pool_(resources.executor ? 1 : threads_),
         executor_(resources.executor) {
     if (!executor_) {
-      executor_ = [this](int count, const std::function<void(int)>& task) { pool_.run(count, task); };
+      executor_ = [this](int count, const std::function<void(int)>& task) {
+        pool_.run(count, task);
+      };
     }
   }
 
@@ -33,7 +35,8 @@ class CpuBackend final : public Backend {
 
   std::shared_ptr<void> allocate(std::size_t bytes) override {
     // Cache lines whole: a vector that straddles two costs twice.
-    const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+    const std::size_t rounded =
+        (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
     void* memory = std::aligned_alloc(kAlignment, rounded);
     if (memory == nullptr) {
       throw std::bad_alloc();
@@ -67,15 +70,13 @@ class CpuBackend final : public Backend {
   void step(const StepRequest& request) override {
     plan(request);
     const std::int64_t useful = run_->plan().elements / kElementsPerWorker;
-    run_->step(request,
-               static_cast<int>(std::clamp<std::int64_t>(useful, 1, threads_)),
-               executor_);
+    run_->step(request, static_cast<int>(std::clamp<std::int64_t>(useful, 1, threads_)), executor_);
   }
 
  private:
   void plan(const StepRequest& request) {
-    const bool measure_first = request.non_finite == NonFinite::kSkipStep ||
-                               request.non_finite == NonFinite::kThrow;
+    const bool measure_first =
+        request.non_finite == NonFinite::kSkipStep || request.non_finite == NonFinite::kThrow;
     bool is_current = run_ != nullptr && planned_version_ == request.version &&
                       planned_measure_first_ == measure_first &&
                       planned_gradients_.size() == request.tensors.size();

@@ -45,7 +45,8 @@ void factor_rows(const TensorPass& pass, Range matrix_rows, void* column_sums) {
       add_to(static_cast<const Real*>(input), sums + j, count);
     }
     Real& slot = row_slot<R, Real>(tensor)[row];
-    slot = R::factor_blend(constants, slot, static_cast<Real>(row_sum / static_cast<double>(columns)));
+    slot =
+        R::factor_blend(constants, slot, static_cast<Real>(row_sum / static_cast<double>(columns)));
   }
 }
 
@@ -106,16 +107,20 @@ void sum_block(std::index_sequence<S...>,
                std::int64_t count,
                const SlotPointer* __restrict... slot) {
   const typename R::template Constants<Real> constants = shared_constants;
-  for_softplus_on_or_off(constants, [&]() __attribute__((always_inline)) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const ElementState<R, Real> state{{slot[i]...}};
-      Real out[kSumCount<R>];
-      R::sums(constants, Element<Real>{block.gradient[i], block.parameter[i], block.second_moment[i]}, state, out);
-      for (std::size_t k = 0; k < kSumCount<R>; ++k) {
-        values[k][i] = out[k];
-      }
-    }
-  });
+  for_softplus_on_or_off(
+      constants, [&]() __attribute__((always_inline)) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          const ElementState<R, Real> state{{slot[i]...}};
+          Real out[kSumCount<R>];
+          R::sums(constants,
+                  Element<Real>{block.gradient[i], block.parameter[i], block.second_moment[i]},
+                  state,
+                  out);
+          for (std::size_t k = 0; k < kSumCount<R>; ++k) {
+            values[k][i] = out[k];
+          }
+        }
+      });
 }
 
 template <class R, class Real>
@@ -136,7 +141,8 @@ void sum(const TensorPass& pass, Range elements, double* totals) {
                    values,
                    count,
                    slots.slot[S]...);
-    }(std::make_index_sequence<kElementSlotCount<R>>{});
+    }
+    (std::make_index_sequence<kElementSlotCount<R>>{});
     for (std::size_t k = 0; k < kSumCount<R>; ++k) {
       totals[k] += static_cast<double>(sum_of(static_cast<const Real*>(values[k]), count));
     }

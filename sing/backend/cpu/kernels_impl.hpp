@@ -16,7 +16,7 @@ inline constexpr std::int64_t kMeasureBlock = 4096;  // elements; 16 KB of float
 inline constexpr std::int64_t kApplyBlock = 1024;
 inline constexpr std::int64_t kFetchStep = 128;  // elements from fetch to fetch
 inline constexpr std::int64_t kCacheLine = 64;   // bytes
-inline constexpr std::int64_t kLongRow = 128;  // elements; what a loop of its own is worth
+inline constexpr std::int64_t kLongRow = 128;    // elements; what a loop of its own is worth
 
 SING_HOST_DEVICE std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 
@@ -76,7 +76,8 @@ constexpr Dtype kDtypeOf = std::is_same_v<Real, double> ? Dtype::kFloat64 : Dtyp
 
 // Elements [begin, begin + count) as Real: in place if they are, else converted into `buffer`.
 template <class Real>
-const Real* as_real(const void* data, Dtype dtype, std::int64_t begin, std::int64_t count, Real* buffer) {
+const Real* as_real(
+    const void* data, Dtype dtype, std::int64_t begin, std::int64_t count, Real* buffer) {
   if (dtype == kDtypeOf<Real>) {
     return static_cast<const Real*>(data) + begin;
   }
@@ -99,10 +100,10 @@ void convert(void* to, Dtype to_dtype, const void* from, Dtype from_dtype, std::
 }
 
 // clang-format off: each part uses the ones before it.
-#include "sing/backend/cpu/measure_impl.hpp"
+#include "sing/backend/cpu/apply_impl.hpp"
 #include "sing/backend/cpu/block_impl.hpp"
 #include "sing/backend/cpu/factor_impl.hpp"
-#include "sing/backend/cpu/apply_impl.hpp"
+#include "sing/backend/cpu/measure_impl.hpp"
 // clang-format on
 
 template <class Real, std::size_t... I>
@@ -117,7 +118,8 @@ constexpr RealKernels make_kernels(std::index_sequence<I...>) {
 }  // namespace
 
 extern const Kernels kKernels;
-constexpr Kernels kKernels = {.of_float = make_kernels<float>(std::make_index_sequence<kRuleCount>{}),
-                              .of_double = make_kernels<double>(std::make_index_sequence<kRuleCount>{})};
+constexpr Kernels kKernels = {
+    .of_float = make_kernels<float>(std::make_index_sequence<kRuleCount>{}),
+    .of_double = make_kernels<double>(std::make_index_sequence<kRuleCount>{})};
 
 }  // namespace sing::cpu::SING_ISA

@@ -68,18 +68,20 @@ SING_HOST_DEVICE void for_each_vector(const Real* x, std::int64_t count, Real pa
 template <class Real>
 Real sum_of(const Real* x, std::int64_t count) {
   Lanes<Real> sums;
-  for_each_vector(x, count, Real(0), [&](int part, auto values) __attribute__((always_inline)) {
-    sums.add(part, values);
-  });
+  for_each_vector(
+      x, count, Real(0), [&](int part, auto values) __attribute__((always_inline)) {
+        sums.add(part, values);
+      });
   return sums.total();
 }
 
 template <class Real>
 Real squares_of(const Real* x, std::int64_t count) {
   Lanes<Real> sums;
-  for_each_vector(x, count, Real(0), [&](int part, auto values) __attribute__((always_inline)) {
-    sums.add(part, values * values);
-  });
+  for_each_vector(
+      x, count, Real(0), [&](int part, auto values) __attribute__((always_inline)) {
+        sums.add(part, values * values);
+      });
   return sums.total();
 }
 
@@ -88,11 +90,12 @@ Moments moments_about(const Real* x, std::int64_t count, Real first_mean) {
   const auto n = static_cast<double>(count);
   Lanes<Real> deviations;
   Lanes<Real> squared;
-  for_each_vector(x, count, first_mean, [&](int part, auto values) __attribute__((always_inline)) {
-    const auto deviation = values - first_mean;
-    deviations.add(part, deviation);
-    squared.add(part, deviation * deviation);
-  });
+  for_each_vector(
+      x, count, first_mean, [&](int part, auto values) __attribute__((always_inline)) {
+        const auto deviation = values - first_mean;
+        deviations.add(part, deviation);
+        squared.add(part, deviation * deviation);
+      });
   const double shift = static_cast<double>(deviations.total()) / n;
   const double centred = static_cast<double>(squared.total()) - n * shift * shift;
   // Not std::max: NaN must stay NaN.
@@ -107,10 +110,11 @@ Moments moments_of(const Real* x, std::int64_t count) {
   const auto n = static_cast<double>(count);
   Lanes<Real> sums;
   Lanes<Real> squared;
-  for_each_vector(x, count, Real(0), [&](int part, auto values) __attribute__((always_inline)) {
-    sums.add(part, values);
-    squared.add(part, values * values);
-  });
+  for_each_vector(
+      x, count, Real(0), [&](int part, auto values) __attribute__((always_inline)) {
+        sums.add(part, values);
+        squared.add(part, values * values);
+      });
   const double mean = static_cast<double>(sums.total()) / n;
   const auto squares = static_cast<double>(squared.total());
   // NaN and infinity take this way too.

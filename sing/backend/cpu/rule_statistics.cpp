@@ -40,7 +40,7 @@ void StepRun::finish_factor(const TensorPass& pass, std::size_t tensor) {
 void StepRun::sum_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t chunk) {
   const TensorPlan& plan = plan_.tensors[tensor];
   visit_rule(group_of(tensor).rule, pass.tensor->dtype, [&]<class R, class Real>(const R&) {
-    if constexpr (kSumCount<R> > 0) {
+    if constexpr (kSumCount < R >> 0) {
       double* totals = plan.totals + chunk * static_cast<std::int64_t>(kSumCount<R>);
       for (std::size_t k = 0; k < kSumCount<R>; ++k) {
         totals[k] = 0;
@@ -53,7 +53,7 @@ void StepRun::sum_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t
 void StepRun::finish_sum(TensorPass& pass, std::size_t tensor, void* constants) {
   const TensorPlan& plan = plan_.tensors[tensor];
   visit_rule(group_of(tensor).rule, pass.tensor->dtype, [&]<class R, class Real>(const R&) {
-    if constexpr (kSumCount<R> > 0) {
+    if constexpr (kSumCount < R >> 0) {
       double totals[kSumCount<R>] = {};
       for (std::int64_t chunk = 0; chunk < plan.sum.count; ++chunk) {
         for (std::size_t k = 0; k < kSumCount<R>; ++k) {

@@ -125,7 +125,11 @@ void push_update(std::vector<Item>& items, std::size_t tensor, const TensorPlan&
 }
 
 // Takes small tensors from `first` on, up to a chunk of elements; returns one past the last.
-std::size_t push_small(std::vector<Item>& items, Work work, std::size_t first, const StepRequest& request, const StepPlan& plan) {
+std::size_t push_small(std::vector<Item>& items,
+                       Work work,
+                       std::size_t first,
+                       const StepRequest& request,
+                       const StepPlan& plan) {
   std::int64_t elements = 0;
   std::size_t end = first;
   while (end < plan.tensors.size() && elements < kChunk &&
@@ -166,7 +170,8 @@ void order_by_window(StepPlan& plan, const StepRequest& request) {
            static_cast<std::int64_t>(size_of(request.tensors[tensor].gradient_dtype));
   };
   const auto push_measure = [&](std::size_t tensor, std::int64_t chunk) {
-    Item item{Work::kMeasure, static_cast<std::uint32_t>(tensor), static_cast<std::uint32_t>(chunk)};
+    Item item{
+        Work::kMeasure, static_cast<std::uint32_t>(tensor), static_cast<std::uint32_t>(chunk)};
     if (next < updates.size() && bytes_ahead > kWindowBytes) {
       const Item update = updates[next++];
       item = {update.work, update.tensor, update.end, true, item.tensor, item.end};

@@ -57,8 +57,8 @@ struct Partial {
 struct TensorPlan {
   bool centralizes = false;
   bool is_small = false;
-  std::int64_t pieces = 0;  // of each row; 0: rows are measured whole
-  Chunks measure;           // of rows, of elements of a row (pieces > 0), or of elements
+  std::int64_t pieces = 0;        // of each row; 0: rows are measured whole
+  Chunks measure;                 // of rows, of elements of a row (pieces > 0), or of elements
   std::int64_t matrix_parts = 0;  // of each matrix; 0: matrices are factored whole
   Chunks factor;                  // of matrices, or of rows of a matrix (matrix_parts > 0)
   Chunks sum;

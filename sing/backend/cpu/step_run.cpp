@@ -11,12 +11,16 @@ namespace {
 
 enum PassIndex { kMeasurePass, kFactorPass, kSumPass, kApplyPass };
 
-const void* constants_for(const Rule& rule, Dtype dtype, const StepScalars& scalars, CachedConstants& cache) {
+const void* constants_for(const Rule& rule,
+                          Dtype dtype,
+                          const StepScalars& scalars,
+                          CachedConstants& cache) {
   if (cache.rule != &rule || cache.scalars != scalars || real_of(cache.dtype) != real_of(dtype)) {
     visit_rule(rule, dtype, [&]<class R, class Real>(const R& each) {
       using Constants = typename R::template Constants<Real>;
       static_assert(sizeof(Constants) <= sizeof(ConstantsStorage));
-      ::new (static_cast<void*>(cache.storage.bytes)) Constants(each.template constants<Real>(scalars));
+      ::new (static_cast<void*>(cache.storage.bytes))
+          Constants(each.template constants<Real>(scalars));
     });
     cache.rule = &rule;
     cache.scalars = scalars;
@@ -69,7 +73,8 @@ StepRun::StepRun(StepPlan plan, const Kernels& kernels)
 
 std::size_t StepRun::bytes() const {
   return plan_.bytes() + scales_.capacity() * sizeof(GradientScale) +
-         plan_.large_tensors * sizeof(LargeTensorRun) + large_index_.capacity() * sizeof(std::uint32_t);
+         plan_.large_tensors * sizeof(LargeTensorRun) +
+         large_index_.capacity() * sizeof(std::uint32_t);
 }
 
 const Chunks& StepRun::chunks_of(int pass_index, std::size_t tensor) const {
@@ -239,7 +244,8 @@ void StepRun::measure_chunk(std::size_t tensor, std::int64_t chunk) {
   const RealKernels& kernels = kernels_of(tensor);
   Partial& partial = plan.partials[chunk];
   if (!plan.centralizes) {
-    const double squares = kernels.measure_squares(step, measured_elements(plan, step.layout, chunk));
+    const double squares =
+        kernels.measure_squares(step, measured_elements(plan, step.layout, chunk));
     partial.sums = {squares, squares};
   } else if (plan.pieces > 0) {
     partial.moments = kernels.measure_piece(step, measured_elements(plan, step.layout, chunk));

@@ -70,7 +70,9 @@ class StepRun {
   bool accept_measured();
   void advance_groups();
 
-  bool has_gradient(std::size_t tensor) const { return request_->tensors[tensor].gradient != nullptr; }
+  bool has_gradient(std::size_t tensor) const {
+    return request_->tensors[tensor].gradient != nullptr;
+  }
   const GroupStep& group_of(std::size_t tensor) const {
     return request_->groups[request_->tensors[tensor].group];
   }

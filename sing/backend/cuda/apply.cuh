@@ -202,8 +202,7 @@ __device__ __forceinline__ void visit_elements(
   const TensorRecord& tensor = step.tensors[index];
   const RowMeans<Real> means(tensor,
                              step.groups[tensor.group].standardize.centralizes(tensor.rank));
-  const auto view =
-      view_chunk<R, Real, G, P>(step, index, range.begin, PackMeans<Real>{});
+  const auto view = view_chunk<R, Real, G, P>(step, index, range.begin, PackMeans<Real>{});
   for (int i = team.rank; i < range.end - range.begin; i += team.size) {
     const auto loaded = load_pack<false, 1>(view, i);
     auto elements = unpack_elements<false, 1>(view, loaded, means(range.begin + i));
@@ -227,14 +226,14 @@ __device__ __noinline__ void update_elements(const StepArguments& step,
       });
 }
 
-// The hot loop, of one warp: two packs a turn, eight 16-byte loads in flight a lane, in all warps of
-// a multiprocessor more than the memory's latency needs. Never a call: saving registers around one costs
-// more traffic than the state it updates.
+// The hot loop, of one warp: two packs a turn, eight 16-byte loads in flight a lane, in all warps
+// of a multiprocessor more than the memory's latency needs. Never a call: saving registers around
+// one costs more traffic than the state it updates.
 template <bool kPlain, class R, class Real, class G, class P>
 __device__ __forceinline__ void update_packs(const StepArguments& step,
-                                          std::int64_t index,
-                                          std::int64_t begin,
-                                          int count) {
+                                             std::int64_t index,
+                                             std::int64_t begin,
+                                             int count) {
   constexpr int kWidth = kPackWidth<Real>;
   const TensorRecord& tensor = step.tensors[index];
   const bool centralizes = step.groups[tensor.group].standardize.centralizes(tensor.rank);
@@ -251,12 +250,12 @@ __device__ __forceinline__ bool allows_packs(const TensorRecord& tensor,
                                              const void* gradient,
                                              bool centralizes) {
   constexpr int kState = static_cast<int>(sizeof(Real));
-  bool allowed =
-      !kIsFactored<R> && packs_keep_to_rows(tensor, centralizes, kPackWidth<Real>) &&
-      is_pack_aligned<Real>(gradient, int{sizeof(G)}) &&
-      is_pack_aligned<Real>(tensor.parameter, int{sizeof(P)}) &&
-      is_pack_aligned<Real>(tensor.slow, kState) && is_pack_aligned<Real>(tensor.master, kState) &&
-      is_pack_aligned<Real>(tensor.low_precision_copy, 2);
+  bool allowed = !kIsFactored<R> && packs_keep_to_rows(tensor, centralizes, kPackWidth<Real>) &&
+                 is_pack_aligned<Real>(gradient, int{sizeof(G)}) &&
+                 is_pack_aligned<Real>(tensor.parameter, int{sizeof(P)}) &&
+                 is_pack_aligned<Real>(tensor.slow, kState) &&
+                 is_pack_aligned<Real>(tensor.master, kState) &&
+                 is_pack_aligned<Real>(tensor.low_precision_copy, 2);
   for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
     allowed = allowed && is_pack_aligned<Real>(tensor.slots[k], kState);
   }

@@ -31,8 +31,7 @@ template <class R, class Real>
 __device__ __forceinline__ Conclusion<R, Real> load_conclusion(const StepArguments& step,
                                                                std::int64_t tensor) {
   constexpr std::size_t kWords = (sizeof(Conclusion<R, Real>) + 15) / 16;
-  const auto* words =
-      reinterpret_cast<const uint4*>(step.conclusions + tensor * kConclusionBytes);
+  const auto* words = reinterpret_cast<const uint4*>(step.conclusions + tensor * kConclusionBytes);
   uint4 copy[kWords];
 #pragma unroll
   for (std::size_t k = 0; k < kWords; ++k) {
@@ -70,7 +69,8 @@ __device__ __noinline__ void conclude(const StepArguments& step,
   conclusion.updates = scale.finite || step.step->non_finite == NonFinite::kPassThrough ? 1 : 0;
   conclusion.starts = steps == 0 ? 1 : 0;
   conclusion.merges =
-      group.lookahead_period > 0 && (group.progress->steps + 1) % group.lookahead_period == 0 ? 1 : 0;
+      group.lookahead_period > 0 && (group.progress->steps + 1) % group.lookahead_period == 0 ? 1
+                                                                                              : 0;
   conclusion.merge_alpha = static_cast<Real>(group.lookahead_alpha);
   *conclusion_of<R, Real>(step, index) = conclusion;
 }

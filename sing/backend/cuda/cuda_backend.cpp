@@ -24,12 +24,13 @@ struct PlanKey {
   bool fits(const StepRequest& request) const {
     return version == request.version && tensors == request.tensors.size() &&
            everything_first == measures_everything_first(request.non_finite) &&
-           std::equal(
-               rules.begin(),
-               rules.end(),
-               request.groups.begin(),
-               request.groups.end(),
-               [](std::size_t rule, const GroupStep& group) { return rule == group.rule.index(); }) &&
+           std::equal(rules.begin(),
+                      rules.end(),
+                      request.groups.begin(),
+                      request.groups.end(),
+                      [](std::size_t rule, const GroupStep& group) {
+                        return rule == group.rule.index();
+                      }) &&
            std::equal(gradients.begin(),
                       gradients.end(),
                       request.tensors.begin(),

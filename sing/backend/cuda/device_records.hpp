@@ -143,10 +143,10 @@ struct StepArguments {
   const GroupRecord* groups;
   const StepRecord* step;
   const WorkItem* items;
-  ChunkSums* partials;         // one a chunk
-  ChunkSums* family_sums;      // one a family of chunks
-  unsigned int* family_done;   // chunks measured of each family; wraps to 0 with the last one
-  unsigned int* tensor_done;   // families, chunks or sums done of each tensor; wraps likewise
+  ChunkSums* partials;        // one a chunk
+  ChunkSums* family_sums;     // one a family of chunks
+  unsigned int* family_done;  // chunks measured of each family; wraps to 0 with the last one
+  unsigned int* tensor_done;  // families, chunks or sums done of each tensor; wraps likewise
   unsigned int* ready;        // one a tensor
   std::byte* conclusions;     // kConclusionBytes a tensor
   QueueState* queue;

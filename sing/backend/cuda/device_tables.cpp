@@ -14,9 +14,12 @@ constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 
 struct ScratchLayout {
   explicit ScratchLayout(const WorkPlan& plan)
       : partials(aligned(sizeof(QueueState))),
-        family_sums(partials + aligned(sizeof(ChunkSums) * static_cast<std::size_t>(plan.partial_count))),
-        family_done(family_sums + aligned(sizeof(ChunkSums) * static_cast<std::size_t>(plan.family_count))),
-        tensor_done(family_done + aligned(sizeof(unsigned int) * static_cast<std::size_t>(plan.family_count))),
+        family_sums(partials +
+                    aligned(sizeof(ChunkSums) * static_cast<std::size_t>(plan.partial_count))),
+        family_done(family_sums +
+                    aligned(sizeof(ChunkSums) * static_cast<std::size_t>(plan.family_count))),
+        tensor_done(family_done +
+                    aligned(sizeof(unsigned int) * static_cast<std::size_t>(plan.family_count))),
         ready(tensor_done + aligned(sizeof(unsigned int) * plan.tensors.size())),
         conclusions(ready + aligned(sizeof(unsigned int) * plan.tensors.size())),
         means(conclusions + aligned(kConclusionBytes * plan.tensors.size())),

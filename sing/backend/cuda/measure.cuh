@@ -55,9 +55,9 @@ struct ElementLoader {
   __device__ __forceinline__ Pack<Real, 1> unpack(Loaded loaded) const { return {loaded}; }
 };
 
-// A run of elements in the registers of `width` lanes; kElements: how many a lane holds at most, its
-// loads `width` packs apart. Words beyond the length are zero, never undefined: the assembler cannot
-// tell that one condition guards write and read, and would keep them through all other work.
+// A run of elements in the registers of `width` lanes; kElements: how many a lane holds at most,
+// its loads `width` packs apart. Words beyond the length are zero, never undefined: the assembler
+// cannot tell that one condition guards write and read, and would keep them through all other work.
 template <class Real, int kElements, class Loader>
 struct Segment {
   static constexpr int kWidth = Loader::kWidth;
@@ -75,8 +75,10 @@ struct Segment {
 
   // Known to all lanes. The mean is corrected by the mean of the residuals: float sums of
   // like-signed numbers are off by several ulp, enough to look like signal where a row is constant.
-  __device__ __forceinline__ Moments
-  moments(const Loader& loader, int length, int lane, int width) const {
+  __device__ __forceinline__ Moments moments(const Loader& loader,
+                                             int length,
+                                             int lane,
+                                             int width) const {
     Real sum = 0;
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
@@ -132,9 +134,8 @@ __device__ __forceinline__ void close_row(const ChunkRows<Real>& chunk,
                                           const Moments& moments,
                                           LaneSums& sums) {
   // A part's mean stays exact until the row's is known; a row's is what apply will subtract.
-  const double centre = chunk.means == nullptr
-                            ? moments.mean
-                            : static_cast<double>(static_cast<Real>(moments.mean));
+  const double centre =
+      chunk.means == nullptr ? moments.mean : static_cast<double>(static_cast<Real>(moments.mean));
   sums.centred_squares += squares_about(moments, chunk.length, centre);
   sums.squares += squares_about(moments, chunk.length, 0.0);
   if (chunk.means != nullptr) {
@@ -144,8 +145,9 @@ __device__ __forceinline__ void close_row(const ChunkRows<Real>& chunk,
 
 // Rows of a few elements: sub-warps of `width` lanes take whole rows.
 template <class Real, class Loader>
-__device__ __forceinline__ LaneSums
-measure_short_rows(const Loader& loader, const ChunkRows<Real>& chunk, int width) {
+__device__ __forceinline__ LaneSums measure_short_rows(const Loader& loader,
+                                                       const ChunkRows<Real>& chunk,
+                                                       int width) {
   const int rows_at_once = 32 / width;
   const int lane = warp_team().rank % width;
   const int row_of_lane = warp_team().rank / width;
@@ -166,7 +168,8 @@ measure_short_rows(const Loader& loader, const ChunkRows<Real>& chunk, int width
 
 // Moments of two runs of elements together (Chan, Golub, LeVeque).
 template <class Real>
-__device__ __forceinline__ Moments combine(const Moments& a, int count_a, const Moments& b, int count_b) {
+__device__ __forceinline__ Moments
+combine(const Moments& a, int count_a, const Moments& b, int count_b) {
   const auto share =
       static_cast<double>(static_cast<Real>(count_b) / static_cast<Real>(count_a + count_b));
   const double delta = b.mean - a.mean;
@@ -245,7 +248,8 @@ __device__ __noinline__ LaneSums measure_strided(const TensorRecord& tensor,
 }
 
 template <class Real, class Loader>
-__device__ __forceinline__ LaneSums measure_rows(const Loader& loader, const ChunkRows<Real>& chunk) {
+__device__ __forceinline__ LaneSums measure_rows(const Loader& loader,
+                                                 const ChunkRows<Real>& chunk) {
   if (chunk.length > 16 * kShortLaneElements || chunk.means == nullptr) {
     return measure_long_rows<Real>(loader, chunk);
   }
@@ -294,8 +298,7 @@ __device__ __forceinline__ LaneSums measure_chunk(const TensorRecord& tensor,
     chunk.means = static_cast<Real*>(tensor.row_means) + quotient(range.begin, tensor.span);
   }
   const bool by_packs = is_pack_aligned<Real>(gradient.data, int{sizeof(G)}) &&
-                        chunk.length % kPackWidth<Real> == 0 &&
-                        range.begin % kPackWidth<Real> == 0;
+                        chunk.length % kPackWidth<Real> == 0 && range.begin % kPackWidth<Real> == 0;
   if (!by_packs) {
     return measure_singly<Real>(gradient, range.begin, chunk, centralizes);
   }

@@ -26,7 +26,8 @@ __device__ __forceinline__ void measure_and_conclude(const StepArguments& step,
   // Orders the row means, written by all lanes, before the flag.
   __syncwarp();
   if (warp_team().rank == 0) {
-    conclude<R, Real>(step, index, {.squares = sums.squares, .centred_squares = sums.centred_squares});
+    conclude<R, Real>(
+        step, index, {.squares = sums.squares, .centred_squares = sums.centred_squares});
     __threadfence();
     store_release(&step.ready[index], step.queue->epoch + 1);
   }
@@ -45,7 +46,8 @@ __device__ __forceinline__ void wait_until_measured(const StepArguments& step, s
 template <class R, class Real, class G, class P>
 __device__ __forceinline__ void run_item(const StepArguments& step, const WorkItem& item) {
   const std::int64_t index = item.tensor;
-  if (step.gradients[index].data == nullptr || (item.work == Work::kApply && step_is_skipped(step))) {
+  if (step.gradients[index].data == nullptr ||
+      (item.work == Work::kApply && step_is_skipped(step))) {
     return;
   }
   if (item.work != Work::kApply) {
@@ -107,9 +109,7 @@ template <class R, class Real, class G, class P>
 __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     step_kernel(const __grid_constant__ StepArguments step) {
   const bool is_first_lane = warp_team().rank == 0;
-  const auto draw = [&] {
-    return is_first_lane ? atomicAdd(&step.queue->next, 1ULL) : 0ULL;
-  };
+  const auto draw = [&] { return is_first_lane ? atomicAdd(&step.queue->next, 1ULL) : 0ULL; };
   unsigned long long ticket = draw();
   for (;;) {
     const std::int64_t taken =

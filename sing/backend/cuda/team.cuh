@@ -31,8 +31,8 @@ __device__ __forceinline__ Team block_team() {
   return {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
 }
 
-// The lane is read anew wherever it is asked for (volatile): what the compiler derives from it would
-// otherwise be kept in registers across all items, and the hot loops would lack them.
+// The lane is read anew wherever it is asked for (volatile): what the compiler derives from it
+// would otherwise be kept in registers across all items, and the hot loops would lack them.
 __device__ __forceinline__ Team warp_team() {
   int lane;
   asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));

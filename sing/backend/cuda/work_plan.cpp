@@ -29,7 +29,8 @@ void cut_chunks(TensorRecord& record, std::int64_t wanted) {
   record.span = by_rows ? record.inner : record.size;
   record.chunks_per_row = 1;
   if (record.span <= wanted || (by_rows && record.span <= kMaxWholeRow)) {
-    const std::int64_t most = record.span == 0 ? 1 : std::max<std::int64_t>(1, wanted / record.span);
+    const std::int64_t most =
+        record.span == 0 ? 1 : std::max<std::int64_t>(1, wanted / record.span);
     const std::int64_t even = ceiling(rows, ceiling(rows, most));
     record.chunk_elements = even * record.span;
     record.chunks = ceiling(rows, even);
@@ -44,8 +45,8 @@ void cut_chunks(TensorRecord& record, std::int64_t wanted) {
 // A small tensor is one tile.
 void cut_tiles(TensorRecord& record, const Tuning& tuning) {
   const bool whole = record.size <= tuning.whole_elements;
-  record.tile_elements = whole ? std::max<std::int64_t>(4, ceiling(record.size, 4) * 4)
-                               : tuning.tile_elements;
+  record.tile_elements =
+      whole ? std::max<std::int64_t>(4, ceiling(record.size, 4) * 4) : tuning.tile_elements;
   const bool has_magic = record.span > 1 && record.span < record.tile_elements;
   record.row_magic =
       has_magic ? static_cast<std::uint32_t>(ceiling(std::int64_t{1} << 32, record.span)) : 0;
@@ -215,8 +216,7 @@ class Planner {
     for (const auto* kind : {&batch.whole, &batch.large}) {
       for (const std::uint32_t at : *kind) {
         if (record(at).outer > 1 && record(at).size > 0) {
-          add_items(
-              phase.items, at, Work::kStridedMeans, ceiling(record(at).rows, kStridedTile));
+          add_items(phase.items, at, Work::kStridedMeans, ceiling(record(at).rows, kStridedTile));
         }
       }
     }
@@ -341,10 +341,8 @@ class Planner {
               at,
               Work::kFactorColumns,
               ceiling(each.matrices * each.columns, factor_column_tile(each.matrix_rows)));
-    add_items(items,
-              at,
-              Work::kFactorRows,
-              ceiling(each.matrices * each.matrix_rows, kFactorRowTile));
+    add_items(
+        items, at, Work::kFactorRows, ceiling(each.matrices * each.matrix_rows, kFactorRowTile));
   }
 
   const StepRequest& request_;

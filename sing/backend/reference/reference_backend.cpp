@@ -1,5 +1,5 @@
-// The oracle: every stage of a step in double (sums in long double), one element at a time, in the order of
-// docs/algorithm.md. Slow on purpose; the other backends are tested against it.
+// The oracle: every stage of a step in double (sums in long double), one element at a time, in the
+// order of docs/algorithm.md. Slow on purpose; the other backends are tested against it.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -53,8 +53,7 @@ Measured measure(const TensorStep& tensor, const GroupStep& group, double loss_s
   }
   const GradientSums sums{.squares = static_cast<double>(squares),
                           .centred_squares = static_cast<double>(centred_squares)};
-  measured.scale =
-      gradient_scale(group.standardize, sums, layout.size, tensor.dtype, loss_scale);
+  measured.scale = gradient_scale(group.standardize, sums, layout.size, tensor.dtype, loss_scale);
   return measured;
 }
 
@@ -62,16 +61,19 @@ Measured measure(const TensorStep& tensor, const GroupStep& group, double loss_s
 template <class R>
 class TensorUpdate {
  public:
-  TensorUpdate(const R& rule, const GroupStep& group, const TensorStep& tensor, const Measured& measured)
+  TensorUpdate(const R& rule,
+               const GroupStep& group,
+               const TensorStep& tensor,
+               const Measured& measured)
       : tensor_(tensor),
         layout_(tensor.layout),
         measured_(measured),
         state_dtype_(state_dtype(tensor.dtype)),
-        constants_(rule.template constants<double>(
-            {.step = tensor.progress->steps,
-             .learning_rate = group.learning_rate(),
-             .weight_decay = group.weight_decay(tensor.layout.rank),
-             .factored = tensor.layout.factored()})) {
+        constants_(
+            rule.template constants<double>({.step = tensor.progress->steps,
+                                             .learning_rate = group.learning_rate(),
+                                             .weight_decay = group.weight_decay(tensor.layout.rank),
+                                             .factored = tensor.layout.factored()})) {
     if (group.lookahead && (group.progress->steps + 1) % group.lookahead->period == 0) {
       merge_alpha_ = group.lookahead->alpha;
     }
@@ -83,7 +85,7 @@ class TensorUpdate {
         update_factors();
       }
     }
-    if constexpr (kSumCount<R> > 0) {
+    if constexpr (kSumCount < R >> 0) {
       double totals[kSumCount<R>] = {};
       for (std::int64_t i = 0; i < layout_.size; ++i) {
         double values[kSumCount<R>];
@@ -151,7 +153,8 @@ class TensorUpdate {
         const std::int64_t matrix = row / layout_.matrix_rows;
         values.second_moment = R::factor_estimate(
             load_element(row_slot(), state_dtype_, row),
-            load_element(column_slot(), state_dtype_, matrix * layout_.columns + i % layout_.columns),
+            load_element(
+                column_slot(), state_dtype_, matrix * layout_.columns + i % layout_.columns),
             mean_of_rows_[static_cast<std::size_t>(matrix)]);
       }
     }
@@ -216,9 +219,8 @@ void update_tensor(const TensorStep& tensor, const GroupStep& group, const Measu
     start_state(tensor);
   }
   ++tensor.progress->steps;
-  std::visit(
-      [&]<class R>(const R& rule) { TensorUpdate<R>(rule, group, tensor, measured).run(); },
-      group.rule);
+  std::visit([&]<class R>(const R& rule) { TensorUpdate<R>(rule, group, tensor, measured).run(); },
+             group.rule);
 }
 
 class ReferenceBackend final : public Backend {

@@ -1,4 +1,5 @@
-/* A user's program in C: one SGD step on a standardized gradient, compared with the step done by hand. */
+/* A user's program in C: one SGD step on a standardized gradient, compared with the step done by
+ * hand. */
 #include <sing/c_api/sing.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +9,9 @@ static int failed(const char* what) {
   return 1;
 }
 
-static int is_close(float given, float wanted) { return given - wanted < 1e-6F && wanted - given < 1e-6F; }
+static int is_close(float given, float wanted) {
+  return given - wanted < 1e-6F && wanted - given < 1e-6F;
+}
 
 int main(void) {
   float weight[2] = {1.0F, 1.0F};
@@ -29,9 +32,11 @@ int main(void) {
   if (sing_options_set(options, "rule", "sgd") != SING_OK) return failed("rule");
   if (sing_options_set(options, "learning_rate", "0.5") != SING_OK) return failed("learning_rate");
   if (sing_options_set(options, "lookahead", "false") != SING_OK) return failed("lookahead");
-  if (sing_options_set(options, "learning_rat", "0.5") == SING_OK) return failed("a wrong name was taken");
+  if (sing_options_set(options, "learning_rat", "0.5") == SING_OK)
+    return failed("a wrong name was taken");
   if (sing_optimizer_create(options, NULL, &optimizer) != SING_OK) return failed("create");
-  if (sing_optimizer_add_group(optimizer, &parameter, 1, NULL, NULL) != SING_OK) return failed("group");
+  if (sing_optimizer_add_group(optimizer, &parameter, 1, NULL, NULL) != SING_OK)
+    return failed("group");
   if (sing_optimizer_step(optimizer, 1.0) != SING_OK) return failed("step");
   sing_optimizer_destroy(optimizer);
   sing_options_destroy(options);

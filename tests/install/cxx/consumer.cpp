@@ -1,8 +1,7 @@
 // A user's program: one SGD step on a standardized gradient, compared with the step done by hand.
-#include <sing/sing.hpp>
-
 #include <cmath>
 #include <cstdio>
+#include <sing/sing.hpp>
 
 int main() {
   float weight[2] = {1.0F, 1.0F};
