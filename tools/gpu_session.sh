@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs what only a machine with a GPU can answer: tests, benchmark, sweep, profile, memory checks.
+# Runs what only a machine with a GPU can answer: tests, benchmark, profile, memory checks.
 #
-#   tools/gpu_session.sh BUILD [tests|contract|bench|sweep|profile|sanitize]...
+#   tools/gpu_session.sh BUILD [tests|contract|bench|profile|sanitize]...
 #
 # BUILD is a build tree configured with -DSING_CUDA=ON; where its programs do not start here it is
 # built again in BUILD-here. Results go to $OUT (default: BUILD/gpu). Without parts: all of them.
@@ -9,7 +9,7 @@ set -u
 cd "$(dirname "$0")/.."
 build=${1:?"usage: tools/gpu_session.sh BUILD [PART]..."}
 shift
-parts=${*:-tests contract bench sweep profile sanitize}
+parts=${*:-tests contract bench profile sanitize}
 out=${OUT:-$build/gpu}
 mkdir -p "$out"
 failures=0
@@ -34,6 +34,7 @@ run() {
   [ "$status" -eq 0 ] || failures=$((failures + 1))
 }
 
+commit=${SING_COMMIT:-$(git rev-parse HEAD 2>/dev/null || echo none)}
 for part in $parts; do
   case $part in
     tests)
@@ -50,13 +51,8 @@ for part in $parts; do
       ;;
     bench)
       run bench 300 python3 bench/cuda/cuda_step_bench.py "$library" --result "$out/h200.json" \
-        --models resnet18 vit_s vit_b gpt2_124m ten_thousand gpt2_1.5b
+        --models resnet18 vit_s vit_b gpt2_124m gpt2_1.5b ten_thousand --sweep vit_s vit_b gpt2_1.5b --commit "$commit"
       cat "$out/bench.txt"
-      ;;
-    sweep)
-      run sweep 240 python3 bench/cuda/cuda_step_bench.py "$library" --result "$out/h200_sweep.json" \
-        --sweep vit_s resnet18 vit_b gpt2_124m gpt2_1.5b
-      cat "$out/sweep.txt"
       ;;
     profile)
       for model in vit_s gpt2_124m; do
@@ -76,7 +72,7 @@ for part in $parts; do
       done
       ;;
     *)
-      echo "[gpu_session] wanted tests, contract, bench, sweep, profile or sanitize, was given '$part'"
+      echo "[gpu_session] wanted tests, contract, bench, profile or sanitize, was given '$part'"
       exit 2
       ;;
   esac

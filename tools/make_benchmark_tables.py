@@ -12,7 +12,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
-CPU_STEP = "cpu_step"  # the value of "benchmark" in the result files that tools/run_bench.py writes
+# Values of "benchmark" in the result files: tools/run_bench.py and bench/cuda/cuda_step_bench.py write them.
+CPU_STEP = "cpu_step"
+CUDA_STEP = "cuda_step"
 
 
 def number(value, digits=3):
@@ -69,19 +71,64 @@ def result_lines(result):
         yield from model_lines(model)
 
 
+def cuda_row(name, model):
+    milliseconds = {key: model[key]["median_ms"] for key in ("torch_eager", "torch_graph", "sing_eager", "sing_graph")}
+    low, high = model["sing_graph"]["quartiles_ms"]
+    cells = (
+        name,
+        f"{model['tensors']:,}",
+        number(milliseconds["torch_eager"]),
+        number(milliseconds["torch_graph"]),
+        number(milliseconds["sing_eager"]),
+        f"{number(milliseconds['sing_graph'])} ({number(low)}–{number(high)})",
+        f"{milliseconds['sing_graph'] / milliseconds['torch_graph']:.2f}",
+        f"{milliseconds['sing_eager'] / milliseconds['torch_eager']:.2f}",
+        f"{model['sing_host_us']:.0f}",
+    )
+    return "| " + " | ".join(cells) + " |"
+
+
+def cuda_lines(result):
+    machine = result["machine"]
+    yield from ("", f"### {machine['gpu']}", "")
+    yield (
+        f"{machine['multiprocessors']} multiprocessors, driver {machine['driver']}, torch {machine['torch']}, CUDA "
+        f"{machine['cuda']}; a copy moves {result['copy_bytes_per_second'] / 1e12:.2f} TB/s; {result['date']}, commit "
+        f"{result['commit'][:12]}. Milliseconds a step; the last column is the time a call keeps the host."
+    )
+    yield ""
+    yield "| | tensors | torch | torch, graph | SING | SING, graph (quartiles) | graph ratio | ratio | host µs |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
+    for name, model in result["models"].items():
+        yield cuda_row(name, model)
+    for name, sweep in result["sweeps"].items():
+        fastest = sorted(sweep.items(), key=lambda each: each[1]["median_ms"])
+        yield from ("", f"Ways to order the work, `{name}`, graph replay, ms a step:", "")
+        yield ", ".join(f"{way} {number(measured['median_ms'])}" for way, measured in fastest) + "."
+
+
+TABLES = {CPU_STEP: result_lines, CUDA_STEP: cuda_lines}
+
+
 def results():
     files = sorted(RESULTS.glob("*.json"))
     return [each for each in (json.loads(file.read_text(encoding="utf-8")) for file in files) if isinstance(each, dict)]
 
 
-def page_with_tables(page):
-    begin, end = f"<!-- {CPU_STEP}: generated, begin -->", f"<!-- {CPU_STEP}: generated, end -->"
+def page_with_table(page, benchmark, lines_of):
+    begin, end = f"<!-- {benchmark}: generated, begin -->", f"<!-- {benchmark}: generated, end -->"
     before, begin_found, rest = page.partition(begin)
     _, end_found, after = rest.partition(end)
     if not (begin_found and end_found):
         raise ValueError(f"[{PAGE.name}] wanted the lines '{begin}' and '{end}', found not both")
-    lines = [line for each in results() if each.get("benchmark") == CPU_STEP for line in result_lines(each)]
+    lines = [line for each in results() if each.get("benchmark") == benchmark for line in lines_of(each)]
     return "\n".join([before + begin, *lines, "", end + after])
+
+
+def page_with_tables(page):
+    for benchmark, lines_of in TABLES.items():
+        page = page_with_table(page, benchmark, lines_of)
+    return page
 
 
 def write():

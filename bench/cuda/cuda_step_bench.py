@@ -1,6 +1,6 @@
 """How long does a SING-AdamW + LookAhead step take on a GPU, beside torch's fused AdamW?
 
-python bench/cuda/cuda_step_bench.py LIBRARY [--models NAME...] [--sweep NAME...] [--profile NAME] [--result FILE]
+python bench/cuda/cuda_step_bench.py LIBRARY [--models NAME...] [--sweep NAME...] [--profile NAME] [--result FILE] [--commit HASH]
 
 Both sides run in one process on the same gradients, once eager and once as a CUDA-graph replay. A
 sample is a whole LookAhead period (5 steps), timed by events and divided; the four contestants take
@@ -9,6 +9,7 @@ turns, and medians over the periods are printed and written as JSON.
 
 import argparse
 import ctypes
+import datetime
 import json
 import pathlib
 import statistics
@@ -268,6 +269,7 @@ def main():
     parser.add_argument("--tuning", type=json.loads, default={}, help="of --profile, as JSON")
     parser.add_argument("--periods", type=int, default=40)
     parser.add_argument("--result", type=pathlib.Path)
+    parser.add_argument("--commit", default="none", help="what was measured; a copy of the tree may not know")
     arguments = parser.parse_args()
     library = load(arguments.library)
     shapes = json.loads((pathlib.Path(__file__).parent.parent / "model_shapes.json").read_text(encoding="utf-8"))
@@ -276,7 +278,15 @@ def main():
         if arguments.profile:
             profile_model(library, stream, shapes[arguments.profile], arguments.tuning)
             return
-        result = {"machine": machine(), "copy_bytes_per_second": copy_bandwidth(stream), "models": {}, "sweeps": {}}
+        result = {
+            "benchmark": "cuda_step",
+            "date": datetime.date.today().isoformat(),
+            "commit": arguments.commit,
+            "machine": machine(),
+            "copy_bytes_per_second": copy_bandwidth(stream),
+            "models": {},
+            "sweeps": {},
+        }
         print(f"copy {result['copy_bytes_per_second'] / 1e12:.2f} TB/s", flush=True)
 
         def save():

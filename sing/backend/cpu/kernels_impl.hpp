@@ -99,11 +99,12 @@ void convert(void* to, Dtype to_dtype, const void* from, Dtype from_dtype, std::
   }
 }
 
-// clang-format off: each part uses the ones before it.
-#include "sing/backend/cpu/apply_impl.hpp"
+// Each part uses the ones before it.
+// clang-format off
+#include "sing/backend/cpu/measure_impl.hpp"
 #include "sing/backend/cpu/block_impl.hpp"
 #include "sing/backend/cpu/factor_impl.hpp"
-#include "sing/backend/cpu/measure_impl.hpp"
+#include "sing/backend/cpu/apply_impl.hpp"
 // clang-format on
 
 template <class Real, std::size_t... I>
