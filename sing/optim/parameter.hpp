@@ -1,6 +1,7 @@
 // What a caller hands to the optimizer: one tensor and its gradient, never copied.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,5 +22,10 @@ struct Parameter {
   void* low_precision_copy = nullptr;        // written by each step beside a float32 parameter
   Dtype low_precision_dtype = Dtype::kBFloat16;
 };
+
+std::size_t count_elements(const std::vector<std::int64_t>& shape);
+
+// Name and shape, for messages.
+std::string describe(const Parameter& parameter);
 
 }  // namespace sing

@@ -1,0 +1,124 @@
+// What an optimizer demands of the parameters it is given, before anything is changed.
+#include <algorithm>
+#include <functional>
+#include <unordered_map>
+
+#include "sing/optim/optimizer.hpp"
+
+namespace sing {
+namespace {
+
+struct MemoryRange {
+  const std::byte* begin;
+  const std::byte* end;
+  const Parameter* parameter;
+};
+
+MemoryRange range_of(const Parameter& parameter) {
+  const auto* begin = static_cast<const std::byte*>(parameter.data);
+  return {begin, begin + count_elements(parameter.shape) * size_of(parameter.dtype), &parameter};
+}
+
+}  // namespace
+
+// A tensor listed again under any name is the same parameter and is dropped; a gradient given
+// only there is kept.
+std::vector<Parameter> Optimizer::without_repeats(std::vector<Parameter> parameters) const {
+  std::vector<Parameter> kept;
+  std::unordered_map<const void*, std::size_t> seen;
+  for (Parameter& parameter : parameters) {
+    const bool has_memory = parameter.data != nullptr && count_elements(parameter.shape) > 0;
+    const auto earlier = has_memory ? seen.find(parameter.data) : seen.end();
+    if (earlier == seen.end()) {
+      if (has_memory) {
+        seen.emplace(parameter.data, kept.size());
+      }
+      kept.push_back(std::move(parameter));
+      continue;
+    }
+    Parameter& first = kept[earlier->second];
+    SING_CHECK(first.shape == parameter.shape && first.dtype == parameter.dtype,
+               "[optimizer] ",
+               describe(parameter),
+               " ",
+               name_of(parameter.dtype),
+               " has the memory of ",
+               describe(first),
+               " ",
+               name_of(first.dtype));
+    SING_CHECK(first.gradient == nullptr || parameter.gradient == nullptr ||
+                   first.gradient == parameter.gradient,
+               "[optimizer] ",
+               describe(first),
+               " is listed twice with two gradients");
+    if (first.gradient == nullptr) {
+      first.gradient = parameter.gradient;
+      first.gradient_dtype = parameter.gradient_dtype;
+    }
+  }
+  return kept;
+}
+
+void Optimizer::check_parameter(const Parameter& parameter, const Options& options) const {
+  const std::string who = concat("[optimizer] parameter ", describe(parameter), ": ");
+  for (const std::int64_t extent : parameter.shape) {
+    SING_CHECK(extent >= 0, who, "extents must not be negative");
+  }
+  double size = 1;
+  for (const std::int64_t extent : parameter.shape) {
+    size *= static_cast<double>(extent);
+  }
+  SING_CHECK(size < 0x1p60, who, "wanted fewer than 2^60 elements");
+  SING_CHECK(parameter.data != nullptr || size == 0, who, "wanted memory, got a null pointer");
+  SING_CHECK(
+      is_floating(parameter.dtype), who, "wanted a floating type, got ", name_of(parameter.dtype));
+  const Dtype gradient = parameter.gradient_dtype.value_or(parameter.dtype);
+  SING_CHECK(is_floating(gradient) &&
+                 (gradient == Dtype::kFloat64) == (parameter.dtype == Dtype::kFloat64),
+             who,
+             "a ",
+             name_of(parameter.dtype),
+             " parameter cannot take a ",
+             name_of(gradient),
+             " gradient");
+  SING_CHECK(
+      parameter.low_precision_copy == nullptr ||
+          (parameter.dtype == Dtype::kFloat32 && is_low_precision(parameter.low_precision_dtype)),
+      who,
+      "wanted a 16-bit copy of a float32 parameter, got a ",
+      name_of(parameter.low_precision_dtype),
+      " copy of a ",
+      name_of(parameter.dtype),
+      " one");
+  const auto rank = static_cast<std::int64_t>(parameter.shape.size());
+  SING_CHECK(rank < 2 || options.standardize.centralize_axis < rank,
+             who,
+             "centralize_axis must be below the rank ",
+             rank,
+             ", got ",
+             options.standardize.centralize_axis);
+}
+
+void Optimizer::check_overlap(const std::vector<Parameter>& added) const {
+  std::vector<MemoryRange> ranges;
+  for (const Record& record : parameters_) {
+    ranges.push_back(range_of(record.parameter));
+  }
+  for (const Parameter& parameter : added) {
+    ranges.push_back(range_of(parameter));
+  }
+  std::erase_if(ranges, [](const MemoryRange& range) { return range.begin == range.end; });
+  std::sort(ranges.begin(), ranges.end(), [](const MemoryRange& a, const MemoryRange& b) {
+    return std::less<>{}(a.begin, b.begin);
+  });
+  for (std::size_t i = 1; i < ranges.size(); ++i) {
+    SING_CHECK(!std::less<>{}(ranges[i].begin, ranges[i - 1].end),
+               "[optimizer] ",
+               describe(*ranges[i - 1].parameter),
+               " and ",
+               describe(*ranges[i].parameter),
+               " share memory");
+  }
+}
+
+}  // namespace sing

@@ -1,0 +1,21 @@
+// Counting and describing a parameter's elements.
+#include "sing/optim/parameter.hpp"
+
+#include "sing/base/check.hpp"
+#include "sing/base/layout.hpp"
+
+namespace sing {
+
+std::size_t count_elements(const std::vector<std::int64_t>& shape) {
+  return static_cast<std::size_t>(product(shape));
+}
+
+std::string describe(const Parameter& parameter) {
+  std::string shape;
+  for (const std::int64_t extent : parameter.shape) {
+    shape += concat(shape.empty() ? "" : ", ", extent);
+  }
+  return concat("'", parameter.name, "' (", shape, ")");
+}
+
+}  // namespace sing
