@@ -71,11 +71,13 @@ GradientBlock<Real> gradient_block(const TensorPass& pass,
   const Layout& layout = tensor.layout;
   const auto factor = static_cast<Real>(pass.gradient_factor);
   const Real* values = static_cast<const Real*>(tensor.gradient) + begin;
-  const bool is_real = tensor.gradient_dtype == kDtypeOf<Real>;
-  if (is_real && pass.row_means == nullptr) {
+  // A gradient that is standardized in place must not alias what the update writes.
+  const bool is_readable =
+      tensor.gradient_dtype == kDtypeOf<Real> && tensor.gradient != tensor.parameter;
+  if (is_readable && pass.row_means == nullptr) {
     return {values, Real(0), factor, count};
   }
-  if (is_real && layout.inner >= kLongRow) {
+  if (is_readable && layout.inner >= kLongRow) {
     const std::int64_t row = begin / layout.inner % layout.rows;
     const Real mean = static_cast<const Real*>(pass.row_means)[row];
     return {values, mean, factor, least(count, layout.inner - begin % layout.inner)};

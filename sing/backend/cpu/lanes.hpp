@@ -19,21 +19,29 @@ class Lanes {
   SING_HOST_DEVICE void add(int part, Vector values) { registers_[part] += values; }
 
   SING_HOST_DEVICE Real total() const {
-    alignas(64) Real lanes[kLanes];
-    __builtin_memcpy(lanes, registers_, sizeof(lanes));
-    halve<kLanes / 2>(lanes);
-    return lanes[0];
+    Vector folded[kRegisters];
+    __builtin_memcpy(folded, registers_, sizeof(folded));
+#pragma GCC unroll 8
+    for (int half = kRegisters / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
+      for (int k = 0; k < half; ++k) {
+        folded[k] += folded[k + half];
+      }
+    }
+    return halve<kWidth>(folded[0]);
   }
 
  private:
-  template <int kHalf>
-  SING_HOST_DEVICE static void halve(Real* lanes) {
-#pragma GCC unroll 32
-    for (int k = 0; k < kHalf; ++k) {
-      lanes[k] += lanes[k + kHalf];
-    }
-    if constexpr (kHalf > 1) {
-      halve<kHalf / 2>(lanes);
+  // The first half of a vector plus the second, until one element is left.
+  template <int kCount, class Values>
+  SING_HOST_DEVICE static Real halve(Values values) {
+    if constexpr (kCount == 2) {
+      return values[0] + values[1];
+    } else {
+      typedef Real Half __attribute__((vector_size(kCount / 2 * sizeof(Real))));
+      Half halves[2];
+      __builtin_memcpy(halves, &values, sizeof(halves));
+      return halve<kCount / 2>(halves[0] + halves[1]);
     }
   }
 

@@ -112,32 +112,59 @@ std::size_t place_scratch(StepPlan& plan, const StepRequest& request, std::byte*
   return arena.used();
 }
 
-void push_chunks(std::vector<Item>& items, Work work, std::size_t tensor, const Chunks& chunks) {
-  for (std::int64_t chunk = 0; chunk < chunks.count; ++chunk) {
-    items.push_back({work, static_cast<std::uint32_t>(tensor), static_cast<std::uint32_t>(chunk)});
+// Each column gets a part of the tensor.
+std::vector<Item> rows_of_chunks(Work work,
+                                 std::size_t tensor,
+                                 const Chunks& chunks,
+                                 std::size_t columns) {
+  std::vector<Item> items;
+  const std::int64_t rows = divide_up(chunks.count, static_cast<std::int64_t>(columns));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < static_cast<std::int64_t>(columns); ++column) {
+      const std::int64_t chunk = column * rows + row;
+      items.push_back({chunk < chunks.count ? work : Work::kNothing,
+                       static_cast<std::uint32_t>(tensor),
+                       static_cast<std::uint32_t>(chunk)});
+    }
   }
+  return items;
 }
 
-void push_update(std::vector<Item>& items, std::size_t tensor, const TensorPlan& plan) {
-  push_chunks(items, Work::kFactor, tensor, plan.factor);
-  push_chunks(items, Work::kSum, tensor, plan.sum);
-  push_chunks(items, Work::kApply, tensor, plan.apply);
+void push_chunks(
+    StepPlan& plan, std::vector<Item>& items, Work work, std::size_t tensor, const Chunks& chunks) {
+  const std::vector<Item> rows = rows_of_chunks(work, tensor, chunks, plan.columns);
+  items.insert(items.end(), rows.begin(), rows.end());
 }
 
-// Takes small tensors from `first` on, up to a chunk of elements; returns one past the last.
+void push_update(StepPlan& plan, std::vector<Item>& items, std::size_t tensor) {
+  push_chunks(plan, items, Work::kFactor, tensor, plan.tensors[tensor].factor);
+  push_chunks(plan, items, Work::kSum, tensor, plan.tensors[tensor].sum);
+  push_chunks(plan, items, Work::kApply, tensor, plan.tensors[tensor].apply);
+}
+
+// Takes small tensors from `first` on, up to a chunk of elements an item; returns one past the
+// last.
 std::size_t push_small(std::vector<Item>& items,
                        Work work,
                        std::size_t first,
                        const StepRequest& request,
                        const StepPlan& plan) {
-  std::int64_t elements = 0;
+  const auto is_small = [&](std::size_t tensor) {
+    return tensor < plan.tensors.size() &&
+           (plan.tensors[tensor].is_small || request.tensors[tensor].gradient == nullptr);
+  };
   std::size_t end = first;
-  while (end < plan.tensors.size() && elements < kChunk &&
-         (plan.tensors[end].is_small || request.tensors[end].gradient == nullptr)) {
-    elements += request.tensors[end].gradient == nullptr ? 0 : request.tensors[end].layout.size;
-    ++end;
+  while (is_small(end)) {
+    std::int64_t elements = 0;
+    const std::size_t begin = end;
+    for (; is_small(end) && elements < kChunk; ++end) {
+      elements += request.tensors[end].gradient == nullptr ? 0 : request.tensors[end].layout.size;
+    }
+    items.push_back({work, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
   }
-  items.push_back({work, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(end)});
+  while (items.size() % plan.columns != 0) {
+    items.push_back({Work::kNothing, 0, 0});
+  }
   return end;
 }
 
@@ -149,8 +176,8 @@ bool is_large(const StepRequest& request, const StepPlan& plan, std::size_t tens
 void order_measure_first(StepPlan& plan, const StepRequest& request) {
   for (std::size_t i = 0; i < plan.tensors.size();) {
     if (is_large(request, plan, i)) {
-      push_chunks(plan.measure_items, Work::kMeasure, i, plan.tensors[i].measure);
-      push_update(plan.items, i, plan.tensors[i]);
+      push_chunks(plan, plan.measure_items, Work::kMeasure, i, plan.tensors[i].measure);
+      push_update(plan, plan.items, i);
       ++i;
     } else {
       push_small(plan.measure_items, Work::kMeasureTensors, i, request, plan);
@@ -169,27 +196,36 @@ void order_by_window(StepPlan& plan, const StepRequest& request) {
     return request.tensors[tensor].layout.size / chunks.count *
            static_cast<std::int64_t>(size_of(request.tensors[tensor].gradient_dtype));
   };
-  const auto push_measure = [&](std::size_t tensor, std::int64_t chunk) {
-    Item item{
-        Work::kMeasure, static_cast<std::uint32_t>(tensor), static_cast<std::uint32_t>(chunk)};
-    if (next < updates.size() && bytes_ahead > kWindowBytes) {
-      const Item update = updates[next++];
-      item = {update.work, update.tensor, update.end, true, item.tensor, item.end};
-      const Chunks& applied = plan.tensors[update.tensor].apply;
-      bytes_ahead -= update.work == Work::kApply ? bytes_of(update.tensor, applied) : 0;
+  const auto push_measure = [&](const Item& measure, bool with_update) {
+    Item item = measure;
+    if (with_update) {
+      item = updates[next++];
+      item.measures_next = measure.work == Work::kMeasure;
+      item.next_tensor = measure.tensor;
+      item.next_chunk = measure.end;
+      bytes_ahead -=
+          item.work == Work::kApply ? bytes_of(item.tensor, plan.tensors[item.tensor].apply) : 0;
     }
     plan.items.push_back(item);
-    bytes_ahead += bytes_of(tensor, plan.tensors[tensor].measure);
+    bytes_ahead += measure.work == Work::kMeasure
+                       ? bytes_of(measure.tensor, plan.tensors[measure.tensor].measure)
+                       : 0;
   };
   for (std::size_t i = 0; i < plan.tensors.size();) {
     if (!is_large(request, plan, i)) {
       i = push_small(plan.items, Work::kWholeTensors, i, request, plan);
       continue;
     }
-    for (std::int64_t chunk = 0; chunk < plan.tensors[i].measure.count; ++chunk) {
-      push_measure(i, chunk);
+    const std::vector<Item> measures =
+        rows_of_chunks(Work::kMeasure, i, plan.tensors[i].measure, plan.columns);
+    bool with_update = false;
+    for (std::size_t k = 0; k < measures.size(); ++k) {
+      if (k % plan.columns == 0) {  // whole rows of updates, so that columns stay what they are
+        with_update = next < updates.size() && bytes_ahead > kWindowBytes;
+      }
+      push_measure(measures[k], with_update);
     }
-    push_update(updates, i, plan.tensors[i]);
+    push_update(plan, updates, i);
     ++i;
   }
   const auto rest = updates.begin() + static_cast<std::ptrdiff_t>(next);
@@ -203,8 +239,9 @@ std::size_t StepPlan::bytes() const {
          (items.capacity() + measure_items.capacity()) * sizeof(Item);
 }
 
-StepPlan make_plan(const StepRequest& request, bool measure_first) {
+StepPlan make_plan(const StepRequest& request, bool measure_first, int threads) {
   StepPlan plan;
+  plan.columns = static_cast<std::size_t>(std::min(threads, kMaxColumns));
   plan.tensors.resize(request.tensors.size());
   for (std::size_t i = 0; i < request.tensors.size(); ++i) {
     const TensorStep& tensor = request.tensors[i];

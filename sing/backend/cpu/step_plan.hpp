@@ -1,5 +1,6 @@
-// How the work of a step is cut into items and in which order they are taken. Depends only on the
-// tensors' shapes, never on threads, so that results have the same bits for any number of them.
+// How the work of a step is cut into items and in which order they are taken. The cuts depend only
+// on the tensors' shapes, never on threads, so that results have the same bits for any number of
+// them.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,8 @@ inline constexpr std::int64_t kChunk = 64 * 1024;
 inline constexpr std::int64_t kMaxChunks = 128;
 // Gradient bytes measured ahead of the first one not yet applied: they should still be in cache.
 inline constexpr std::int64_t kWindowBytes = 4 << 20;
+// More threads than this share columns: rows that are mostly empty would make a long plan.
+inline constexpr int kMaxColumns = 16;
 
 enum class Work : std::uint8_t {
   kWholeTensors,    // all passes of a run of small tensors
@@ -25,6 +28,7 @@ enum class Work : std::uint8_t {
   kFactor,
   kSum,
   kApply,
+  kNothing,  // fills up a row
 };
 
 struct Item {
@@ -74,6 +78,10 @@ struct TensorPlan {
 
 struct StepPlan {
   std::vector<TensorPlan> tensors;  // those without a gradient are empty
+  // Rows of `columns` items, one column a thread (item_queue.hpp). The chunks of a tensor follow
+  // one another down a column: threads that take turns at neighbouring chunks keep starting new
+  // streams.
+  std::size_t columns = 1;
   std::vector<Item> measure_items;  // empty unless everything is measured before the first update
   std::vector<Item> items;
   std::int64_t elements = 0;
@@ -84,6 +92,6 @@ struct StepPlan {
   std::size_t bytes() const;
 };
 
-StepPlan make_plan(const StepRequest& request, bool measure_first);
+StepPlan make_plan(const StepRequest& request, bool measure_first, int threads);
 
 }  // namespace sing::cpu

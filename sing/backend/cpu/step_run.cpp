@@ -11,6 +11,14 @@ namespace {
 
 enum PassIndex { kMeasurePass, kFactorPass, kSumPass, kApplyPass };
 
+// Items that are not a chunk of a large tensor wait for nothing, as those of measure.
+PassIndex pass_of(Work work) {
+  return work == Work::kFactor  ? kFactorPass
+         : work == Work::kSum   ? kSumPass
+         : work == Work::kApply ? kApplyPass
+                                : kMeasurePass;
+}
+
 const void* constants_for(const Rule& rule,
                           Dtype dtype,
                           const StepScalars& scalars,
@@ -63,7 +71,8 @@ StepRun::StepRun(StepPlan plan, const Kernels& kernels)
       kernels_(kernels),
       scales_(plan_.tensors.size()),
       large_(std::make_unique<LargeTensorRun[]>(plan_.large_tensors)),
-      large_index_(plan_.tensors.size()) {
+      large_index_(plan_.tensors.size()),
+      queue_(plan_.columns) {
   std::uint32_t next = 0;
   for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
     const bool is_large = plan_.tensors[i].measure.count > 0 && !plan_.tensors[i].is_small;
@@ -74,7 +83,7 @@ StepRun::StepRun(StepPlan plan, const Kernels& kernels)
 std::size_t StepRun::bytes() const {
   return plan_.bytes() + scales_.capacity() * sizeof(GradientScale) +
          plan_.large_tensors * sizeof(LargeTensorRun) +
-         large_index_.capacity() * sizeof(std::uint32_t);
+         large_index_.capacity() * sizeof(std::uint32_t) + queue_.bytes();
 }
 
 const Chunks& StepRun::chunks_of(int pass_index, std::size_t tensor) const {
@@ -128,40 +137,33 @@ void StepRun::step(const StepRequest& request, int workers, const Executor& exec
 }
 
 void StepRun::run_items(const std::vector<Item>& items, int workers, const Executor& executor) {
-  next_item_.store(0, std::memory_order_relaxed);
-  executor(workers, [&](int /*worker*/) { work(items); });
+  queue_.start(items.size());
+  executor(workers, [&](int worker) {
+    CachedConstants cache;
+    const auto is_open = [&](std::size_t item) { return is_pass_open(items[item]); };
+    while (const auto item = queue_.take(static_cast<std::size_t>(worker), is_open)) {
+      run_item(items[*item], cache);
+    }
+  });
 }
 
-// An item waits only for items before it, which other workers have taken and are working on.
-void StepRun::work(const std::vector<Item>& items) {
-  CachedConstants cache;
-  while (true) {
-    const std::size_t index = next_item_.fetch_add(1, std::memory_order_relaxed);
-    if (index >= items.size()) {
-      return;
-    }
-    run_item(items[index], cache);
-  }
+bool StepRun::is_pass_open(const Item& item) const {
+  const PassIndex pass = pass_of(item.work);
+  return pass == kMeasurePass ||
+         large_[large_index_[item.tensor]].open_pass.load(std::memory_order_relaxed) >= pass;
 }
 
 void StepRun::run_item(const Item& item, CachedConstants& cache) {
   switch (item.work) {
-    case Work::kMeasure:
-      run_chunk(kMeasurePass, item.tensor, item.end, cache);
-      break;
-    case Work::kFactor:
-      run_chunk(kFactorPass, item.tensor, item.end, cache);
-      break;
-    case Work::kSum:
-      run_chunk(kSumPass, item.tensor, item.end, cache);
-      break;
-    case Work::kApply:
-      run_chunk(kApplyPass, item.tensor, item.end, cache, upcoming_of(item));
+    case Work::kNothing:
       break;
     case Work::kWholeTensors:
     case Work::kMeasureTensors:
     case Work::kUpdateTensors:
       run_small(item, cache);
+      break;
+    default:
+      run_chunk(pass_of(item.work), item.tensor, item.end, cache, upcoming_of(item));
   }
   if (item.measures_next) {
     run_chunk(kMeasurePass, item.next_tensor, item.next_chunk, cache);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "sing/backend/cpu/item_queue.hpp"
 #include "sing/backend/cpu/step_plan.hpp"
 
 namespace sing::cpu {
@@ -44,7 +45,7 @@ class StepRun {
  private:
   void reset(const StepRequest& request);
   void run_items(const std::vector<Item>& items, int workers, const Executor& executor);
-  void work(const std::vector<Item>& items);
+  bool is_pass_open(const Item& item) const;
   void run_item(const Item& item, CachedConstants& cache);
   void run_small(const Item& item, CachedConstants& cache);
   void run_chunk(int pass_index,
@@ -90,7 +91,7 @@ class StepRun {
   std::vector<GradientScale> scales_;  // one a tensor
   std::unique_ptr<LargeTensorRun[]> large_;
   std::vector<std::uint32_t> large_index_;  // of each tensor in large_
-  std::atomic<std::size_t> next_item_ = 0;
+  ItemQueue queue_;
 };
 
 }  // namespace sing::cpu
