@@ -6,4 +6,5 @@
 #include "sing/optim/options.hpp"
 #include "sing/optim/parameter.hpp"
 #include "sing/optim/schedule.hpp"
+#include "sing/optim/standardizer.hpp"
 #include "sing/rule/rules.hpp"

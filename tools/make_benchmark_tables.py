@@ -12,9 +12,11 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
-# Values of "benchmark" in the result files: tools/run_bench.py and bench/cuda/cuda_step_bench.py write them.
+# Values of "benchmark" in the result files: tools/run_bench.py, bench/cuda/cuda_step_bench.py and bench/python_step_bench.py
+# write them.
 CPU_STEP = "cpu_step"
 CUDA_STEP = "cuda_step"
+PYTHON_STEP = "python_step"
 
 
 def number(value, digits=3):
@@ -107,7 +109,34 @@ def cuda_lines(result):
         yield ", ".join(f"{way} {number(measured['median_ms'])}" for way, measured in fastest) + "."
 
 
-TABLES = {CPU_STEP: result_lines, CUDA_STEP: cuda_lines}
+def python_row(model):
+    milliseconds, host, ratio = model["milliseconds"], model["host_milliseconds"]["sing"], model["ratio"]
+    cells = (
+        model["model"],
+        f"{model['tensors']:,}",
+        number(milliseconds["torch_fused_adamw"]["median"]),
+        number(milliseconds["sing"]["median"]),
+        f"{ratio['median']:.2f}",
+        f"{ratio['lower']:.2f}–{ratio['upper']:.2f}",
+        number(1e3 * host["median"]),
+    )
+    return "| " + " | ".join(cells) + " |"
+
+
+def python_lines(result):
+    yield from ("", f"### Python, {result['machine']}", "")
+    yield (
+        f"{result['device']}, {result['threads']} threads; torch {result['torch']}, Python {result['python']}; "
+        f"{result['rounds']} rounds on {result['date']}, commit {result['commit'][:12]}; other programs used "
+        f"{result['other_load']:.1%} of the cores' time. Milliseconds a call of `step()`, whole LookAhead periods."
+    )
+    yield ""
+    yield "| | tensors | `torch.optim.AdamW(fused=True)` | `sing.SING` | ratio | quartiles | host µs |"
+    yield "|---|---:|---:|---:|---:|---:|---:|"
+    yield from map(python_row, result["models"])
+
+
+TABLES = {CPU_STEP: result_lines, CUDA_STEP: cuda_lines, PYTHON_STEP: python_lines}
 
 
 def results():

@@ -83,13 +83,20 @@ struct GroupStep {
   std::optional<Lookahead> lookahead;
   bool decay_vectors = false;
   double learning_rate_factor = 1;
+  // Backend memory, read at each step (and replay) in place of the rule's learning rate; or null.
+  const float* learning_rate_source = nullptr;
   GroupProgress* progress = nullptr;  // backend memory
 
   // Decoupled decay of a tensor of this rank.
   double weight_decay(std::int64_t rank) const {
     return rank >= 2 || decay_vectors ? weight_decay_of(rule) : 0;
   }
-  double learning_rate() const { return learning_rate_of(rule) * learning_rate_factor; }
+  // For backends whose memory is the host's, which alone can read the source here.
+  double learning_rate() const {
+    const double rate = learning_rate_source != nullptr ? static_cast<double>(*learning_rate_source)
+                                                        : learning_rate_of(rule);
+    return rate * learning_rate_factor;
+  }
 };
 
 inline constexpr std::size_t kMaxSlots = 4;
@@ -160,12 +167,17 @@ class Backend {
 // Tasks may be run one after the other.
 using Executor = std::function<void(int count, const std::function<void(int)>& task)>;
 
+// Gives zeroed memory on the backend's device, aligned to 16 bytes at least. What an optimizer
+// keeps (state and counters) comes from it, so that another library's allocator can own it.
+using Allocator = std::function<std::shared_ptr<void>(std::size_t bytes)>;
+
 enum class InstructionSet { kBest, kBaseline, kAvx2, kAvx512 };
 
 struct CpuResources {
   int threads = 0;         // 0: as many as the machine has cores
   Executor executor = {};  // empty: the library's own thread pool
   InstructionSet instruction_set = InstructionSet::kBest;
+  Allocator allocator = {};  // empty: the library's own
 };
 
 // Throws std::invalid_argument if this machine lacks the instruction set asked for.
@@ -178,6 +190,10 @@ std::unique_ptr<Backend> make_reference_backend();
 struct CudaResources {
   int device = 0;
   void* stream = nullptr;  // a cudaStream_t
+  // Asked for the stream before each piece of work, in place of `stream`; the new stream then waits
+  // for what was started on the old one. Empty: always `stream`.
+  std::function<void*()> current_stream = {};
+  Allocator allocator = {};  // empty: the library's own
 };
 
 // Throws CudaError where CUDA was not built in or no device answers.

@@ -118,6 +118,23 @@ void Optimizer::set_gradient(std::size_t parameter, const void* gradient, Dtype 
   set_gradient(parameter, gradient);
 }
 
+void Optimizer::set_data(std::size_t parameter, void* data) {
+  parameter_name(parameter);
+  SING_CHECK(!slow_weights_in_use_,
+             "[optimizer] a parameter's storage was moved while slow weights are in use");
+  Record& record = parameters_[parameter];
+  if (record.parameter.data == data) {
+    return;
+  }
+  Parameter changed = record.parameter;
+  changed.data = data;
+  check_parameter(changed, groups_[record.group].options);
+  record.parameter.data = data;
+  tensor_steps_[parameter].parameter = data;
+  storage_moved_ = true;
+  version_ = next_version();
+}
+
 void Optimizer::refresh_group_step(std::size_t index) {
   const Group& group = groups_[index];
   group_steps_[index] = {.standardize = group.options.standardize,
@@ -125,6 +142,7 @@ void Optimizer::refresh_group_step(std::size_t index) {
                          .lookahead = group.options.lookahead,
                          .decay_vectors = group.options.decay_vectors,
                          .learning_rate_factor = learning_rate_factor_,
+                         .learning_rate_source = group.learning_rate_source,
                          .progress = static_cast<GroupProgress*>(group.progress.get())};
 }
 
@@ -228,20 +246,33 @@ void Optimizer::allocate_missing_state() {
   version_ = fresh.empty() ? version_ : next_version();
 }
 
+void Optimizer::create_state(std::size_t parameter) {
+  parameter_name(parameter);
+  if (!parameters_[parameter].memory) {
+    parameters_[parameter].memory = allocate_state(parameters_[parameter]);
+    refresh_tensor_step(parameter);
+    version_ = next_version();
+  }
+}
+
 void Optimizer::step(double loss_scale) {
   SING_CHECK(!slow_weights_in_use_,
              "[optimizer] a step was asked for while slow weights are in use");
   SING_CHECK(loss_scale > 0 && std::isfinite(loss_scale),
              "[optimizer] loss_scale must be positive and finite, got ",
              loss_scale);
-  allocate_missing_state();
-  backend_->step(request(loss_scale));
+  backend_->step(prepare_request(loss_scale));
   if (backend_->synchronous()) {
     throw_non_finite(read_progress());
   }
 }
 
-StepRequest Optimizer::request(double loss_scale) const {
+StepRequest Optimizer::prepare_request(double loss_scale) {
+  if (storage_moved_) {
+    check_overlap({});
+    storage_moved_ = false;
+  }
+  allocate_missing_state();
   return {.groups = group_steps_,
           .tensors = tensor_steps_,
           .progress = static_cast<OptimizerProgress*>(progress_.get()),
@@ -250,10 +281,7 @@ StepRequest Optimizer::request(double loss_scale) const {
           .version = version_};
 }
 
-void Optimizer::upload(double loss_scale) {
-  allocate_missing_state();
-  backend_->upload(request(loss_scale));
-}
+void Optimizer::upload(double loss_scale) { backend_->upload(prepare_request(loss_scale)); }
 
 OptimizerProgress Optimizer::read_progress() const {
   OptimizerProgress progress;
@@ -313,10 +341,26 @@ std::vector<StateTensor> Optimizer::state(std::size_t parameter) const {
   }
   Memory memory = *record.memory;
   for (StateShape& each : state_shapes(record)) {
-    void* array = array_of(memory, groups_[record.group].options.rule, each.slot).get();
-    tensors.push_back({concat(name, ".", each.slot), each.dtype, std::move(each.shape), array});
+    tensors.push_back({concat(name, ".", each.slot),
+                       each.dtype,
+                       std::move(each.shape),
+                       array_of(memory, groups_[record.group].options.rule, each.slot)});
   }
   return tensors;
+}
+
+std::shared_ptr<TensorProgress> Optimizer::progress_memory(std::size_t parameter) const {
+  parameter_name(parameter);
+  return {groups_[parameters_[parameter].group].tensor_progress, tensor_steps_[parameter].progress};
+}
+
+std::shared_ptr<GroupProgress> Optimizer::group_progress_memory(std::size_t group) const {
+  options(group);
+  return {groups_[group].progress, group_steps_[group].progress};
+}
+
+std::shared_ptr<OptimizerProgress> Optimizer::optimizer_progress_memory() const {
+  return {progress_, static_cast<OptimizerProgress*>(progress_.get())};
 }
 
 std::size_t Optimizer::state_bytes() const {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,13 +16,14 @@
 namespace sing {
 
 class SafetensorsReader;
+struct TensorBytes;
 
 // One array of a parameter's state, in backend memory.
 struct StateTensor {
   std::string name;  // "<parameter>.<slot>", the key in state files
   Dtype dtype;
   std::vector<std::int64_t> shape;
-  void* memory;
+  std::shared_ptr<void> memory;  // a copy keeps it alive; load() gives a parameter new memory
 };
 
 class Optimizer {
@@ -48,6 +50,13 @@ class Optimizer {
   void set_gradient(std::size_t parameter, const void* gradient);
   void set_gradient(std::size_t parameter, const void* gradient, Dtype dtype);
 
+  // The parameter's storage moved: later steps find its elements at `data`, of the same shape and
+  // type. The next step throws, with nothing changed, if it then shares memory with another one.
+  void set_data(std::size_t parameter, void* data);
+
+  // Allocates the state of a parameter before its first gradient does.
+  void create_state(std::size_t parameter);
+
   // Updates every parameter that has a gradient. `loss_scale`: what the gradients were multiplied
   // by. Throws NonFiniteError under NonFinite::kThrow (asynchronous backends: from status()).
   void step(double loss_scale = 1);
@@ -61,8 +70,14 @@ class Optimizer {
   void set_option(std::size_t group, std::string_view name, const Value& value);
   void set_learning_rate(double learning_rate);  // of all groups
   void set_learning_rate(std::size_t group, double learning_rate);
+  // Steps read the group's learning rate from backend memory, which must outlive them: a captured
+  // CUDA graph then follows its changes. Null: back to the option. save() writes what it holds.
+  void set_learning_rate_source(std::size_t group, const float* source);
+  // The policy of the following steps.
+  void set_non_finite(NonFinite policy);
   // Multiplies the learning rate of every group; what a schedule gives.
   void set_learning_rate_factor(double factor);
+  double learning_rate_factor() const { return learning_rate_factor_; }
 
   // Norm of each parameter's last gradient, before standardizing, loss scale removed.
   std::vector<double> gradient_norms() const;
@@ -79,9 +94,16 @@ class Optimizer {
   // nothing changed, and restores options, counters and state exactly.
   void save(const std::filesystem::path& path) const;
   void load(const std::filesystem::path& path);
+  // The same bytes without a file.
+  std::string save_bytes() const;
+  void load_bytes(std::string_view bytes);
 
   // Everything that exists for a parameter by now; empty before its first gradient.
   std::vector<StateTensor> state(std::size_t parameter) const;
+  // The counters themselves, in backend memory; a copy keeps them alive.
+  std::shared_ptr<TensorProgress> progress_memory(std::size_t parameter) const;
+  std::shared_ptr<GroupProgress> group_progress_memory(std::size_t group) const;
+  std::shared_ptr<OptimizerProgress> optimizer_progress_memory() const;
   std::size_t state_bytes() const;
   std::size_t scratch_bytes() const { return backend_->scratch_bytes(); }
   Backend& backend() { return *backend_; }
@@ -106,6 +128,7 @@ class Optimizer {
     Options options;
     std::shared_ptr<void> progress;         // GroupProgress
     std::shared_ptr<void> tensor_progress;  // TensorProgress of each of its parameters
+    const float* learning_rate_source = nullptr;
   };
 
   struct StateShape {  // what one array of a parameter's state must look like
@@ -131,9 +154,16 @@ class Optimizer {
   void check_replacement(std::size_t group, const Options& options) const;
   void replace_options(std::size_t group, Options options);
   Memory read_state(const Record& record, const SafetensorsReader& reader) const;
+  // The tensors of a state file; `host_copies` holds those that are not in host memory.
+  std::vector<TensorBytes> saved_tensors(const std::vector<TensorProgress>& progress,
+                                         std::vector<std::vector<std::byte>>& host_copies) const;
+  std::map<std::string, std::string> saved_metadata(
+      const std::vector<TensorProgress>& progress) const;
+  double current_learning_rate(std::size_t group) const;
+  void load(const SafetensorsReader& reader, std::string_view where);
   void restore(const SafetensorsReader& reader);
   std::string first_unknown_tensor(const SafetensorsReader& reader) const;
-  StepRequest request(double loss_scale) const;
+  StepRequest prepare_request(double loss_scale);
   OptimizerProgress read_progress() const;
   void write_weights(const Record& record, const void* weights, Dtype dtype);
   void throw_non_finite(const OptimizerProgress& progress);
@@ -144,6 +174,7 @@ class Optimizer {
   std::vector<Record> parameters_;
   std::shared_ptr<void> progress_;  // OptimizerProgress
   double learning_rate_factor_ = 1;
+  bool storage_moved_ = false;  // since memory was last checked for overlaps
   bool slow_weights_in_use_ = false;
 
   // What the backend is handed, kept up to date as things change.

@@ -68,6 +68,19 @@ void Optimizer::set_learning_rate(std::size_t group, double learning_rate) {
   refresh_group_step(group);
 }
 
+void Optimizer::set_learning_rate_source(std::size_t group, const float* source) {
+  options(group);
+  groups_[group].learning_rate_source = source;
+  refresh_group_step(group);
+}
+
+void Optimizer::set_non_finite(NonFinite policy) {
+  defaults_.non_finite = policy;
+  for (Group& group : groups_) {
+    group.options.non_finite = policy;
+  }
+}
+
 void Optimizer::set_learning_rate_factor(double factor) {
   SING_CHECK(factor >= 0 && std::isfinite(factor),
              "[optimizer] the learning rate's factor must be at least 0 and finite, got ",

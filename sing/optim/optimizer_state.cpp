@@ -138,22 +138,44 @@ std::string in_brackets(const std::vector<T>& values) {
 }  // namespace
 
 void Optimizer::save(const std::filesystem::path& path) const {
-  SING_CHECK(!slow_weights_in_use_, "[save] slow weights are in use");
   const std::vector<TensorProgress> progress = tensor_progress();
+  std::vector<std::vector<std::byte>> host_copies;
+  write_safetensors(path, saved_metadata(progress), saved_tensors(progress, host_copies));
+}
+
+std::string Optimizer::save_bytes() const {
+  const std::vector<TensorProgress> progress = tensor_progress();
+  std::vector<std::vector<std::byte>> host_copies;
+  return format_safetensors(saved_metadata(progress), saved_tensors(progress, host_copies));
+}
+
+double Optimizer::current_learning_rate(std::size_t group) const {
+  const float* source = groups_[group].learning_rate_source;
+  if (source == nullptr) {
+    return learning_rate_of(groups_[group].options.rule);
+  }
+  float rate = 0;
+  backend_->read(&rate, source, sizeof(rate));
+  return static_cast<double>(rate);
+}
+
+std::map<std::string, std::string> Optimizer::saved_metadata(
+    const std::vector<TensorProgress>& progress) const {
+  SING_CHECK(!slow_weights_in_use_, "[save] slow weights are in use");
   const OptimizerProgress whole = read_progress();
   Json json = {{"learning_rate_factor", learning_rate_factor_},
                {"skipped_steps", whole.skipped_steps},
                {"skipped_tensors", whole.skipped_tensors},
                {"groups", Json::array()}};
-  for (const Group& group : groups_) {
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
     GroupProgress group_progress;
-    backend_->read(&group_progress, group.progress.get(), sizeof(group_progress));
-    json["groups"].push_back({{"options", options_to_json(group.options)},
+    backend_->read(&group_progress, groups_[group].progress.get(), sizeof(group_progress));
+    Json options = options_to_json(groups_[group].options);
+    options["learning_rate"] = current_learning_rate(group);
+    json["groups"].push_back({{"options", std::move(options)},
                               {"steps", group_progress.steps},
                               {"parameters", Json::array()}});
   }
-  std::vector<TensorBytes> tensors;
-  std::vector<std::vector<std::byte>> host_copies;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Record& record = parameters_[i];
     json["groups"][record.group]["parameters"].push_back(
@@ -162,25 +184,32 @@ void Optimizer::save(const std::filesystem::path& path) const {
          {"dtype", name_of(record.parameter.dtype)},
          {"steps", progress[i].steps},
          {"non_finite", progress[i].non_finite}});
+  }
+  return {{"format", std::string(kFormat)},
+          {"format_version", std::to_string(kFormatVersion)},
+          {"optimizer", json.dump()}};
+}
+
+std::vector<TensorBytes> Optimizer::saved_tensors(
+    const std::vector<TensorProgress>& progress,
+    std::vector<std::vector<std::byte>>& host_copies) const {
+  std::vector<TensorBytes> tensors;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (progress[i].steps == 0) {
       continue;
     }
     for (StateTensor& tensor : state(i)) {
       TensorEntry entry{std::move(tensor.name), tensor.dtype, std::move(tensor.shape)};
-      const auto* data = static_cast<const std::byte*>(tensor.memory);
+      const auto* data = static_cast<const std::byte*>(tensor.memory.get());
       if (backend_->device().type != DeviceType::kCpu) {
         auto& copy = host_copies.emplace_back(*byte_size_of(entry));
-        backend_->read(copy.data(), tensor.memory, copy.size());
+        backend_->read(copy.data(), tensor.memory.get(), copy.size());
         data = copy.data();
       }
       tensors.push_back({std::move(entry), data});
     }
   }
-  write_safetensors(path,
-                    {{"format", std::string(kFormat)},
-                     {"format_version", std::to_string(kFormatVersion)},
-                     {"optimizer", json.dump()}},
-                    tensors);
+  return tensors;
 }
 
 // Reads the arrays of one parameter into fresh memory after checking them against the header.
@@ -224,14 +253,21 @@ Optimizer::Memory Optimizer::read_state(const Record& record,
 }
 
 void Optimizer::load(const std::filesystem::path& path) {
+  load(SafetensorsReader(path), path.string());
+}
+
+void Optimizer::load_bytes(std::string_view bytes) {
+  load(SafetensorsReader(std::as_bytes(std::span(bytes)), "bytes"), "bytes");
+}
+
+void Optimizer::load(const SafetensorsReader& reader, std::string_view where) {
   SING_CHECK(!slow_weights_in_use_, "[load] slow weights are in use");
-  const SafetensorsReader reader(path);
   try {
     restore(reader);
   } catch (const std::invalid_argument& error) {
-    throw FileError(concat("[load] ", path.string(), ": ", error.what()));
+    throw FileError(concat("[load] ", where, ": ", error.what()));
   } catch (const nlohmann::json::exception& error) {
-    throw FileError(concat("[load] ", path.string(), ": bad metadata: ", error.what()));
+    throw FileError(concat("[load] ", where, ": bad metadata: ", error.what()));
   }
 }
 

@@ -22,10 +22,23 @@ constexpr std::uint64_t kLengthBytes = sizeof(std::uint64_t);
 
 std::string reason() { return std::generic_category().message(errno); }
 
-}  // namespace
+// What a file consists of, one piece after the other; checked, but not yet written anywhere.
+struct FilePieces {
+  std::uint64_t header_bytes = 0;
+  std::string header;
+  std::vector<std::span<const std::byte>> tensors;
 
-void write_safetensors(const std::filesystem::path& path,
-                       const std::map<std::string, std::string>& metadata,
+  template <class Write>
+  void visit(Write write) const {
+    write(std::as_bytes(std::span(&header_bytes, 1)));
+    write(std::as_bytes(std::span(header)));
+    for (const std::span<const std::byte> tensor : tensors) {
+      write(tensor);
+    }
+  }
+};
+
+FilePieces make_pieces(const std::map<std::string, std::string>& metadata,
                        std::span<const TensorBytes> tensors) {
   std::vector<const TensorBytes*> ordered;
   ordered.reserve(tensors.size());
@@ -40,7 +53,9 @@ void write_safetensors(const std::filesystem::path& path,
   for (const TensorBytes* tensor : ordered) {
     entries.push_back(tensor->entry);
   }
-  const std::string header = format_safetensors_header(metadata, entries);
+  FilePieces pieces;
+  pieces.header = format_safetensors_header(metadata, entries);
+  pieces.header_bytes = pieces.header.size();
   for (const TensorBytes& tensor : tensors) {
     SING_CHECK(tensor.data != nullptr || byte_size_of(tensor.entry) == 0U,
                "[safetensors] '",
@@ -48,14 +63,34 @@ void write_safetensors(const std::filesystem::path& path,
                "': expected its bytes, given a null pointer");
   }
 
-  const std::uint64_t header_bytes = header.size();
-  AtomicFile file(path);
-  file.write(std::as_bytes(std::span(&header_bytes, 1)));
-  file.write(std::as_bytes(std::span(header)));
   for (const TensorBytes* tensor : ordered) {
-    file.write({tensor->data, byte_size_of(tensor->entry).value()});
+    pieces.tensors.emplace_back(tensor->data, byte_size_of(tensor->entry).value());
   }
+  return pieces;
+}
+
+}  // namespace
+
+void write_safetensors(const std::filesystem::path& path,
+                       const std::map<std::string, std::string>& metadata,
+                       std::span<const TensorBytes> tensors) {
+  const FilePieces pieces = make_pieces(metadata, tensors);
+  AtomicFile file(path);
+  pieces.visit([&](std::span<const std::byte> piece) { file.write(piece); });
   file.commit();
+}
+
+std::string format_safetensors(const std::map<std::string, std::string>& metadata,
+                               std::span<const TensorBytes> tensors) {
+  const FilePieces pieces = make_pieces(metadata, tensors);
+  std::size_t size = 0;
+  pieces.visit([&](std::span<const std::byte> piece) { size += piece.size(); });
+  std::string bytes;
+  bytes.reserve(size);
+  pieces.visit([&](std::span<const std::byte> piece) {
+    bytes.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+  });
+  return bytes;
 }
 
 SafetensorsReader::SafetensorsReader(const std::filesystem::path& path) : path_(path.string()) {
@@ -71,7 +106,15 @@ SafetensorsReader::SafetensorsReader(const std::filesystem::path& path) : path_(
                            "': expected a regular file, found ",
                            S_ISDIR(status.st_mode) ? "a directory" : "another kind"));
   }
-  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
+  read_header(static_cast<std::uint64_t>(status.st_size));
+}
+
+SafetensorsReader::SafetensorsReader(std::span<const std::byte> bytes, std::string name)
+    : path_(std::move(name)), memory_(bytes) {
+  read_header(bytes.size());
+}
+
+void SafetensorsReader::read_header(std::uint64_t file_bytes) {
   if (file_bytes < kLengthBytes) {
     throw FileError(concat("[safetensors] '",
                            path_,
@@ -117,7 +160,13 @@ void SafetensorsReader::read(const TensorEntry& entry, std::byte* destination) c
   read_at(payload_begin_ + header_.offsets[index], {destination, byte_size_of(entry).value()});
 }
 
+// The header was checked against the size: what it names lies within the bytes.
 void SafetensorsReader::read_at(std::uint64_t offset, std::span<std::byte> destination) const {
+  if (!file_.is_open()) {
+    const auto source = memory_.subspan(offset, destination.size());
+    std::copy(source.begin(), source.end(), destination.begin());
+    return;
+  }
   // One pread() is limited to 2 GiB on Linux.
   constexpr std::size_t kMaxRead = std::size_t{1} << 30;
   while (!destination.empty()) {

@@ -28,11 +28,18 @@ void write_safetensors(const std::filesystem::path& path,
                        const std::map<std::string, std::string>& metadata,
                        std::span<const TensorBytes> tensors);
 
+// The bytes of that file.
+std::string format_safetensors(const std::map<std::string, std::string>& metadata,
+                               std::span<const TensorBytes> tensors);
+
 // Checks the whole header when opened and reads a tensor's bytes on demand; reading from several
 // threads is safe. Throws FileError naming the file.
 class SafetensorsReader {
  public:
   explicit SafetensorsReader(const std::filesystem::path& path);
+  // A file's bytes in memory, which must outlive the reader; `name` stands for the file in
+  // messages.
+  SafetensorsReader(std::span<const std::byte> bytes, std::string name);
 
   const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
   const std::vector<TensorEntry>& tensors() const { return header_.tensors; }  // in file order
@@ -42,10 +49,12 @@ class SafetensorsReader {
   void read(const TensorEntry& entry, std::byte* destination) const;
 
  private:
+  void read_header(std::uint64_t file_bytes);
   void read_at(std::uint64_t offset, std::span<std::byte> destination) const;
 
   std::string path_;
-  FileDescriptor file_;
+  FileDescriptor file_;                // closed where the bytes are in memory
+  std::span<const std::byte> memory_;  // empty where they are in a file
   std::uint64_t payload_begin_ = 0;
   SafetensorsHeader header_;
   std::map<std::string, std::size_t, std::less<>> index_of_;

@@ -9,6 +9,7 @@
 #include "sing/rule/adabelief.hpp"
 #include "sing/rule/adafactor.hpp"
 #include "sing/rule/adamw.hpp"
+#include "sing/rule/gradient.hpp"
 #include "sing/rule/sgd.hpp"
 
 namespace sing {
@@ -17,7 +18,8 @@ using Rule = std::variant<  //
     AdamW,
     Sgd,
     AdaBelief,
-    AdaFactor>;
+    AdaFactor,
+    Gradient>;
 
 inline constexpr std::size_t kRuleCount = std::variant_size_v<Rule>;
 

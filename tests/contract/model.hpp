@@ -114,7 +114,7 @@ class Model {
   std::string state_bytes(const StateTensor& tensor) const {
     std::string bytes(static_cast<std::size_t>(product(tensor.shape)) * size_of(tensor.dtype),
                       '\0');
-    backend_->read(bytes.data(), tensor.memory, bytes.size());
+    backend_->read(bytes.data(), tensor.memory.get(), bytes.size());
     return bytes;
   }
 

@@ -129,7 +129,7 @@ class Replay {
         const std::string slot = tensor.name.substr(name.size() + 1);
         const std::vector<double> wanted = as(golden_.dtype, slots.at(slot));
         std::string bytes(wanted.size() * size_of(tensor.dtype), '\0');
-        optimizer_.backend().read(bytes.data(), tensor.memory, bytes.size());
+        optimizer_.backend().read(bytes.data(), tensor.memory.get(), bytes.size());
         const double tolerance =
             slot == "slow" ? parameter_tolerance(golden_.dtype,
                                                  golden_file().steps,

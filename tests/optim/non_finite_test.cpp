@@ -61,7 +61,7 @@ class ThreeTensors {
       for (const StateTensor& tensor : optimizer_->state(i)) {
         std::string bytes(static_cast<std::size_t>(product(tensor.shape)) * size_of(tensor.dtype),
                           '\0');
-        backend_->read(bytes.data(), tensor.memory, bytes.size());
+        backend_->read(bytes.data(), tensor.memory.get(), bytes.size());
         all.push_back(std::move(bytes));
       }
       all.push_back(std::to_string(optimizer_->tensor_progress()[i].steps));

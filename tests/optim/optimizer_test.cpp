@@ -296,7 +296,7 @@ TEST_P(OptimizerTest, SlowWeightsSwapInAndBackExactly) {
     for (const StateTensor& state : optimizer.state(0)) {
       if (state.name == "w.slow") {
         std::string bytes(3 * size_of(state.dtype), '\0');
-        backend_->read(bytes.data(), state.memory, bytes.size());
+        backend_->read(bytes.data(), state.memory.get(), bytes.size());
         slow = DeviceTensor::values_of(bytes, state.dtype);
       }
     }

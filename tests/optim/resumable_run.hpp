@@ -69,7 +69,7 @@ class ResumableRun {
       for (const StateTensor& tensor : optimizer_.state(i)) {
         std::string bytes(static_cast<std::size_t>(product(tensor.shape)) * size_of(tensor.dtype),
                           '\0');
-        backend_->read(bytes.data(), tensor.memory, bytes.size());
+        backend_->read(bytes.data(), tensor.memory.get(), bytes.size());
         all.push_back(tensor.name);
         all.push_back(std::move(bytes));
       }

@@ -2,6 +2,9 @@
 // type.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "tests/contract/rule_variants.hpp"
 #include "tests/optim/resumable_run.hpp"
 #include "tests/optim/temporary_folder.hpp"
@@ -44,6 +47,28 @@ SING_ON_BACKENDS(StateFile, test::backend_kinds());
 
 constexpr Dtype kFloatingTypes[] = {
     Dtype::kFloat32, Dtype::kFloat64, Dtype::kBFloat16, Dtype::kFloat16};
+
+TEST_P(StateFile, BytesAreThoseOfTheFile) {
+  const TemporaryFolder folder;
+  ResumableRun first(backend_, Dtype::kFloat32, {});
+  for (int step = 0; step < 4; ++step) {
+    first.take_step(step);
+  }
+  const std::string bytes = first.optimizer().save_bytes();
+  first.optimizer().save(folder / "state.safetensors");
+  std::ifstream file(folder / "state.safetensors", std::ios::binary);
+  EXPECT_EQ(bytes, std::string(std::istreambuf_iterator<char>(file), {}));
+  ResumableRun second(backend_, Dtype::kFloat32, {});
+  second.copy_parameters(first);
+  const std::vector<std::string> before = second.everything();
+  for (const std::size_t length : {std::size_t{0}, std::size_t{7}, bytes.size() - 1}) {
+    EXPECT_THROW(second.optimizer().load_bytes(std::string_view(bytes).substr(0, length)),
+                 FileError);
+  }
+  EXPECT_TRUE(same_bytes(second.everything(), before));
+  second.optimizer().load_bytes(bytes);
+  EXPECT_TRUE(same_bytes(second.everything(), first.everything()));
+}
 
 // In the middle of a LookAhead period (2 and 4 of 5), before and after the late parameter's first
 // gradient.

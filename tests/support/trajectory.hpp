@@ -45,7 +45,7 @@ class Trajectory {
     const StateTensor tensor = optimizer_.state(0).at(slot);
     std::string bytes(static_cast<std::size_t>(product(tensor.shape)) * size_of(tensor.dtype),
                       '\0');
-    optimizer_.backend().read(bytes.data(), tensor.memory, bytes.size());
+    optimizer_.backend().read(bytes.data(), tensor.memory.get(), bytes.size());
     return DeviceTensor::values_of(bytes, tensor.dtype);
   }
 

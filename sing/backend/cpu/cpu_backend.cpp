@@ -23,7 +23,8 @@ class CpuBackend final : public Backend {
       : kernels_(cpu::select_kernels(resources.instruction_set)),
         threads_(resources.threads > 0 ? resources.threads : default_threads()),
         pool_(resources.executor ? 1 : threads_),
-        executor_(resources.executor) {
+        executor_(resources.executor),
+        allocator_(resources.allocator) {
     if (!executor_) {
       executor_ = [this](int count, const std::function<void(int)>& task) {
         pool_.run(count, task);
@@ -34,6 +35,9 @@ class CpuBackend final : public Backend {
   Device device() const override { return {}; }
 
   std::shared_ptr<void> allocate(std::size_t bytes) override {
+    if (allocator_) {
+      return allocator_(bytes);
+    }
     // Cache lines whole: a vector that straddles two costs twice.
     const std::size_t rounded =
         (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
@@ -87,7 +91,8 @@ class CpuBackend final : public Backend {
       return;
     }
     run_ = nullptr;
-    run_ = std::make_unique<cpu::StepRun>(cpu::make_plan(request, measure_first), kernels_);
+    run_ =
+        std::make_unique<cpu::StepRun>(cpu::make_plan(request, measure_first, threads_), kernels_);
     planned_version_ = request.version;
     planned_measure_first_ = measure_first;
     planned_gradients_.resize(request.tensors.size());
@@ -100,6 +105,7 @@ class CpuBackend final : public Backend {
   int threads_;
   cpu::ThreadPool pool_;
   Executor executor_;
+  Allocator allocator_;
   std::unique_ptr<cpu::StepRun> run_;
   std::uint64_t planned_version_ = 0;
   bool planned_measure_first_ = false;

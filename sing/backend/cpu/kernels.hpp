@@ -51,8 +51,8 @@ struct Range {
   std::int64_t end;
 };
 
-// Memory that the thread will read when it has done what it is doing: fetched meanwhile, so that the
-// reading of the next gradient overlaps with the arithmetic of this update.
+// Memory that the thread will read when it has done what it is doing: fetched meanwhile, so that
+// the reading of the next gradient overlaps with the arithmetic of this update.
 struct Upcoming {
   const char* data = nullptr;
   std::int64_t bytes = 0;

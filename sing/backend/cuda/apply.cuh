@@ -6,13 +6,17 @@
 
 namespace sing::cuda {
 
+// Signed, so that a loop over none of them draws no warning.
+template <class R>
+inline constexpr int kElementSlots = static_cast<int>(kElementSlotCount<R>);
+
 // The arrays of a run of elements, and what the elements share. Held by value:
 // what lay behind a reference would be loaded again after every store.
 template <class R, class Real, class G, class P>
 struct ChunkView {
   const G* gradient;
   P* parameter;
-  Real* slots[kElementSlotCount<R> == 0 ? 1 : kElementSlotCount<R>];
+  Real* slots[kElementSlots<R> == 0 ? 1 : kElementSlots<R>];
   Real* slow;
   Real* master;
   Sixteen* copy;
@@ -43,7 +47,7 @@ __device__ __forceinline__ ChunkView<R, Real, G, P> view_chunk(const StepArgumen
       .parameter_is_half = tensor.dtype == Dtype::kFloat16,
       .copy_is_half = tensor.low_precision_dtype == Dtype::kFloat16,
       .conclusion = load_conclusion<R, Real>(step, index)};
-  for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
+  for (int k = 0; k < kElementSlots<R>; ++k) {
     view.slots[k] = from.template operator()<Real>(tensor.slots[k]);
   }
   return view;
@@ -56,7 +60,7 @@ struct LoadedPack {
   WordOf<P, kWidth> parameter;
   WordOf<Real, kWidth> master;
   WordOf<Real, kWidth> slow;
-  WordOf<Real, kWidth> slots[kElementSlotCount<R> == 0 ? 1 : kElementSlotCount<R>];
+  WordOf<Real, kWidth> slots[kElementSlots<R> == 0 ? 1 : kElementSlots<R>];
 };
 
 // kPlain: the tensor has no master or copy, and this step neither starts nor merges slow weights.
@@ -71,7 +75,7 @@ __device__ __forceinline__ LoadedPack<R, Real, G, P, kWidth> load_pack(
     loaded.master = stream_word<Real, kWidth>(view.master, i);
   }
 #pragma unroll
-  for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
+  for (int k = 0; k < kElementSlots<R>; ++k) {
     if (view.slots[k] != nullptr) {
       loaded.slots[k] = stream_word<Real, kWidth>(view.slots[k], i);
     }
@@ -107,7 +111,7 @@ __device__ __forceinline__ Elements<R, Real, kWidth> unpack_elements(
                       .second_moment = Real(0)};
   }
 #pragma unroll
-  for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
+  for (int k = 0; k < kElementSlots<R>; ++k) {
     const auto pack = unpack<Real, Real, kWidth>(loaded.slots[k], false);
 #pragma unroll
     for (int j = 0; j < kWidth; ++j) {
@@ -132,7 +136,7 @@ __device__ __forceinline__ void store_pack(const ChunkView<R, Real, G, P>& view,
     }
   }
 #pragma unroll
-  for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
+  for (int k = 0; k < kElementSlots<R>; ++k) {
     if (view.slots[k] != nullptr) {
       Pack<Real, kWidth> pack;
 #pragma unroll
@@ -256,7 +260,7 @@ __device__ __forceinline__ bool allows_packs(const TensorRecord& tensor,
                  is_pack_aligned<Real>(tensor.slow, kState) &&
                  is_pack_aligned<Real>(tensor.master, kState) &&
                  is_pack_aligned<Real>(tensor.low_precision_copy, 2);
-  for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
+  for (int k = 0; k < kElementSlots<R>; ++k) {
     allowed = allowed && is_pack_aligned<Real>(tensor.slots[k], kState);
   }
   return allowed;

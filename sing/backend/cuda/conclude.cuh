@@ -61,7 +61,10 @@ __device__ __noinline__ void conclude(const StepArguments& step,
   Conclusion<R, Real> conclusion;
   conclusion.constants = rule.template constants<Real>(
       {.step = steps + 1,
-       .learning_rate = group.learning_rate,
+       .learning_rate = group.learning_rate_source != nullptr
+                            ? static_cast<double>(__ldcg(group.learning_rate_source)) *
+                                  group.learning_rate_factor
+                            : group.learning_rate,
        .weight_decay = tensor.rank >= 2 ? group.weight_decay_matrices : group.weight_decay_vectors,
        .factored = tensor.rank >= 2});
   conclusion.factor = static_cast<Real>(scale.factor);

@@ -79,6 +79,8 @@ class CudaBackend final : public Backend {
   CudaBackend(const CudaResources& resources, const Tuning& tuning)
       : device_(resources.device),
         stream_(static_cast<cudaStream_t>(resources.stream)),
+        current_stream_(resources.current_stream),
+        allocator_(resources.allocator),
         tuning_(tuning) {
     SING_CHECK(tuning.chunk_elements > 0 && tuning.chunk_elements <= kMaxWholeRow,
                "[cuda] wanted chunk_elements from 1 to ",
@@ -103,6 +105,10 @@ class CudaBackend final : public Backend {
     check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device_),
           "reading the number of multiprocessors");
     most_blocks_ = multiprocessors * kBlocksPerMultiprocessor;
+    check(cudaEventCreateWithFlags(&handover_, cudaEventDisableTiming), "making an event");
+    if (current_stream_) {
+      stream_ = static_cast<cudaStream_t>(current_stream_());
+    }
   }
 
   ~CudaBackend() override {
@@ -112,6 +118,7 @@ class CudaBackend final : public Backend {
       cudaStreamSynchronize(stream_);
       retired_.clear();
       tables_.reset();
+      cudaEventDestroy(handover_);
       cudaSetDevice(previous);
     }
   }
@@ -122,6 +129,9 @@ class CudaBackend final : public Backend {
 
   std::shared_ptr<void> allocate(std::size_t bytes) override {
     const DeviceGuard guard(device_);
+    if (allocator_) {
+      return allocator_(bytes);
+    }
     DeviceBuffer buffer = DeviceBuffer::zeroed(bytes);
     return {buffer.release(), [](void* memory) { cudaFree(memory); }};
   }
@@ -140,12 +150,14 @@ class CudaBackend final : public Backend {
                Dtype source_dtype,
                std::int64_t count) override {
     const DeviceGuard guard(device_);
+    follow_stream();
     cuda::convert(destination, destination_dtype, source, source_dtype, count, stream_);
   }
 
   void step(const StepRequest& request) override {
     const DeviceGuard guard(device_);
-    if (is_capturing()) {
+    follow_stream();
+    if (is_capturing(stream_)) {
       check_types(request);
       check_capture(request);
       launch(tables_->capture(request));
@@ -157,7 +169,8 @@ class CudaBackend final : public Backend {
 
   void upload(const StepRequest& request) override {
     const DeviceGuard guard(device_);
-    SING_CHECK(!is_capturing(), "[cuda upload] wanted a stream that is not captured");
+    follow_stream();
+    SING_CHECK(!is_capturing(stream_), "[cuda upload] wanted a stream that is not captured");
     SING_CHECK(!tables_ || !tables_->captured() || key_.fits(request),
                "[cuda upload] wanted the tensors, rules and policy a graph was captured with, was "
                "given others: capture again");
@@ -169,10 +182,26 @@ class CudaBackend final : public Backend {
   std::size_t scratch_bytes() const override { return tables_ ? tables_->bytes() : 0; }
 
  private:
-  bool is_capturing() const {
+  static bool is_capturing(cudaStream_t stream) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    check(cudaStreamIsCapturing(stream_, &status), "asking whether a graph is captured");
+    check(cudaStreamIsCapturing(stream, &status), "asking whether a graph is captured");
     return status != cudaStreamCaptureStatusNone;
+  }
+
+  // A captured stream cannot wait for work outside its graph: whoever captures has synchronized.
+  void follow_stream() const {
+    if (!current_stream_) {
+      return;
+    }
+    auto* const wanted = static_cast<cudaStream_t>(current_stream_());
+    if (wanted == stream_) {
+      return;
+    }
+    if (!is_capturing(wanted) && !is_capturing(stream_)) {
+      check(cudaEventRecord(handover_, stream_), "leaving a stream");
+      check(cudaStreamWaitEvent(wanted, handover_, 0), "taking up another stream");
+    }
+    stream_ = wanted;
   }
 
   void check_capture(const StepRequest& request) const {
@@ -231,12 +260,16 @@ class CudaBackend final : public Backend {
 
   void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) const {
     const DeviceGuard guard(device_);
+    follow_stream();
     check(cudaMemcpyAsync(to, from, bytes, kind, stream_), "copying");
     check(cudaStreamSynchronize(stream_), "copying");
   }
 
   int device_;
-  cudaStream_t stream_;
+  mutable cudaStream_t stream_;
+  std::function<void*()> current_stream_;  // empty: always stream_
+  Allocator allocator_;
+  cudaEvent_t handover_ = nullptr;  // from stream to stream
   Tuning tuning_;
   std::array<StepKernels, kStorageCount> kernels_{};  // in the order of Storage
   std::int64_t most_blocks_ = 0;

@@ -73,6 +73,8 @@ struct GroupRecord {
   alignas(8) std::byte rule[kRuleBytes];  // the alternative that the batch's kernel is made for
   Standardize standardize;
   double learning_rate;                                // with the schedule's factor
+  const float* learning_rate_source;                   // device memory in its place, or null
+  double learning_rate_factor;                         // of the schedule, for the source
   double weight_decay_vectors, weight_decay_matrices;  // of rank ≤ 1 and of rank ≥ 2
   std::int64_t lookahead_period;                       // 0: none
   double lookahead_alpha;
@@ -87,12 +89,9 @@ struct StepRecord {
 };
 
 enum class Work : std::uint32_t {
-  kMeasure,      // one chunk
-  kApply,        // one chunk, after its tensor is measured
-  kWhole,        // a tensor of one chunk, measured and applied
-  kTinyMeasure,  // several tensors of at most kWarpElements, one a warp
-  kTinyApply,
-  kTinyWhole,
+  kMeasure,        // one chunk
+  kApply,          // one chunk, after its tensor is measured
+  kWhole,          // a tensor of one chunk, measured and applied
   kStridedMeans,   // means of kStridedTile rows that are not contiguous
   kFactorRows,     // kFactorRowTile matrix rows
   kFactorColumns,  // factor_column_tile() columns, counted over all matrices
@@ -113,9 +112,9 @@ constexpr std::int64_t matrix_tile(std::int64_t matrix_rows) {
 
 // One entry of the queue.
 struct WorkItem {
-  std::uint32_t tensor;  // the first, for tiny ones
+  std::uint32_t tensor;
   Work work;
-  std::int64_t index;  // of the chunk or tile; the number of tensors, for tiny ones
+  std::int64_t index;  // of the chunk or tile
 };
 
 // What one chunk contributes to its tensor. Later a rule's own sums, up to four, take its place.

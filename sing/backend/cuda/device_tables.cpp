@@ -45,7 +45,9 @@ GroupRecord encode(const GroupStep& group) {
   GroupRecord record{};
   std::visit([&](const auto& rule) { std::memcpy(record.rule, &rule, sizeof(rule)); }, group.rule);
   record.standardize = group.standardize;
-  record.learning_rate = group.learning_rate();
+  record.learning_rate = learning_rate_of(group.rule) * group.learning_rate_factor;
+  record.learning_rate_source = group.learning_rate_source;
+  record.learning_rate_factor = group.learning_rate_factor;
   record.weight_decay_vectors = group.weight_decay(1);
   record.weight_decay_matrices = group.weight_decay(2);
   record.lookahead_period = group.lookahead ? group.lookahead->period : 0;
@@ -117,6 +119,7 @@ bool DeviceTables::options_differ(const StepRequest& request) {
     wanted_options_.push_back(group.lookahead ? 1 : 0);
     wanted_options_.push_back(group.decay_vectors ? 1 : 0);
     wanted_options_.push_back(group.learning_rate_factor);
+    wanted_options_.push_back(std::bit_cast<double>(group.learning_rate_source));
     wanted_options_.push_back(std::bit_cast<double>(group.progress));
   }
   wanted_options_.push_back(request.loss_scale);

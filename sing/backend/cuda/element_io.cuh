@@ -101,7 +101,8 @@ __device__ __forceinline__ bool is_narrow(Dtype dtype) {
   return dtype == Dtype::kBFloat16 || dtype == Dtype::kFloat16;
 }
 
-// One element of any type; kernels never write gradients, so the read-only path is safe.
+// One element of any type. The read-only path is safe: a gradient is not written, or (where it is
+// standardized in place) each element only after its last reading.
 template <class Real>
 __device__ __forceinline__ Real load_gradient(const GradientRecord& gradient, std::int64_t i) {
   if constexpr (std::is_same_v<Real, double>) {
