@@ -3,7 +3,17 @@
 # Reads:  SING_TORCH_DIR, the torch folder (python -c "import torch; print(torch.__path__[0])");
 #         SING_CUDA, whether the CUDA half is wanted.
 # torch's own TorchConfig.cmake is not used: it demands a CUDA toolkit even where only the CPU half is wanted.
+# Empty: that of the Python found, which is the one a wheel is built for.
 set(SING_TORCH_DIR "" CACHE PATH "The torch folder of a Python's site-packages")
+if(NOT SING_TORCH_DIR)
+  find_package(Python COMPONENTS Interpreter QUIET)
+  execute_process(
+    COMMAND ${Python_EXECUTABLE} -c
+            "import importlib.util as u; print(*u.find_spec('torch').submodule_search_locations, end='')"
+    OUTPUT_VARIABLE libtorch_found
+    ERROR_QUIET)
+  set_property(CACHE SING_TORCH_DIR PROPERTY VALUE "${libtorch_found}")
+endif()
 
 set(libtorch_libraries torch_cpu c10)
 if(SING_CUDA)

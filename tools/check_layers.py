@@ -24,7 +24,7 @@ ALLOWED = {
     "lab/": ("sing/", "adapters/torch/", "lab/"),
 }
 MAY_INCLUDE_CUDA = ("sing/backend/cuda/", "tests/backend/cuda/")
-MAY_INCLUDE_TORCH = ("adapters/torch/", "lab/", "bench/", "tests/adapters/", "tests/lab/")
+MAY_INCLUDE_TORCH = ("adapters/torch/", "lab/", "bench/", "tests/torch/", "tests/lab/")
 OURS = ("sing/", "adapters/", "lab/", "bench/", "examples/", "python/", "tests/")
 # These stand outside the tree they are kept in: projects of their own that include the installed headers.
 SKIPPED = ("build/", "tests/install/")

@@ -1,0 +1,146 @@
+// The optimizer as LibTorch's users know optimizers: a torch::optim::Optimizer.
+#pragma once
+
+#include <torch/optim/optimizer.h>
+#include <torch/serialize/archive.h>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "adapters/torch/tensor_bridge.hpp"
+#include "sing/optim/optimizer.hpp"
+
+namespace sing::torch {
+
+// The options of a torch::optim::OptimizerParamGroup: overrides of the optimizer's defaults, by
+// name, and what learning-rate schedulers read and write.
+class GroupOptions final : public ::torch::optim::OptimizerCloneableOptions<GroupOptions> {
+ public:
+  explicit GroupOptions(Overrides overrides = {}, std::vector<std::string> names = {});
+
+  double get_lr() const override;
+  void set_lr(double learning_rate) override;
+
+ private:
+  friend class Optimizer;
+  Overrides overrides_;
+  std::vector<std::string> names_;  // of the group's parameters; empty: their positions
+  std::optional<double> learning_rate_;
+};
+
+struct ParameterGroup {
+  Parameters parameters;
+  Overrides overrides = {};
+};
+
+// Tensors are viewed, never copied; state is LibTorch's memory. Parameters may lie on several
+// devices. All errors are thrown before anything changes and name the parameter.
+class Optimizer final : public ::torch::optim::Optimizer {
+ public:
+  explicit Optimizer(const Parameters& parameters, Options defaults = {});
+  explicit Optimizer(const std::vector<ParameterGroup>& groups, Options defaults = {});
+
+  // Options that `overrides` leaves out are the optimizer's defaults. Returns the group's index.
+  std::size_t add_group(const Parameters& parameters, const Overrides& overrides = {});
+  // The same in torch's words: the group's options are GroupOptions, or none.
+  void add_param_group(const ::torch::optim::OptimizerParamGroup& group);
+
+  // Parameters without a gradient sit the step out. A closure is called first, with gradients on.
+  at::Tensor step(LossClosure closure = nullptr) override;
+  // For gradients of a loss that was multiplied by `loss_scale`.
+  void step_scaled(double loss_scale);
+  // CUDA graphs: once before a step is captured, and after each change of options between replays.
+  void upload(double loss_scale = 1);
+
+  const Options& options(std::size_t group = 0) const;
+  // Any option of a group, now; those that decide which state exists cannot change.
+  void set_option(std::size_t group, std::string_view name, const Value& value);
+  // Of all groups; what sing::Schedule gives, on top of what torch's schedulers set.
+  void set_learning_rate_factor(double factor);
+
+  std::vector<std::string> parameter_names() const;
+  // A parameter's arrays by slot name, as they are now; empty before its first update. load()
+  // replaces them.
+  std::map<std::string, at::Tensor> state_of(std::string_view name) const;
+  std::int64_t steps_of(std::string_view name) const;
+  // By name, of the last step's gradients, loss scale removed.
+  std::vector<std::pair<std::string, double>> gradient_norms() const;
+  // As sing::Optimizer::status(), over all devices; `first_non_finite` counts parameter_names().
+  OptimizerProgress status();
+
+  // Unlike that of any other optimizer, and another one after each load.
+  std::uint64_t state_number() const { return state_number_; }
+
+  // LookAhead's slow weights in place of the parameters, and exactly back. No step in between.
+  void use_slow_weights();
+  void use_fast_weights();
+
+  // torch::save and torch::load: options, counters and state, exactly.
+  void save(::torch::serialize::OutputArchive& archive) const override;
+  void load(::torch::serialize::InputArchive& archive) override;
+  // State files (docs/state_files.md), the same whatever the devices and memory formats.
+  void save(const std::filesystem::path& path) const;
+  void load(const std::filesystem::path& path);
+  std::string save_bytes() const;
+  void load_bytes(std::string_view bytes);
+
+ private:
+  struct Entry {  // one parameter
+    std::string name;
+    at::Tensor tensor;
+    std::size_t group;
+    std::size_t device;  // in devices_
+    std::size_t index;   // in that device's optimizer
+    std::vector<std::int64_t> shape, strides;
+    void* data;  // where it was at the last step
+    at::ScalarType type;
+    at::ScalarType gradient_type;
+  };
+
+  struct OnDevice {
+    at::Device device;
+    sing::Optimizer optimizer;  // has every group, of which it may hold no parameter
+  };
+
+  // The group's tensors, each once and named; throws for what the optimizer cannot take.
+  std::vector<NamedTensor> check_group(const Parameters& parameters,
+                                       const Overrides& overrides) const;
+  void register_group(const std::vector<NamedTensor>& tensors, const Overrides& overrides);
+  std::size_t device_of(const at::Tensor& tensor);
+  OnDevice make_device(const at::Device& device) const;
+  void check_device(const std::string& name,
+                    const at::Tensor& tensor,
+                    const Parameters& listed) const;
+  void take_up_groups();
+  GroupOptions& group_options(std::size_t group);
+  const GroupOptions& group_options(std::size_t group) const;
+  void adopt_learning_rates() const;
+  // Hands gradients and moved storages to the devices' optimizers, after checking all of them.
+  // What it returns must live until the step has been started.
+  std::vector<at::Tensor> hand_over();
+  at::Tensor usable_gradient(const Entry& entry) const;
+  void bump_versions(bool only_with_gradient);
+  void check_in_place() const;
+  const Entry& find(std::string_view name) const;
+  const sing::Optimizer& optimizer_of(const Entry& entry) const;
+  void prepare_save() const;
+  bool plain_files() const;
+  std::string part_for_device(const SafetensorsReader& reader, std::size_t device) const;
+  void load_parts(const SafetensorsReader& reader);
+  void after_load();
+
+  static std::uint64_t next_state_number();
+
+  std::uint64_t state_number_ = next_state_number();
+  Options default_options_;
+  mutable std::vector<OnDevice> devices_;  // learning rates are adopted from the groups when needed
+  std::vector<Entry> entries_;
+  std::vector<std::size_t> listed_;  // tensors of each group taken up, repeats included
+};
+
+}  // namespace sing::torch

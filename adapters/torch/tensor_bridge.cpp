@@ -1,0 +1,172 @@
+// Checks and conversions of tensors, and a backend that lives in LibTorch's memory and threads.
+#include "adapters/torch/tensor_bridge.hpp"
+
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <torch/csrc/stable/c/shim.h>
+
+#include <optional>
+
+#include "sing/base/check.hpp"
+#include "sing/base/layout.hpp"
+
+namespace sing::torch {
+namespace {
+
+std::optional<Dtype> find_dtype(at::ScalarType type) {
+  switch (type) {
+    case at::kFloat:
+      return Dtype::kFloat32;
+    case at::kDouble:
+      return Dtype::kFloat64;
+    case at::kBFloat16:
+      return Dtype::kBFloat16;
+    case at::kHalf:
+      return Dtype::kFloat16;
+    default:
+      return std::nullopt;
+  }
+}
+
+at::ScalarType scalar_type_of(Dtype dtype) {
+  for (const at::ScalarType type : {at::kDouble, at::kBFloat16, at::kHalf}) {
+    if (find_dtype(type) == dtype) {
+      return type;
+    }
+  }
+  return at::kFloat;
+}
+
+// The shim's function is compiled inside LibTorch, so that its pool runs the tasks whatever
+// threading library this file was compiled for.
+void run_on_torch_threads(int count, const std::function<void(int)>& task) {
+  const auto run = [](std::int64_t begin, std::int64_t end, void* context) {
+    const auto& each = *static_cast<const std::function<void(int)>*>(context);
+    for (std::int64_t i = begin; i < end; ++i) {
+      each(static_cast<int>(i));
+    }
+  };
+  void* context = const_cast<void*>(static_cast<const void*>(&task));
+  if (torch_parallel_for(0, count, 1, run, context) != AOTI_TORCH_SUCCESS) {
+    throw Error("[torch] the thread pool of LibTorch failed");
+  }
+}
+
+Allocator torch_allocator(const at::Device& device) {
+  return [device](std::size_t bytes) {
+    const auto size = static_cast<std::int64_t>(bytes == 0 ? 1 : bytes);
+    const auto tensor =
+        std::make_shared<at::Tensor>(at::zeros({size}, at::device(device).dtype(at::kByte)));
+    return std::shared_ptr<void>(tensor, tensor->data_ptr());
+  };
+}
+
+}  // namespace
+
+Parameters::Parameters(std::initializer_list<at::Tensor> tensors)
+    : Parameters(std::vector<at::Tensor>(tensors)) {}
+
+Parameters::Parameters(const std::vector<at::Tensor>& tensors) {
+  for (const at::Tensor& tensor : tensors) {
+    tensors_.emplace_back(std::string(), tensor);
+  }
+}
+
+Parameters::Parameters(const ::torch::OrderedDict<std::string, at::Tensor>& tensors) {
+  for (const auto& item : tensors) {
+    tensors_.emplace_back(item.key(), item.value());
+  }
+}
+
+std::string describe(const std::string& name, const at::Tensor& tensor) {
+  if (!tensor.defined()) {
+    return concat("'", name, "' (undefined)");
+  }
+  return concat(
+      "'", name, "' ", tensor.sizes(), " ", tensor.scalar_type(), " on ", tensor.device());
+}
+
+void check_tensor(const std::string& name, const at::Tensor& tensor) {
+  const auto who = [&] { return concat("[torch] ", describe(name, tensor), ": "); };
+  SING_CHECK(tensor.defined(), who(), "wanted a tensor, got an undefined one");
+  SING_CHECK(tensor.layout() == at::kStrided, who(), "wanted a dense tensor, got a sparse one");
+  SING_CHECK(
+      find_dtype(tensor.scalar_type()), who(), "wanted float32, float64, bfloat16 or float16");
+  SING_CHECK(
+      tensor.device().is_cpu() || tensor.device().is_cuda(), who(), "wanted a CPU or CUDA device");
+  SING_CHECK(tensor.is_non_overlapping_and_dense(),
+             who(),
+             "wanted memory without gaps and overlaps (no slice, nothing expanded), got strides ",
+             tensor.strides());
+}
+
+void check_layout(const std::string& name, const at::Tensor& tensor, const Options& options) {
+  if (tensor.is_contiguous()) {
+    return;
+  }
+  const auto who = [&] { return concat("[torch] ", describe(name, tensor), ": "); };
+  const bool factored = std::visit([]<class R>(const R&) { return kIsFactored<R>; }, options.rule);
+  SING_CHECK(!factored || tensor.dim() < 2,
+             who(),
+             "rule '",
+             name_of(options.rule),
+             "' wants contiguous memory, got strides ",
+             tensor.strides());
+  const std::int64_t axis = options.standardize.centralize_axis;
+  if (options.standardize.centralizes(tensor.dim()) && axis < tensor.dim()) {
+    const std::int64_t inner = product(tensor.sizes().slice(static_cast<std::size_t>(axis) + 1));
+    SING_CHECK(tensor.size(axis) == 1 || tensor.stride(axis) == inner,
+               who(),
+               "centralizing axis ",
+               axis,
+               " wants stride ",
+               inner,
+               " there, got strides ",
+               tensor.strides());
+  }
+}
+
+bool same_strides(const at::Tensor& a, const at::Tensor& b) {
+  for (std::int64_t axis = 0; axis < a.dim(); ++axis) {
+    if (a.size(axis) > 1 && a.stride(axis) != b.stride(axis)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Dtype dtype_of(const at::Tensor& tensor) { return find_dtype(tensor.scalar_type()).value(); }
+
+std::vector<std::int64_t> shape_of(const at::Tensor& tensor) { return tensor.sizes().vec(); }
+
+std::shared_ptr<Backend> make_backend(const at::Device& device) {
+  if (device.is_cpu()) {
+    return make_cpu_backend(
+        {.executor = run_on_torch_threads, .allocator = torch_allocator(device)});
+  }
+  return make_cuda_backend({.device = device.index(),
+                            .current_stream =
+                                [device] {
+                                  const c10::impl::VirtualGuardImpl guard(device.type());
+                                  return guard.getStream(device).native_handle();
+                                },
+                            .allocator = torch_allocator(device)});
+}
+
+at::Tensor view_memory(std::shared_ptr<void> memory,
+                       Dtype dtype,
+                       const at::Device& device,
+                       at::IntArrayRef shape,
+                       at::IntArrayRef strides) {
+  void* const data = memory.get();
+  return at::from_blob(
+      data,
+      shape,
+      strides,
+      [owner = std::move(memory)](void*) mutable { owner.reset(); },
+      at::device(device).dtype(scalar_type_of(dtype)),
+      device);
+}
+
+}  // namespace sing::torch
