@@ -1,0 +1,161 @@
+"""Times SING.step() from Python against torch.optim.AdamW(fused=True).step(), in one process, in turns.
+
+python bench/python_step_bench.py [--device cpu|cuda] [--models vit_s,…] [--rounds N] [--threads N] [--machine NAME]
+                                  [--print-only]
+
+A turn is two LookAhead periods of steps (10); each contestant has one turn a round, in an order that rotates. The figures are
+medians over the rounds with quartiles, ratios are taken within a round. Writes bench/results/python-<machine>.json and the
+table of docs/benchmarks.md.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import resource
+import statistics
+import sys
+import time
+
+import torch
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "python")]
+
+import make_benchmark_tables  # noqa: E402
+import run_bench  # noqa: E402
+
+import sing  # noqa: E402
+
+STEPS = 10  # two LookAhead periods
+WARM_UP = 3  # turns
+
+
+def shapes_of(model):
+    listed = json.loads((ROOT / "bench" / "model_shapes.json").read_text(encoding="utf-8"))[model]
+    return [shape for part in listed["parts"] for _ in range(part["repeat"]) for shape in part["shapes"]]
+
+
+def contestants(shapes, device):
+    """Name -> optimizer over parameters of its own; gradients are shared."""
+    generator = torch.Generator().manual_seed(1)
+    gradients = [torch.randn(shape, generator=generator).to(device) for shape in shapes]
+
+    def parameters():
+        own = [torch.nn.Parameter(torch.full(shape, 0.5, device=device)) for shape in shapes]
+        for parameter, gradient in zip(own, gradients):
+            parameter.grad = gradient
+        return own
+
+    return {
+        "torch_fused_adamw": torch.optim.AdamW(parameters(), lr=1e-3, weight_decay=0.05, fused=True),
+        "sing": sing.SING(parameters(), lr=1e-3, weight_decay=0.05),
+    }
+
+
+def synchronize(device):
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def turn(optimizer, device):
+    """(milliseconds a step, milliseconds a step for which the call keeps the host)."""
+    synchronize(device)
+    start = time.perf_counter()
+    for _ in range(STEPS):
+        optimizer.step()
+    host = time.perf_counter()
+    synchronize(device)
+    return 1e3 * (time.perf_counter() - start) / STEPS, 1e3 * (host - start) / STEPS
+
+
+def watched(measurement):
+    """What the measurement returns, and the share of all cores' time that other programs used meanwhile."""
+
+    def own_seconds():
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        return usage.ru_utime + usage.ru_stime
+
+    start, busy, own = time.monotonic(), run_bench.busy_seconds(), own_seconds()
+    result = measurement()
+    others = run_bench.busy_seconds() - busy - (own_seconds() - own)
+    return result, max(0.0, others / (os.cpu_count() * (time.monotonic() - start)))
+
+
+def spread(values):
+    lower, median, upper = statistics.quantiles(values, n=4, method="inclusive")
+    return {"lower": lower, "median": median, "upper": upper}
+
+
+def measure(model, device, rounds):
+    shapes = shapes_of(model)
+    optimizers = contestants(shapes, device)
+    names = list(optimizers)
+    for optimizer in optimizers.values():
+        for _ in range(WARM_UP):
+            turn(optimizer, device)
+    times = {name: [] for name in names}
+    for number in range(rounds):
+        for position in range(len(names)):
+            name = names[(number + position) % len(names)]
+            times[name].append(turn(optimizers[name], device))
+    base = [whole for whole, _ in times["torch_fused_adamw"]]
+    return {
+        "model": model,
+        "tensors": len(shapes),
+        "parameters": sum(torch.Size(shape).numel() for shape in shapes),
+        "milliseconds": {name: spread([whole for whole, _ in each]) for name, each in times.items()},
+        "host_milliseconds": {name: spread([host for _, host in each]) for name, each in times.items()},
+        "ratio": spread([whole / other for (whole, _), other in zip(times["sing"], base)]),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--models", default="vit_s")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--threads", type=int, help="of torch (all cores)")
+    parser.add_argument("--machine", help="name of the result file")
+    parser.add_argument("--print-only", action="store_true", help="write no file")
+    options = parser.parse_args()
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    if not sing.has_kernels(options.device):
+        sys.exit(f"[python_step_bench] wanted kernels for {options.device}, the operators have none")
+    hardware = run_bench.hardware()
+    is_cuda = options.device == "cuda"
+    names = options.models.split(",")
+    models, other_load = watched(lambda: [measure(name, options.device, options.rounds) for name in names])
+    result = {
+        "benchmark": make_benchmark_tables.PYTHON_STEP,
+        "machine": options.machine or ("cuda" if is_cuda else run_bench.machine_name(hardware)),
+        "device": torch.cuda.get_device_name() if is_cuda else hardware["processor"],
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "python": sys.version.split()[0],
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "commit": run_bench.commit(),
+        "rounds": options.rounds,
+        "other_load": round(other_load, 4),
+        "models": models,
+    }
+    for each in models:
+        ms, ratio = each["milliseconds"], each["ratio"]
+        print(
+            f"{each['model']}: torch {ms['torch_fused_adamw']['median']:.3f} ms, SING {ms['sing']['median']:.3f} ms, ratio "
+            f"{ratio['median']:.3f} ({ratio['lower']:.3f} to {ratio['upper']:.3f}), host {each['host_milliseconds']['sing']['median']:.3f} ms"
+        )
+    print(f"other programs used {other_load:.1%} of the cores' time")
+    if not options.print_only and other_load > run_bench.MOST_OTHER_LOAD:
+        sys.exit(f"[python_step_bench] wanted at most {run_bench.MOST_OTHER_LOAD:.0%} of other load; no result was written")
+    if not options.print_only:
+        path = make_benchmark_tables.RESULTS / f"python-{result['machine']}.json"
+        path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        make_benchmark_tables.write()
+        print(f"wrote {path.relative_to(ROOT)} and docs/benchmarks.md")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

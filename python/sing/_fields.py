@@ -1,0 +1,79 @@
+"""Option fields of every rule, made by tools/make_python_fields.py: do not edit."""
+
+from typing import Any
+
+COMMON: list[dict[str, Any]] = [
+    {'name': 'centralize', 'kind': 'bool', 'default': True, 'low': None, 'high': None, 'open_high': False, 'help': "subtract each row's mean from tensors of rank 2 and more", 'choices': []},
+    {'name': 'centralize_axis', 'kind': 'int', 'default': 0, 'low': 0.0, 'high': None, 'open_high': False, 'help': "the axis whose entries are rows; 0 is the paper's", 'choices': []},
+    {'name': 'normalize', 'kind': 'choice', 'default': 'unit_norm', 'low': None, 'high': None, 'open_high': False, 'help': "norm given to each tensor's gradient: off, 1, or sqrt(size / reference_size)", 'choices': ['off', 'unit_norm', 'size_calibrated']},
+    {'name': 'norm_epsilon', 'kind': 'float', 'default': 1e-08, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'added to the norm', 'choices': []},
+    {'name': 'reference_size', 'kind': 'float', 'default': 589824.0, 'low': 1.0, 'high': None, 'open_high': False, 'help': 'size of a tensor whose calibrated norm is 1', 'choices': []},
+    {'name': 'lookahead_period', 'kind': 'int', 'default': 5, 'low': 1.0, 'high': None, 'open_high': False, 'help': 'steps from merge to merge', 'choices': []},
+    {'name': 'lookahead_alpha', 'kind': 'float', 'default': 0.5, 'low': 0.0, 'high': 1.0, 'open_high': False, 'help': 'share of the fast weights in a merge', 'choices': []},
+    {'name': 'decay_vectors', 'kind': 'bool', 'default': False, 'low': None, 'high': None, 'open_high': False, 'help': 'weight decay for tensors of rank 0 and 1 too', 'choices': []},
+    {'name': 'master_weights', 'kind': 'bool', 'default': False, 'low': None, 'high': None, 'open_high': False, 'help': 'keep a float32 master of each 16-bit parameter', 'choices': []},
+    {'name': 'non_finite', 'kind': 'choice', 'default': 'skip_tensor', 'low': None, 'high': None, 'open_high': False, 'help': 'what becomes of a non-finite gradient; one for the whole optimizer', 'choices': ['skip_tensor', 'skip_step', 'throw', 'pass_through']},
+]
+
+RULES: dict[str, dict[str, Any]] = {
+    'adamw': {
+        'fields': [
+            {'name': 'learning_rate', 'kind': 'float', 'default': 0.005, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'step size', 'choices': []},
+            {'name': 'beta1', 'kind': 'float', 'default': 0.9, 'low': 0.0, 'high': 1.0, 'open_high': True, 'help': 'decay of the first moment', 'choices': []},
+            {'name': 'beta2', 'kind': 'float', 'default': 0.999, 'low': 0.0, 'high': 1.0, 'open_high': True, 'help': 'decay of the second moment', 'choices': []},
+            {'name': 'epsilon', 'kind': 'float', 'default': 1e-08, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'added to the root of the second moment', 'choices': []},
+            {'name': 'weight_decay', 'kind': 'float', 'default': 0.0, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'decoupled weight decay', 'choices': []},
+            {'name': 'softplus_beta', 'kind': 'optional_float', 'default': None, 'low': 0.001, 'high': None, 'open_high': False, 'help': 'sharpness of the softplus that replaces root + epsilon; none: off', 'choices': []},
+        ],
+        'slots': ['first_moment', 'second_moment'],
+    },
+    'sgd': {
+        'fields': [
+            {'name': 'learning_rate', 'kind': 'float', 'default': 0.01, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'step size', 'choices': []},
+            {'name': 'momentum', 'kind': 'float', 'default': 0.0, 'low': 0.0, 'high': 1.0, 'open_high': True, 'help': 'decay of the momentum; 0: none', 'choices': []},
+            {'name': 'nesterov', 'kind': 'bool', 'default': False, 'low': None, 'high': None, 'open_high': False, 'help': 'look one momentum step ahead', 'choices': []},
+            {'name': 'weight_decay', 'kind': 'float', 'default': 0.0, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'decoupled weight decay', 'choices': []},
+        ],
+        'slots': ['momentum'],
+    },
+    'adabelief': {
+        'fields': [
+            {'name': 'learning_rate', 'kind': 'float', 'default': 0.001, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'step size', 'choices': []},
+            {'name': 'beta1', 'kind': 'float', 'default': 0.9, 'low': 0.0, 'high': 1.0, 'open_high': True, 'help': 'decay of the first moment', 'choices': []},
+            {'name': 'beta2', 'kind': 'float', 'default': 0.999, 'low': 0.0, 'high': 1.0, 'open_high': True, 'help': 'decay of the belief', 'choices': []},
+            {'name': 'epsilon', 'kind': 'float', 'default': 1e-16, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'added to the belief and to its root', 'choices': []},
+            {'name': 'weight_decay', 'kind': 'float', 'default': 0.0, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'decoupled weight decay', 'choices': []},
+            {'name': 'rectify', 'kind': 'bool', 'default': True, 'low': None, 'high': None, 'open_high': False, 'help': 'rectify the variance of early steps', 'choices': []},
+            {'name': 'softplus_beta', 'kind': 'optional_float', 'default': None, 'low': 0.001, 'high': None, 'open_high': False, 'help': 'sharpness of the softplus that replaces root + epsilon; none: off', 'choices': []},
+        ],
+        'slots': ['first_moment', 'belief'],
+    },
+    'adafactor': {
+        'fields': [
+            {'name': 'learning_rate', 'kind': 'float', 'default': 0.01, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'step size', 'choices': []},
+            {'name': 'decay_power', 'kind': 'float', 'default': 0.8, 'low': 0.0, 'high': 1.0, 'open_high': False, 'help': "the second moment's decay is 1 - step^-power", 'choices': []},
+            {'name': 'square_epsilon', 'kind': 'float', 'default': 1e-30, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'added to the squared gradient', 'choices': []},
+            {'name': 'scale_epsilon', 'kind': 'float', 'default': 0.001, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'least root mean square taken for a parameter', 'choices': []},
+            {'name': 'clip_threshold', 'kind': 'float', 'default': 1.0, 'low': 1e-30, 'high': None, 'open_high': False, 'help': 'largest root mean square of an update', 'choices': []},
+            {'name': 'scale_parameter', 'kind': 'bool', 'default': True, 'low': None, 'high': None, 'open_high': False, 'help': "multiply the step by the parameter's root mean square", 'choices': []},
+            {'name': 'relative_step', 'kind': 'bool', 'default': False, 'low': None, 'high': None, 'open_high': False, 'help': 'step size min(learning_rate, 1/sqrt(step))', 'choices': []},
+            {'name': 'weight_decay', 'kind': 'float', 'default': 0.0, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'decoupled weight decay', 'choices': []},
+            {'name': 'softplus_beta', 'kind': 'optional_float', 'default': None, 'low': 0.001, 'high': None, 'open_high': False, 'help': 'sharpness of the softplus that replaces the root; none: off', 'choices': []},
+        ],
+        'slots': ['second_moment', 'row_second_moment', 'column_second_moment'],
+    },
+    'gradient': {
+        'fields': [
+            {'name': 'learning_rate', 'kind': 'float', 'default': 1.0, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'has no effect', 'choices': []},
+            {'name': 'weight_decay', 'kind': 'float', 'default': 0.0, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'has no effect', 'choices': []},
+        ],
+        'slots': [],
+    },
+}
+
+PAPER: dict[str, Any] = {
+    'rule': 'adamw',
+    'options': {
+        'softplus_beta': 50.0,
+    },
+}

@@ -1,0 +1,47 @@
+"""A gradient scaler that learns of infinities from the step itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.amp.grad_scaler import GradScaler as TorchGradScaler
+from torch.optim import Optimizer
+
+from sing.optimizer import SINGOptimizer
+
+
+class GradScaler(TorchGradScaler):
+    """torch.amp.GradScaler without a pass over the gradients for SING's optimizers.
+
+    torch's scaler reads every gradient once to look for infinities, before any step. A SING step computes norms anyway and
+    sees there whether a gradient is finite; this scaler takes that. With other optimizers it does as torch's does.
+
+    >>> import sing
+    >>> scaler = GradScaler("cpu", init_scale=1024.0)
+    >>> weight = torch.nn.Parameter(torch.ones(2, 3))
+    >>> optimizer = sing.SGD([weight], lr=0.1)
+    >>> scaler.scale(weight.square().sum()).backward()
+    >>> _ = scaler.step(optimizer)
+    >>> scaler.update()
+    """
+
+    def _check_inf_per_device(self, optimizer: Optimizer) -> dict[Any, Any]:
+        if not isinstance(optimizer, SINGOptimizer):
+            return super()._check_inf_per_device(optimizer)
+        found = {
+            parameter.device: torch.zeros((), dtype=torch.float32, device=parameter.device)
+            for group in optimizer.param_groups
+            for parameter in group["params"]
+            if parameter.grad is not None
+        }
+        self._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = found
+        optimizer._found_inf_per_device = found
+        return found
+
+    def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().step(optimizer, *args, **kwargs)
+        finally:
+            if isinstance(optimizer, SINGOptimizer):
+                optimizer._found_inf_per_device = None

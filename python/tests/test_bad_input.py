@@ -1,0 +1,154 @@
+"""Bad input: an error that names the parameter or the option, and weights as they were."""
+
+import pytest
+import torch
+
+import sing
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"lr": -1.0}, ValueError, r"lr: wanted a number of at least 0, got -1"),
+        ({"lr": float("nan")}, ValueError, "lr: wanted a number"),
+        ({"lr": "fast"}, TypeError, "lr: wanted a number of at least 0, got 'fast'"),
+        ({"lr": torch.ones(2)}, TypeError, "lr: wanted"),
+        ({"betas": (0.9, 1.0)}, ValueError, r"betas: wanted a number in \[0, 1\)"),
+        ({"betas": 0.9}, ValueError, "betas: wanted two numbers"),
+        ({"weight_decay": -0.1}, ValueError, "weight_decay"),
+        ({"eps": -1e-8}, ValueError, "eps"),
+        ({"normalize": "unit"}, ValueError, "normalize: wanted one of 'off', 'unit_norm'"),
+        ({"lookahead_period": 0}, ValueError, "lookahead_period: wanted a whole number of at least 1"),
+        ({"la_alpha": 2.0}, ValueError, "lookahead_alpha"),
+        ({"weight_decy": 0.1}, TypeError, "unknown option 'weight_decy' .nearest known: 'weight_decay'"),
+        ({"momentum": 0.9}, TypeError, "unknown option 'momentum'"),
+        ({"differentiable": True}, ValueError, "differentiable"),
+        ({"non_finite": "ignore"}, ValueError, "non_finite: wanted one of"),
+    ],
+)
+def test_options(options, error, message):
+    weight = torch.nn.Parameter(torch.ones(2, 2))
+    with pytest.raises(error, match=message):
+        sing.SING([weight], **options)
+
+
+def test_sgd_does_not_take_the_authors_names():
+    with pytest.raises(TypeError, match="unknown option 'softplus'"):
+        sing.SGD([torch.nn.Parameter(torch.ones(2))], softplus=True)
+    with pytest.raises(ValueError, match="nesterov needs a momentum"):
+        sing.SGD([torch.nn.Parameter(torch.ones(2))], nesterov=True)
+
+
+def test_group_options():
+    weight = torch.nn.Parameter(torch.ones(2, 2))
+    with pytest.raises(TypeError, match="'weight_decy'.*'weight_decay'"):
+        sing.SING([{"params": [weight], "weight_decy": 0.1}])
+    with pytest.raises(ValueError, match="lr"):
+        sing.SING([{"params": [weight], "lr": -1}])
+    optimizer = sing.SING([{"params": [weight], "lr_scale": 0.5}])
+    with pytest.raises(ValueError, match="non_finite is one for the whole optimizer"):
+        optimizer.add_param_group({"params": [torch.nn.Parameter(torch.ones(2))], "non_finite": "throw"})
+    assert len(optimizer.param_groups) == 1
+
+
+def flattened():
+    parameter = torch.nn.Parameter(torch.ones(4))
+    parameter._is_flat_param = True
+    return parameter
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: torch.nn.Parameter(torch.ones(2, dtype=torch.complex64)), TypeError, "'bad': wanted float32"),
+        (lambda: torch.nn.Parameter(torch.ones(2, dtype=torch.int64), requires_grad=False), TypeError, "'bad': wanted float32"),
+        (lambda: torch.nn.Parameter(torch.ones(2, 2).to_sparse()), TypeError, "'bad': wanted a dense tensor"),
+        (lambda: torch.nn.Parameter(torch.ones(3, 1).expand(3, 4)), ValueError, "'bad': elements share memory"),
+        (lambda: torch.nn.Parameter(torch.ones(2, 2, device="meta")), TypeError, "'bad': wanted memory"),
+        (flattened, TypeError, "'bad': wanted a whole tensor, got a shard"),
+    ],
+)
+def test_parameters(make, error, message):
+    good = torch.nn.Parameter(torch.ones(2))
+    with pytest.raises(error, match=message):
+        sing.SING([("good", good), ("bad", make())])
+    optimizer = sing.SING([("good", good)])
+    with pytest.raises(error, match=message):
+        optimizer.add_param_group({"params": [("bad", make())]})
+    assert len(optimizer.param_groups) == 1
+
+
+def test_distributed_tensor():
+    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    try:
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.tensor import Shard, distribute_tensor
+
+        mesh = init_device_mesh("cpu", (1,))
+        shard = torch.nn.Parameter(distribute_tensor(torch.ones(4, 2), mesh, [Shard(0)]))
+        with pytest.raises(TypeError, match="parameter '0': wanted a whole tensor, got a shard"):
+            sing.SING([shard])
+    finally:
+        torch.distributed.destroy_process_group()
+
+
+def wrong_shape(weight):
+    weight.data = torch.ones(3, 2)
+    weight.grad = torch.ones(3, 2)
+
+
+def wrong_shape_same_memory(weight):
+    weight.data = weight.data.view(4)
+    weight.grad = torch.ones(4)
+
+
+def sparse(weight):
+    weight.grad = torch.ones(2, 2).to_sparse()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (wrong_shape, "'weight'.*shape"),
+        (wrong_shape_same_memory, r"'weight'.*wanted a gradient of shape \[2, 2\], got one of shape \[4\]"),
+        (sparse, "'weight'.*sparse"),
+    ],
+)
+def test_gradients(spoil, message):
+    """The other parameter has a good gradient, and must not move either."""
+    other, weight = torch.nn.Parameter(torch.ones(5)), torch.nn.Parameter(torch.ones(2, 2))
+    optimizer = sing.SING([("other", other), ("weight", weight)])
+    for each in (other, weight):
+        each.grad = torch.randn_like(each)
+    optimizer.step()
+    before = other.detach().clone()
+    spoil(weight)
+    with pytest.raises(ValueError, match=message):
+        optimizer.step()
+    assert torch.equal(other, before)
+    assert int(optimizer.state[other]["step"]) == 1
+
+
+def test_axis_beyond_the_rank():
+    weight = torch.nn.Parameter(torch.ones(2, 2))
+    weight.grad = torch.ones(2, 2)
+    optimizer = sing.SING([("weight", weight)], centralize_axis=2)
+    with pytest.raises(ValueError, match="weight.*centralize_axis must be below the rank 2"):
+        optimizer.step()
+
+
+def test_shared_memory_of_two_parameters():
+    memory = torch.ones(6)
+    first, second = torch.nn.Parameter(memory[:4]), torch.nn.Parameter(memory[2:])
+    first.grad, second.grad = torch.ones(4), torch.ones(4)
+    with pytest.raises(ValueError, match="share memory"):
+        sing.SING([("first", first), ("second", second)]).step()
+    assert torch.equal(memory, torch.ones(6))
+
+
+def test_empty_list():
+    with pytest.raises(ValueError, match="empty parameter list"):
+        sing.SING([])
+    empty = torch.nn.Parameter(torch.ones(0, 3))
+    empty.grad = torch.ones(0, 3)
+    sing.SING([empty]).step()

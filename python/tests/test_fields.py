@@ -1,0 +1,21 @@
+"""The files made from the library's lists are current, and say what the package says elsewhere."""
+
+import re
+import subprocess
+import sys
+
+from conftest import ROOT
+
+import sing
+
+
+def test_generated_files_are_current(build_program):
+    program = build_program("option_fields")
+    command = [sys.executable, str(ROOT / "tools" / "make_python_fields.py"), program, "--check"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_versions_agree():
+    text = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+    assert re.search(r"^  VERSION (\S+)$", text, re.MULTILINE)[1] == sing.__version__

@@ -1,0 +1,106 @@
+"""C++ writes a state file and Python goes on, and the reverse: the bits of a run that was never interrupted."""
+
+import pathlib
+import subprocess
+
+import pytest
+import torch
+
+import sing
+
+
+def make(weights):
+    matrix = torch.nn.Parameter(weights[:30].reshape(6, 5).clone())
+    vector = torch.nn.Parameter(weights[30:].clone())
+    groups = [
+        {"params": [("matrix", matrix)]},
+        {"params": [("vector", vector)], "lr": 0.01, "lookahead_period": 3},
+    ]
+    return matrix, vector, sing.SING(groups, lr=0.03, weight_decay=0.1)
+
+
+def take_steps(folder: pathlib.Path, first: int, last: int, layout=torch.contiguous_format) -> None:
+    """What state_exchange does, in Python."""
+    weights = torch.frombuffer(bytearray((folder / "weights.bin").read_bytes()), dtype=torch.float32)
+    matrix, vector, optimizer = make(weights)
+    if first > 0:
+        optimizer.load(folder / "state.safetensors")
+    for step in range(first, last):
+        flat = torch.cat([matrix.detach().reshape(-1), vector.detach()])
+        offsets = torch.tensor([(i * 7 + step) % 5 - 2 for i in range(37)], dtype=torch.float32)
+        gradient = flat * 0.5 + offsets
+        matrix.grad, vector.grad = gradient[:30].reshape(6, 5), gradient[30:]
+        optimizer.step()
+    optimizer.save(folder / "state.safetensors")
+    after = torch.cat([matrix.detach().reshape(-1), vector.detach()])
+    (folder / "weights.bin").write_bytes(bytes(after.numpy().tobytes()))
+
+
+@pytest.mark.parametrize("order", ["cpp,python", "python,cpp", "cpp,python,cpp", "python,python"])
+def test_either_side_goes_on(order, tmp_path, build_program):
+    program = build_program("state_exchange")
+    start = torch.randn(37)
+
+    def run(folder, who, first, last):
+        if who == "cpp":
+            subprocess.run([program, str(folder), str(first), str(last)], check=True)
+        else:
+            take_steps(folder, first, last)
+
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    for folder in (whole, parts):
+        folder.mkdir()
+        (folder / "weights.bin").write_bytes(start.numpy().tobytes())
+    run(whole, "cpp", 0, 12)
+    sides = order.split(",")
+    for position, who in enumerate(sides):
+        # 4 and 8, or 6: inside the LookAhead period of one group at least.
+        run(parts, who, 12 * position // len(sides), 12 * (position + 1) // len(sides))
+    assert (whole / "weights.bin").read_bytes() == (parts / "weights.bin").read_bytes()
+    assert (whole / "state.safetensors").read_bytes() == (parts / "state.safetensors").read_bytes()
+
+
+def test_factor_of_a_schedule_comes_along(tmp_path):
+    weight = torch.nn.Parameter(torch.randn(3, 4))
+    optimizer = sing.SING([weight], lr=0.5, learning_rate_factor=0.125)
+    weight.grad = torch.randn(3, 4)
+    optimizer.step()
+    optimizer.save(tmp_path / "state.safetensors")
+    fresh = sing.SING([weight], lr=0.1)
+    fresh.load(tmp_path / "state.safetensors")
+    assert (fresh.param_groups[0]["lr"], fresh.param_groups[0]["learning_rate_factor"]) == (0.5, 0.125)
+
+
+def test_layout_does_not_show_in_the_file(tmp_path):
+    files = []
+    gradient = torch.randn(4, 3, 2, 2)
+    start = torch.randn(4, 3, 2, 2)
+    for layout in (torch.contiguous_format, torch.channels_last):
+        weight = torch.nn.Parameter(start.clone().contiguous(memory_format=layout))
+        optimizer = sing.SING([("weight", weight)], centralize=False, normalize="off")
+        for _ in range(3):
+            weight.grad = gradient.clone()
+            optimizer.step()
+        optimizer.save(tmp_path / "state.safetensors")
+        files.append((tmp_path / "state.safetensors").read_bytes())
+        optimizer.load(tmp_path / "state.safetensors")
+        assert optimizer.state[weight]["exp_avg"].stride() == weight.stride()
+        optimizer.step()
+    assert files[0] == files[1]
+
+
+def test_bad_files_change_nothing(tmp_path):
+    weight = torch.nn.Parameter(torch.randn(3, 4))
+    optimizer = sing.SING([("weight", weight)], lr=0.25)
+    weight.grad = torch.randn(3, 4)
+    optimizer.step()
+    other = sing.SING([("other", torch.nn.Parameter(torch.randn(2)))])
+    other.save(tmp_path / "other.safetensors")
+    (tmp_path / "short.safetensors").write_bytes(b"\x10")
+    moment = optimizer.state[weight]["exp_avg"]
+    for name, message in [("absent", "cannot open"), ("short", "short"), ("other", "'weight' of group 0 is missing")]:
+        with pytest.raises(RuntimeError, match=message):
+            optimizer.load(tmp_path / f"{name}.safetensors")
+        assert optimizer.state[weight]["exp_avg"] is moment
+        assert optimizer.param_groups[0]["lr"] == 0.25
+    optimizer.step()

@@ -1,0 +1,90 @@
+// Prints every option field of every rule as JSON; tools/make_python_fields.py writes Python from
+// it.
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "sing/sing.hpp"
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class Member>
+const char* kind_of(const Member& /*member*/) {
+  if constexpr (std::is_same_v<Member, bool>) {
+    return "bool";
+  } else if constexpr (std::is_same_v<Member, std::int64_t>) {
+    return "int";
+  } else if constexpr (std::is_same_v<Member, double>) {
+    return "float";
+  } else if constexpr (std::is_same_v<Member, std::optional<double>>) {
+    return "optional_float";
+  } else {
+    return "choice";
+  }
+}
+
+Json json_of(const sing::Value& value) {
+  return std::visit(
+      []<class T>(const T& each) -> Json {
+        if constexpr (std::is_same_v<T, std::monostate>) {
+          return nullptr;
+        } else {
+          return each;
+        }
+      },
+      value);
+}
+
+Json json_of_bound(double bound) { return std::isfinite(bound) ? Json(bound) : Json(nullptr); }
+
+template <class Struct>
+void append_fields(Json& list, const Struct& options) {
+  sing::visit_fields(options, [&](const auto& each, const auto& member) {
+    Json field = {{"name", each.name},
+                  {"kind", kind_of(member)},
+                  {"default", json_of(sing::to_value(member))},
+                  {"low", json_of_bound(each.bounds.low)},
+                  {"high", json_of_bound(each.bounds.high)},
+                  {"open_high", each.bounds.open_high},
+                  {"help", each.help}};
+    if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(member)>>) {
+      field["choices"] = names_of(member);
+    }
+    list.push_back(std::move(field));
+  });
+}
+
+}  // namespace
+
+int main() {
+  const sing::Options options;
+  Json common = Json::array();
+  append_fields(common, options.standardize);
+  append_fields(common, sing::Lookahead{});
+  append_fields(common, options);
+  Json rules = Json::object();
+  sing::for_each_rule_type([&]<class R>() {
+    Json fields = Json::array();
+    append_fields(fields, R{});
+    Json slots = Json::array();
+    for (const sing::Slot& slot : R::kSlots) {
+      slots.push_back(slot.name);
+    }
+    rules[std::string(R::kName)] = {{"fields", fields}, {"slots", slots}};
+  });
+  // What an optimizer whose rule is never set has other than the rule's own defaults: the paper's
+  // SING.
+  Json paper = Json::object();
+  sing::Options by_name = options;
+  by_name.rule = sing::make_rule(sing::name_of(options.rule));
+  for (const sing::OptionInfo& info : sing::list_options(options)) {
+    if (info.value != sing::get_option(by_name, info.name)) {
+      paper[info.name] = json_of(info.value);
+    }
+  }
+  const Json all = {{"common", common},
+                    {"rules", rules},
+                    {"paper", {{"rule", sing::name_of(options.rule)}, {"options", paper}}}};
+  std::puts(all.dump(1).c_str());
+}
