@@ -1,0 +1,12 @@
+// The command `sing eval`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "lab/cli/program.hpp"
+
+namespace sing::lab {
+
+void add_eval_command(CLI::App& app, Session& session);
+
+}  // namespace sing::lab

@@ -1,0 +1,85 @@
+// Finds the flags that names of options stand for.
+#include "lab/cli/option_texts.hpp"
+
+#include <algorithm>
+#include <fstream>
+
+#include "lab/cli/field_flags.hpp"
+
+namespace sing::lab {
+namespace {
+
+std::vector<std::string> flags_of(const CLI::App& command) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      flags.push_back("--" + name);
+    }
+  }
+  return flags;
+}
+
+bool same_value(const std::string& a, const std::string& b) {
+  const auto left = parse_number<double>(a);
+  const auto right = parse_number<double>(b);
+  return left && right ? *left == *right : a == b;
+}
+
+}  // namespace
+
+OptionTexts read_option_file(const std::filesystem::path& path) {
+  std::ifstream stream(path);
+  SING_CHECK(stream.good(), "[--config] wanted a readable file, given '", path.string(), "'");
+  std::vector<CLI::ConfigItem> items;
+  try {
+    items = CLI::ConfigTOML().from_config(stream);
+  } catch (const CLI::Error& problem) {
+    throw std::invalid_argument(concat("[--config] '", path.string(), "': ", problem.what()));
+  }
+  OptionTexts options;
+  for (const CLI::ConfigItem& item : items) {
+    SING_CHECK(item.parents.empty() && item.inputs.size() == 1,
+               "[--config] '",
+               path.string(),
+               "': wanted lines 'name = value' without sections, given '",
+               item.fullname(),
+               "'");
+    options.emplace_back(item.name, item.inputs.front());
+  }
+  return options;
+}
+
+void apply_options(CLI::App& command, const OptionTexts& options, std::string_view where) {
+  for (const auto& [name, text] : options) {
+    const std::string flag = flag_of(name);
+    CLI::Option* const option = command.get_option_no_throw(flag);
+    SING_CHECK(option != nullptr,
+               "[",
+               where,
+               "] wanted a known option, given '",
+               name,
+               "'",
+               nearest_name_hint(flag, flags_of(command)));
+    if (option->count() == 0) {
+      option->add_result(text);
+      try {
+        option->run_callback();
+      } catch (const CLI::Error& problem) {
+        throw std::invalid_argument(concat("[", where, "] ", problem.what()));
+      }
+    }
+  }
+}
+
+std::string first_contradiction(const CLI::App& command, const OptionTexts& recorded) {
+  for (const auto& [name, text] : recorded) {
+    const CLI::Option* const option = command.get_option_no_throw(flag_of(name));
+    if (option != nullptr && option->count() > 0 && !same_value(option->results().front(), text)) {
+      return concat(
+          "wanted ", flag_of(name), " ", text, " as before, given ", option->results().front());
+    }
+  }
+  return "";
+}
+
+}  // namespace sing::lab

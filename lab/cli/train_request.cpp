@@ -1,0 +1,197 @@
+// Makes flags of the option lists, and a plan of the flags.
+#include "lab/cli/train_request.hpp"
+
+#include <torch/cuda.h>
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+#include "lab/cli/field_flags.hpp"
+#include "lab/optimizer/named_optimizer.hpp"
+
+namespace sing::lab {
+namespace {
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
+
+// A flag for an option that some optimizers or schedules have and others do not.
+void add_override(CLI::App& command,
+                  const OptionInfo& option,
+                  Overrides& given,
+                  const char* group) {
+  const std::string names = flag_of(option.name) + (option.name == "learning_rate" ? ",--lr" : "");
+  command
+      .add_option_function<std::string>(
+          names,
+          [&given, name = option.name](const std::string& text) {
+            given.emplace_back(name, value_of_text(text));
+          },
+          option.help)
+      ->type_name(std::holds_alternative<bool>(option.value) ? "true|false" : kind_of(option.value))
+      ->group(group);
+}
+
+std::vector<OptionInfo> all_schedule_options() {
+  std::vector<OptionInfo> all;
+  for (const std::string& name : schedule_names()) {
+    for (OptionInfo& info : list_options(make_schedule(name))) {
+      const auto same = [&](const OptionInfo& each) { return each.name == info.name; };
+      if (std::none_of(all.begin(), all.end(), same)) {
+        all.push_back(std::move(info));
+      }
+    }
+  }
+  return all;
+}
+
+template <HasFields Struct>
+void list_fields(const Struct& fields, std::vector<OptionInfo>& list) {
+  visit_fields(fields, [&](const auto& field, const auto& member) {
+    list.push_back({std::string(field.name), std::string(field.help), to_value(member)});
+  });
+}
+
+bool has_option(const std::vector<OptionInfo>& options, std::string_view name) {
+  return std::any_of(
+      options.begin(), options.end(), [&](const OptionInfo& each) { return each.name == name; });
+}
+
+}  // namespace
+
+TrainRequest::TrainRequest(const TaskEntry& entry) : task_name_(entry.name), task_(entry.make()) {}
+
+void TrainRequest::add_flags(CLI::App& command) {
+  command.add_option("--optimizer", optimizer_, joined(optimizer_names()))
+      ->type_name("NAME")
+      ->capture_default_str();
+  command.add_option("--schedule", schedule_, joined(schedule_names()))
+      ->type_name("NAME")
+      ->capture_default_str();
+  command.add_option("--device", device, "auto, cpu, cuda or cuda:1")
+      ->type_name("NAME")
+      ->capture_default_str();
+  add_field_flags(command, training_);
+  add_field_flags(command, resources);
+  task_->add_flags(command);
+  for (const OptionInfo& option : all_optimizer_options()) {
+    add_override(command, option, optimizer_given_, "Options of the optimizer");
+  }
+  for (const OptionInfo& option : all_schedule_options()) {
+    add_override(command, option, schedule_given_, "Options of the schedule");
+  }
+}
+
+Options TrainRequest::make_optimizer() const {
+  Options options = make_optimizer_options(optimizer_);
+  // LookAhead's own options want to find it on.
+  Overrides ordered = optimizer_given_;
+  std::stable_partition(
+      ordered.begin(), ordered.end(), [](const auto& each) { return each.first == "lookahead"; });
+  for (const auto& [name, value] : ordered) {
+    set_option(options, name, value);
+  }
+  sing::validate(options);
+  return options;
+}
+
+Schedule TrainRequest::make_schedule_for(const TrainingPlan& plan) const {
+  Schedule schedule = make_schedule(schedule_);
+  const std::vector<OptionInfo> known = list_options(schedule);
+  if (has_option(known, "total_steps")) {
+    set_option(schedule, "total_steps", plan.total_steps);
+  }
+  if (has_option(known, "warmup_steps")) {
+    const double steps = plan.training.warmup_fraction * static_cast<double>(plan.total_steps);
+    set_option(schedule, "warmup_steps", static_cast<std::int64_t>(std::llround(steps)));
+  }
+  for (const auto& [name, value] : schedule_given_) {
+    set_option(schedule, name, value);
+  }
+  sing::validate(schedule);
+  return schedule;
+}
+
+TrainingPlan TrainRequest::make_plan() {
+  validate(training_, "training");
+  validate(resources, "training");
+  TrainingPlan plan{.training = training_,
+                    .resources = resources,
+                    .optimizer = make_optimizer(),
+                    .schedule = {},
+                    .device = parse_device(device)};
+  const auto cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int automatic = plan.device.is_cpu() ? 1 : cores;
+  task_->prepare({.seed = static_cast<std::uint64_t>(training_.seed),
+                  .device = plan.device,
+                  .data_threads = resources.data_threads > 0
+                                      ? static_cast<int>(resources.data_threads)
+                                      : automatic});
+  count_steps(plan, *task_);
+  plan.schedule = make_schedule_for(plan);
+  return plan;
+}
+
+std::vector<OptionInfo> TrainRequest::options(const TrainingPlan& plan) const {
+  std::vector<OptionInfo> list = {{"optimizer", "", optimizer_}};
+  for (OptionInfo& option : list_options(plan.optimizer)) {
+    if (option.name != "rule") {
+      list.push_back(std::move(option));
+    }
+  }
+  list.push_back({"schedule", "", schedule_});
+  for (OptionInfo& option : list_options(plan.schedule)) {
+    list.push_back(std::move(option));
+  }
+  list_fields(plan.training, list);
+  for (OptionInfo& option : task_->options()) {
+    list.push_back(std::move(option));
+  }
+  list_fields(plan.resources, list);
+  list.push_back({"device", "", plan.device.str()});
+  return list;
+}
+
+std::vector<std::string> resource_names() {
+  std::vector<OptionInfo> options;
+  list_fields(ResourceOptions{}, options);
+  std::vector<std::string> names = {"device"};
+  for (const OptionInfo& option : options) {
+    names.push_back(option.name);
+  }
+  return names;
+}
+
+at::Device parse_device(const std::string& text) {
+  const bool has_cuda = ::torch::cuda::is_available() && is_cuda_available();
+  if (text == "auto") {
+    return has_cuda ? at::Device(at::kCUDA, 0) : at::Device(at::kCPU);
+  }
+  if (text == "cpu") {
+    return at::kCPU;
+  }
+  const auto number =
+      text == "cuda"
+          ? std::optional(0)
+          : (text.starts_with("cuda:") ? parse_number<int>(text.substr(5)) : std::nullopt);
+  SING_CHECK(number && *number >= 0,
+             "[--device] wanted auto, cpu, cuda or cuda:NUMBER, given '",
+             text,
+             "'");
+  SING_CHECK(has_cuda, "[--device] wanted '", text, "', but this program or machine has no CUDA");
+  SING_CHECK(*number < ::torch::cuda::device_count(),
+             "[--device] wanted one of ",
+             static_cast<int>(::torch::cuda::device_count()),
+             " CUDA devices, given '",
+             text,
+             "'");
+  return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(*number));
+}
+
+}  // namespace sing::lab

@@ -1,0 +1,183 @@
+// Reads the lists of the command line and multiplies them out.
+#include "lab/compare/grid.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <sstream>
+
+#include "sing/base/fields.hpp"
+
+namespace sing::compare {
+namespace {
+
+constexpr const char* kWhere = "[sing compare] ";
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) {
+    if (!part.empty()) {
+      parts.push_back(part);
+    }
+  }
+  return parts;
+}
+
+void check_name(const std::string& name) {
+  const auto is_plain = [](unsigned char character) {
+    return std::isalnum(character) != 0 || character == '-' || character == '.' || character == '_';
+  };
+  SING_CHECK(!name.empty() && name.front() != '.' && name.front() != '-' &&
+                 std::all_of(name.begin(), name.end(), is_plain),
+             kWhere,
+             "wanted a name of letters, digits, '-', '.' and '_', given '",
+             name,
+             "'");
+}
+
+Contestant variant_of(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::vector<std::string> words = equals == std::string::npos
+                                             ? std::vector<std::string>{}
+                                             : split(text.substr(equals + 1), ' ');
+  SING_CHECK(!words.empty() && words.front().front() != '-',
+             kWhere,
+             "--variant: wanted NAME=OPTIMIZER FLAGS…, given '",
+             text,
+             "'");
+  Contestant variant{.name = text.substr(0, equals), .flags = {"--optimizer"}};
+  variant.flags.insert(variant.flags.end(), words.begin(), words.end());
+  return variant;
+}
+
+std::vector<std::optional<double>> numbers_of(const std::string& list) {
+  std::vector<std::optional<double>> numbers;
+  for (const std::string& word : split(list, ',')) {
+    const std::optional<double> number = parse_number<double>(word);
+    SING_CHECK(number && *number > 0 && std::isfinite(*number),
+               kWhere,
+               "--learning-rates: wanted numbers above 0, given '",
+               word,
+               "'");
+    if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) {
+      numbers.push_back(number);
+    }
+  }
+  return numbers;
+}
+
+// A list with a name replaces the list for all.
+void give_learning_rates(const std::vector<std::string>& texts,
+                         std::vector<Contestant>& contestants) {
+  std::vector<std::string> names;
+  for (const Contestant& contestant : contestants) {
+    names.push_back(contestant.name);
+  }
+  std::vector<std::optional<double>> for_all;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      const auto numbers = numbers_of(text);
+      for_all.insert(for_all.end(), numbers.begin(), numbers.end());
+      continue;
+    }
+    const std::string name = text.substr(0, equals);
+    const auto found = std::find(names.begin(), names.end(), name);
+    SING_CHECK(found != names.end(),
+               kWhere,
+               "--learning-rates: wanted a name of --optimizers or --variant, given '",
+               name,
+               "'",
+               nearest_name_hint(name, names));
+    contestants[static_cast<std::size_t>(found - names.begin())].learning_rates =
+        numbers_of(text.substr(equals + 1));
+  }
+  if (for_all.empty()) {
+    for_all.push_back(std::nullopt);
+  }
+  for (Contestant& contestant : contestants) {
+    if (contestant.learning_rates.empty()) {
+      contestant.learning_rates = for_all;
+    }
+  }
+}
+
+void check_train_flags(const std::vector<std::string>& flags) {
+  for (const std::string& flag : flags) {
+    const std::string name = flag.substr(0, flag.find('='));
+    for (const char* own :
+         {"--optimizer", "--learning-rate", "--lr", "--seed", "--out", "--resume"}) {
+      SING_CHECK(name != own, kWhere, own, " is set run by run, wanted other flags of sing train");
+    }
+  }
+}
+
+Cell cell_of(const GridText& text,
+             const Contestant& contestant,
+             std::optional<double> learning_rate,
+             std::int64_t seed) {
+  Cell cell{.contestant = contestant.name, .learning_rate = learning_rate, .seed = seed};
+  cell.name = contestant.name;
+  cell.arguments = {"train", text.task};
+  cell.arguments.insert(cell.arguments.end(), contestant.flags.begin(), contestant.flags.end());
+  if (learning_rate) {
+    cell.name += concat("_lr", shortest_text(*learning_rate));
+    cell.arguments.insert(cell.arguments.end(), {"--learning-rate", shortest_text(*learning_rate)});
+  }
+  cell.name += concat("_seed", seed);
+  cell.arguments.insert(cell.arguments.end(), {"--seed", std::to_string(seed)});
+  cell.arguments.insert(cell.arguments.end(), text.train_flags.begin(), text.train_flags.end());
+  return cell;
+}
+
+}  // namespace
+
+std::vector<Contestant> contestants_of(const GridText& text) {
+  std::vector<Contestant> contestants;
+  for (const std::string& optimizer : text.optimizers) {
+    contestants.push_back({.name = optimizer, .flags = {"--optimizer", optimizer}});
+  }
+  for (const std::string& variant : text.variants) {
+    contestants.push_back(variant_of(variant));
+  }
+  SING_CHECK(!contestants.empty(), kWhere, "wanted --optimizers or --variant, given none");
+  for (std::size_t at = 0; at < contestants.size(); ++at) {
+    check_name(contestants[at].name);
+    for (std::size_t other = 0; other < at; ++other) {
+      SING_CHECK(contestants[other].name != contestants[at].name,
+                 kWhere,
+                 "wanted every name once, given '",
+                 contestants[at].name,
+                 "' twice");
+    }
+  }
+  give_learning_rates(text.learning_rates, contestants);
+  return contestants;
+}
+
+std::vector<Cell> cells_of(const GridText& text) {
+  const std::vector<Contestant> contestants = contestants_of(text);
+  check_train_flags(text.train_flags);
+  for (const Contestant& contestant : contestants) {
+    check_train_flags({contestant.flags.begin() + 2, contestant.flags.end()});
+  }
+  std::vector<std::int64_t> seeds;
+  for (const std::int64_t seed : text.seeds) {
+    SING_CHECK(seed >= 0, kWhere, "--seeds: wanted numbers of at least 0, given ", seed);
+    if (std::find(seeds.begin(), seeds.end(), seed) == seeds.end()) {
+      seeds.push_back(seed);
+    }
+  }
+  std::vector<Cell> cells;
+  for (const std::int64_t seed : seeds) {
+    for (const Contestant& contestant : contestants) {
+      for (const std::optional<double> learning_rate : contestant.learning_rates) {
+        cells.push_back(cell_of(text, contestant, learning_rate, seed));
+      }
+    }
+  }
+  return cells;
+}
+
+}  // namespace sing::compare

@@ -1,0 +1,170 @@
+// Means, spreads and the best learning rate.
+#include "lab/compare/result_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lab/report/html_text.hpp"
+#include "sing/base/fields.hpp"
+
+namespace sing::compare {
+namespace {
+
+using report::percent_text;
+using report::short_number;
+
+Row row_of(const std::vector<Result>& results) {
+  Row row{.contestant = results.front().contestant, .learning_rate = results.front().learning_rate};
+  std::vector<double> accuracies;
+  std::vector<double> losses;
+  std::vector<double> seconds;
+  for (const Result& result : results) {
+    row.diverged += result.outcome == Outcome::kDiverged ? 1 : 0;
+    row.failed += result.outcome == Outcome::kFailed ? 1 : 0;
+    if (result.outcome == Outcome::kFinished) {
+      ++row.finished;
+      accuracies.push_back(result.end.final_accuracy);
+      losses.push_back(result.end.final_loss);
+      seconds.push_back(result.end.seconds);
+    }
+  }
+  row.accuracy = statistic_of(accuracies);
+  row.loss = statistic_of(losses);
+  row.seconds = statistic_of(seconds);
+  return row;
+}
+
+bool is_better(const Row& one, const Row& other) {
+  const std::int64_t lost = one.diverged + one.failed;
+  const std::int64_t other_lost = other.diverged + other.failed;
+  if (lost != other_lost) {
+    return lost < other_lost;
+  }
+  if (std::isfinite(one.accuracy.mean) && std::isfinite(other.accuracy.mean)) {
+    return one.accuracy.mean > other.accuracy.mean;
+  }
+  return one.loss.mean < other.loss.mean;
+}
+
+void mark_best(std::vector<Row>& rows) {
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    Row* best = nullptr;
+    for (Row& row : rows) {
+      if (row.contestant == rows[at].contestant && row.finished > 0 &&
+          (best == nullptr || is_better(row, *best))) {
+        best = &row;
+      }
+    }
+    if (best != nullptr) {
+      best->best = true;
+    }
+  }
+}
+
+std::string with_spread(const std::string& mean, const std::string& spread, double value) {
+  return std::isfinite(value) ? concat(mean, " ± ", spread) : mean;
+}
+
+std::string accuracy_text(const Statistic& statistic) {
+  return with_spread(
+      percent_text(statistic.mean), percent_text(statistic.spread), statistic.spread);
+}
+
+std::string number_text(const Statistic& statistic) {
+  return with_spread(
+      short_number(statistic.mean, 4), short_number(statistic.spread, 2), statistic.spread);
+}
+
+std::string remark(const Row& row) {
+  std::string text = row.best ? "best" : "";
+  const std::int64_t runs = row.finished + row.diverged + row.failed;
+  for (const auto& [count, what] :
+       {std::pair(row.diverged, "diverged"), std::pair(row.failed, "failed")}) {
+    if (count > 0) {
+      text += concat(text.empty() ? "" : ", ", count, " of ", runs, " ", what);
+    }
+  }
+  return text;
+}
+
+// Letters on the screen: bytes that do not continue a UTF-8 letter.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char byte) { return (byte & '\xc0') != '\x80'; }));
+}
+
+}  // namespace
+
+Statistic statistic_of(const std::vector<double>& values) {
+  double sum = 0;
+  double count = 0;
+  for (const double value : values) {
+    sum += std::isfinite(value) ? value : 0;
+    count += std::isfinite(value) ? 1 : 0;
+  }
+  Statistic statistic;
+  if (count > 0) {
+    statistic.mean = sum / count;
+  }
+  if (count > 1) {
+    double squares = 0;
+    for (const double value : values) {
+      squares += std::isfinite(value) ? (value - statistic.mean) * (value - statistic.mean) : 0;
+    }
+    statistic.spread = std::sqrt(squares / (count - 1));
+  }
+  return statistic;
+}
+
+std::vector<Row> rows_of(const std::vector<Result>& results) {
+  std::vector<std::vector<Result>> groups;
+  for (const Result& result : results) {
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& each) {
+      return each.front().contestant == result.contestant &&
+             each.front().learning_rate == result.learning_rate;
+    });
+    if (group != groups.end()) {
+      group->push_back(result);
+    } else {
+      groups.push_back({result});
+    }
+  }
+  std::vector<Row> rows;
+  for (const std::vector<Result>& group : groups) {
+    rows.push_back(row_of(group));
+  }
+  mark_best(rows);
+  return rows;
+}
+
+std::string text_of(const std::vector<Row>& rows) {
+  std::vector<std::vector<std::string>> lines = {
+      {"optimizer", "learning rate", "runs", "accuracy", "loss", "time", ""}};
+  for (const Row& row : rows) {
+    lines.push_back({row.contestant,
+                     row.learning_rate ? shortest_text(*row.learning_rate) : "its own",
+                     std::to_string(row.finished),
+                     accuracy_text(row.accuracy),
+                     number_text(row.loss),
+                     report::duration_text(row.seconds.mean),
+                     remark(row)});
+  }
+  std::vector<std::size_t> widths(lines.front().size());
+  for (const auto& line : lines) {
+    for (std::size_t column = 0; column < line.size(); ++column) {
+      widths[column] = std::max(widths[column], width_of(line[column]));
+    }
+  }
+  std::string text;
+  for (const auto& line : lines) {
+    std::string row;
+    for (std::size_t column = 0; column < line.size(); ++column) {
+      row += line[column] + std::string(widths[column] - width_of(line[column]) + 2, ' ');
+    }
+    row.erase(row.find_last_not_of(' ') + 1);
+    text += row + "\n";
+  }
+  return text + "runs: finished ones, of which the numbers are the mean ± the standard deviation\n";
+}
+
+}  // namespace sing::compare

@@ -1,0 +1,52 @@
+// The table at the end of a comparison.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lab/report/run_record.hpp"
+
+namespace sing::compare {
+
+// kFailed: the program ended without a result.
+enum class Outcome { kFinished, kDiverged, kFailed };
+
+struct Result {
+  std::string contestant;
+  std::optional<double> learning_rate;
+  Outcome outcome = Outcome::kFailed;
+  report::RunEnd end;  // of a finished run
+};
+
+struct Statistic {
+  double mean = report::kAbsent;
+  double spread = report::kAbsent;  // standard deviation of a sample, n − 1; of two or more
+};
+
+// The numbers that are not finite are left out.
+Statistic statistic_of(const std::vector<double>& values);
+
+// The seeds of one contestant at one learning rate. Statistics are of the finished runs alone.
+struct Row {
+  std::string contestant;
+  std::optional<double> learning_rate;
+  std::int64_t finished = 0;
+  std::int64_t diverged = 0;
+  std::int64_t failed = 0;
+  Statistic accuracy;
+  Statistic loss;
+  Statistic seconds;
+  bool best = false;  // of the contestant's learning rates
+};
+
+// In the order in which contestants and learning rates are first met. The best learning rate has
+// the fewest runs that diverged or failed; among those the highest mean accuracy, or, where there
+// is no accuracy, the lowest mean loss. It has at least one finished run.
+std::vector<Row> rows_of(const std::vector<Result>& results);
+
+// Plain text, a line a row.
+std::string text_of(const std::vector<Row>& rows);
+
+}  // namespace sing::compare

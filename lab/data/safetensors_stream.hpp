@@ -1,0 +1,42 @@
+// Writes a safetensors file of data piece by piece, for sets larger than memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sing/optim/atomic_file.hpp"
+
+namespace sing::lab {
+
+// Data sets hold bytes, which the tensors of the optimizer's state files do not.
+enum class ElementType { kFloat32, kUInt8 };
+
+struct StreamedTensor {
+  std::string name;
+  ElementType type;
+  std::vector<std::int64_t> shape;
+};
+
+// The tensors' bytes follow in the order of the list, in pieces of any size. The file takes its
+// name with commit(), which throws std::logic_error if bytes are missing; one too many throws at
+// once. A failing system is FileError, and a file of that name stays what it was.
+class SafetensorsStream {
+ public:
+  SafetensorsStream(const std::filesystem::path& path,
+                    const std::map<std::string, std::string>& metadata,
+                    const std::vector<StreamedTensor>& tensors);
+
+  void write(std::span<const std::byte> bytes);
+  void commit();
+
+ private:
+  AtomicFile file_;
+  std::uint64_t missing_bytes_ = 0;
+};
+
+}  // namespace sing::lab

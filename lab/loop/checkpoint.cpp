@@ -1,0 +1,278 @@
+// Lays out and checks the tensors of a checkpoint.
+#include "lab/loop/checkpoint.hpp"
+
+#include <torch/torch.h>
+
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "sing/optim/safetensors.hpp"
+
+namespace sing::lab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Metadata = std::map<std::string, std::string>;
+using sing::torch::NamedTensor;
+
+constexpr const char* kFormat = "sing.checkpoint";
+constexpr const char* kVersion = "1";
+constexpr std::string_view kOptimizerPrefix = "optimizer.";
+constexpr std::string_view kRandomPrefix = "random.";
+
+// Each field of the state by name, for writing and for reading.
+template <class State, class Visitor>
+void visit_state(State& state, Visitor&& visit) {
+  visit("step", state.step);
+  visit("seconds", state.seconds);
+  visit("best_accuracy", state.best_accuracy);
+  visit("last_accuracy", state.last_accuracy);
+  visit("last_loss", state.last_loss);
+  visit("window_loss", state.window_loss);
+  visit("window_steps", state.window_steps);
+  visit("first_loss", state.first_loss);
+  visit("steps_above_first", state.steps_above_first);
+  visit("metrics_bytes", state.metrics_bytes);
+  visit("events_bytes", state.events_bytes);
+}
+
+template <class Number>
+Json to_json(const Number& number) {
+  return number;
+}
+Json to_json(const std::optional<double>& number) { return number ? Json(*number) : Json(nullptr); }
+
+template <class Number>
+void from_json(const Json& json, Number& number) {
+  number = json.get<Number>();
+}
+// JSON writes a number that is not finite as null.
+void from_json(const Json& json, double& number) {
+  number = json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
+}
+void from_json(const Json& json, std::optional<double>& number) {
+  number = json.is_null() ? std::nullopt : std::optional(json.get<double>());
+}
+
+// Counters and generators are whole numbers, all else is floating.
+Dtype dtype_of(const at::Tensor& tensor) {
+  return tensor.scalar_type() == at::kLong ? Dtype::kInt64 : sing::torch::dtype_of(tensor);
+}
+
+// Tensors on their way into a file, in host memory.
+class Collection {
+ public:
+  void add(std::string name, const at::Tensor& tensor) {
+    const at::Tensor host = tensor.detach().to(at::kCPU).contiguous();
+    kept_.push_back(host);
+    tensors_.push_back({{std::move(name), dtype_of(host), host.sizes().vec()},
+                        static_cast<const std::byte*>(host.const_data_ptr())});
+  }
+  void add(TensorEntry entry, std::vector<std::byte> bytes) {
+    bytes_.push_back(std::move(bytes));
+    tensors_.push_back({std::move(entry), bytes_.back().data()});
+  }
+  void write(const std::filesystem::path& path, const Metadata& metadata) const {
+    write_safetensors(path, metadata, tensors_);
+  }
+
+ private:
+  std::vector<at::Tensor> kept_;
+  std::vector<std::vector<std::byte>> bytes_;
+  std::vector<TensorBytes> tensors_;
+};
+
+std::vector<NamedTensor> tensors_of(const ::torch::nn::Module& module) {
+  std::vector<NamedTensor> tensors;
+  for (const auto& item : module.named_parameters()) {
+    tensors.emplace_back(item.key(), item.value());
+  }
+  for (const auto& item : module.named_buffers()) {
+    tensors.emplace_back(item.key(), item.value());
+  }
+  return tensors;
+}
+
+// Generators as torch keeps them, their bytes as whole numbers.
+std::vector<std::pair<std::string, at::Generator>> generators_for(
+    const ::torch::nn::Module& module) {
+  std::vector<std::pair<std::string, at::Generator>> generators = {
+      {"cpu", at::globalContext().defaultGenerator(at::kCPU)}};
+  const auto parameters = module.parameters();
+  if (!parameters.empty() && !parameters.front().device().is_cpu()) {
+    generators.emplace_back("device",
+                            at::globalContext().defaultGenerator(parameters.front().device()));
+  }
+  return generators;
+}
+
+at::Tensor state_of(const at::Generator& generator) {
+  const at::Tensor bytes = generator.get_state().to(at::kCPU).contiguous();
+  SING_CHECK(bytes.numel() % 8 == 0, "[checkpoint] wanted a generator of whole 64-bit words");
+  return bytes.view(at::kLong);
+}
+
+void check_format(const SafetensorsReader& reader, const std::string& path) {
+  const auto value = [&](const char* key) {
+    const auto found = reader.metadata().find(key);
+    return found == reader.metadata().end() ? std::string() : found->second;
+  };
+  if (value("format") != kFormat || value("format_version") != kVersion) {
+    throw FileError(concat("[checkpoint] '",
+                           path,
+                           "': wanted format '",
+                           kFormat,
+                           "' of version ",
+                           kVersion,
+                           ", found '",
+                           value("format"),
+                           "' of version '",
+                           value("format_version"),
+                           "'"));
+  }
+}
+
+std::vector<std::byte> read_bytes(const SafetensorsReader& reader, const TensorEntry& entry) {
+  std::vector<std::byte> bytes(*byte_size_of(entry));
+  reader.read(entry, bytes.data());
+  return bytes;
+}
+
+void read_into(const SafetensorsReader& reader,
+               const std::string& path,
+               const std::string& name,
+               at::Tensor tensor) {
+  const TensorEntry* const entry = reader.find(name);
+  const TensorEntry wanted{name, dtype_of(tensor), tensor.sizes().vec()};
+  if (entry == nullptr || !(*entry == wanted)) {
+    throw FileError(concat("[checkpoint] '",
+                           path,
+                           "': wanted ",
+                           sing::torch::describe(name, tensor),
+                           entry == nullptr ? ", found none" : ", found another shape or type"));
+  }
+  const at::Tensor host = at::empty(tensor.sizes(), tensor.options().device(at::kCPU));
+  reader.read(*entry, static_cast<std::byte*>(host.mutable_data_ptr()));
+  const at::NoGradGuard no_gradient;
+  tensor.copy_(host);
+}
+
+void add_optimizer(Collection& tensors,
+                   Metadata& metadata,
+                   const sing::torch::Optimizer& optimizer) {
+  const std::string bytes = optimizer.save_bytes();
+  const SafetensorsReader reader(std::as_bytes(std::span(bytes)), "optimizer");
+  for (const TensorEntry& entry : reader.tensors()) {
+    tensors.add({concat(kOptimizerPrefix, entry.name), entry.dtype, entry.shape},
+                read_bytes(reader, entry));
+  }
+  for (const auto& [key, value] : reader.metadata()) {
+    metadata[concat(kOptimizerPrefix, key)] = value;
+  }
+}
+
+// The optimizer's part as the state file it would have written itself.
+std::string optimizer_bytes(const SafetensorsReader& reader) {
+  Metadata metadata;
+  for (const auto& [key, value] : reader.metadata()) {
+    if (key.starts_with(kOptimizerPrefix)) {
+      metadata[key.substr(kOptimizerPrefix.size())] = value;
+    }
+  }
+  std::vector<std::vector<std::byte>> kept;
+  std::vector<TensorBytes> tensors;
+  for (const TensorEntry& entry : reader.tensors()) {
+    if (entry.name.starts_with(kOptimizerPrefix)) {
+      kept.push_back(read_bytes(reader, entry));
+      tensors.push_back({{entry.name.substr(kOptimizerPrefix.size()), entry.dtype, entry.shape},
+                         kept.back().data()});
+    }
+  }
+  return format_safetensors(metadata, tensors);
+}
+
+}  // namespace
+
+void save_checkpoint(const std::filesystem::path& path,
+                     const ::torch::nn::Module& module,
+                     const sing::torch::Optimizer& optimizer,
+                     const TrainingState& state) {
+  Collection tensors;
+  for (const NamedTensor& each : tensors_of(module)) {
+    tensors.add(each.first, each.second);
+  }
+  for (const auto& [name, generator] : generators_for(module)) {
+    tensors.add(concat(kRandomPrefix, name), state_of(generator));
+  }
+  Json numbers = Json::object();
+  visit_state(state,
+              [&](const char* name, const auto& member) { numbers[name] = to_json(member); });
+  Metadata metadata = {
+      {"format", kFormat}, {"format_version", kVersion}, {"state", numbers.dump()}};
+  add_optimizer(tensors, metadata, optimizer);
+  tensors.write(path, metadata);
+}
+
+TrainingState load_checkpoint(const std::filesystem::path& path,
+                              ::torch::nn::Module& module,
+                              sing::torch::Optimizer& optimizer) {
+  const SafetensorsReader reader(path);
+  check_format(reader, path.string());
+  TrainingState state;
+  try {
+    const Json numbers = Json::parse(reader.metadata().at("state"));
+    visit_state(state,
+                [&](const char* name, auto& member) { from_json(numbers.at(name), member); });
+  } catch (const std::exception& problem) {  // no such key, no such number
+    throw FileError(
+        concat("[checkpoint] '", path.string(), "': its state is not readable: ", problem.what()));
+  }
+  optimizer.load_bytes(optimizer_bytes(reader));
+  for (const NamedTensor& each : tensors_of(module)) {
+    read_into(reader, path.string(), each.first, each.second);
+  }
+  for (auto& [name, generator] : generators_for(module)) {
+    const at::Tensor words = at::empty_like(state_of(generator));
+    if (reader.find(concat(kRandomPrefix, name)) == nullptr && name != "cpu") {
+      continue;  // taken on another kind of device
+    }
+    read_into(reader, path.string(), concat(kRandomPrefix, name), words);
+    generator.set_state(words.view(at::kByte));
+  }
+  return state;
+}
+
+std::vector<NamedTensor> copy_weights(const ::torch::nn::Module& module) {
+  std::vector<NamedTensor> copies = tensors_of(module);
+  for (NamedTensor& each : copies) {
+    each.second = each.second.detach().clone();
+  }
+  return copies;
+}
+
+void save_weights(const std::filesystem::path& path,
+                  const std::vector<NamedTensor>& weights,
+                  std::int64_t step,
+                  double accuracy) {
+  Collection tensors;
+  for (const NamedTensor& each : weights) {
+    tensors.add(each.first, each.second);
+  }
+  tensors.write(path,
+                {{"format", kFormat},
+                 {"format_version", kVersion},
+                 {"step", std::to_string(step)},
+                 {"accuracy", shortest_text(accuracy)}});
+}
+
+void load_weights(const std::filesystem::path& path, ::torch::nn::Module& module) {
+  const SafetensorsReader reader(path);
+  check_format(reader, path.string());
+  for (const NamedTensor& each : tensors_of(module)) {
+    read_into(reader, path.string(), each.first, each.second);
+  }
+}
+
+}  // namespace sing::lab

@@ -1,0 +1,31 @@
+// The test loss and accuracy of a model.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+
+#include "lab/loop/training_options.hpp"
+#include "lab/task/task.hpp"
+
+namespace sing::lab {
+
+struct Evaluation {
+  double loss = 0;
+  double accuracy = 0;  // 0 … 1
+};
+
+struct EvaluationSetting {
+  at::Device device = at::kCPU;
+  Precision precision = Precision::kFloat32;
+  std::int64_t batch = 0;
+  std::filesystem::path picture;  // empty: none
+};
+
+// Over the whole test set. `task_mutex` guards make_batch.
+Evaluation evaluate(Task& task,
+                    TaskModel& model,
+                    const EvaluationSetting& setting,
+                    std::mutex& task_mutex);
+
+}  // namespace sing::lab

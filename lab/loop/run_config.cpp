@@ -1,0 +1,126 @@
+// Writes and reads config.json.
+#include "lab/loop/run_config.hpp"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "sing/optim/atomic_file.hpp"
+
+#ifndef SING_COMMIT
+#define SING_COMMIT "unknown"
+#endif
+
+namespace sing::lab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kFormatVersion = 1;
+
+Json to_json(const Value& value) {
+  return std::visit(
+      [](const auto& each) -> Json {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(each)>, std::monostate>) {
+          return nullptr;
+        } else {
+          return each;
+        }
+      },
+      value);
+}
+
+Value from_json(const Json& json) {
+  if (json.is_boolean()) {
+    return json.get<bool>();
+  }
+  if (json.is_number_integer()) {
+    return json.get<std::int64_t>();
+  }
+  if (json.is_number()) {
+    return json.get<double>();
+  }
+  return json.is_string() ? Value(json.get<std::string>()) : Value();
+}
+
+// What follows "<key>…:" in the first line of the file that has it.
+std::string line_value(const std::filesystem::path& path, std::string_view key) {
+  std::ifstream stream(path);
+  for (std::string line; std::getline(stream, line);) {
+    const std::size_t colon = line.find(':');
+    if (line.starts_with(key) && colon != std::string::npos) {
+      const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
+      return begin == std::string::npos ? "" : line.substr(begin);
+    }
+  }
+  return "";
+}
+
+Json gpus() {
+  Json names = Json::array();
+  std::error_code none;
+  for (const auto& gpu : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", none)) {
+    names.push_back(line_value(gpu.path() / "information", "Model"));
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string option_text(const Value& value) {
+  if (std::holds_alternative<std::monostate>(value)) {
+    return "none";
+  }
+  const auto* text = std::get_if<std::string>(&value);
+  return text != nullptr ? *text : to_text(value);
+}
+
+void write_config(const std::filesystem::path& path, const RunConfig& config) {
+  Json options = Json::object();
+  for (const OptionInfo& option : config.options) {
+    options[option.name] = to_json(option.value);
+  }
+  Json versions = config.versions;
+  versions["compiler"] = __VERSION__;
+  const Json all = {{"format_version", kFormatVersion},
+                    {"task", config.task},
+                    {"options", std::move(options)},
+                    {"parameters", config.parameters},
+                    {"total_steps", config.total_steps},
+                    {"steps_per_epoch", config.steps_per_epoch},
+                    {"commit", SING_COMMIT},
+                    {"versions", std::move(versions)},
+                    {"machine",
+                     {{"processor", line_value("/proc/cpuinfo", "model name")},
+                      {"cores", std::thread::hardware_concurrency()},
+                      {"gpus", gpus()}}}};
+  const std::string text = all.dump(2) + "\n";
+  AtomicFile file(path);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
+}
+
+RecordedConfig read_config(const std::filesystem::path& path) {
+  std::ifstream stream(path);
+  if (!stream) {
+    throw FileError(
+        concat("[run] '", path.string(), "': cannot be read: is this a run directory?"));
+  }
+  try {
+    const Json all = Json::parse(stream);
+    const int version = all.at("format_version").get<int>();
+    if (version != kFormatVersion) {
+      throw Error(concat("wanted format version ", kFormatVersion, ", found ", version));
+    }
+    RecordedConfig config{.task = all.at("task").get<std::string>(), .options = {}};
+    for (const auto& [name, value] : all.at("options").items()) {
+      config.options.emplace_back(name, option_text(from_json(value)));
+    }
+    return config;
+  } catch (const std::exception& problem) {  // what nlohmann throws, and the above
+    throw FileError(
+        concat("[run] '", path.string(), "': no configuration of a run: ", problem.what()));
+  }
+}
+
+}  // namespace sing::lab

@@ -1,0 +1,41 @@
+// config.json: the options of a run, and what it ran on.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sing/optim/options.hpp"
+
+namespace sing::lab {
+
+struct RunConfig {
+  std::string task;
+  std::vector<OptionInfo> options;  // all of them, with what was chosen
+  std::int64_t parameters = 0;
+  std::int64_t total_steps = 0;
+  std::int64_t steps_per_epoch = 0;
+  std::map<std::string, std::string> versions;
+};
+
+// Adds the commit, the compiler and the machine. Throws FileError.
+void write_config(const std::filesystem::path& path, const RunConfig& config);
+
+// Options by name as a command line would give them.
+using OptionTexts = std::vector<std::pair<std::string, std::string>>;
+
+struct RecordedConfig {
+  std::string task;
+  OptionTexts options;
+};
+
+// Throws FileError for a file that is missing or not such a configuration.
+RecordedConfig read_config(const std::filesystem::path& path);
+
+// "none" for no value, "true", "0.5", a name.
+std::string option_text(const Value& value);
+
+}  // namespace sing::lab

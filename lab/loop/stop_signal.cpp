@@ -1,0 +1,36 @@
+// Installs the signal handlers.
+#include "lab/loop/stop_signal.hpp"
+
+#include <atomic>
+
+namespace sing::lab {
+namespace {
+
+std::atomic<bool> stop_requested = false;
+static_assert(std::atomic<bool>::is_always_lock_free);  // what a signal handler may touch
+
+void request_stop(int /*signal*/) { stop_requested = true; }
+
+}  // namespace
+
+StopSignal::StopSignal() {
+  stop_requested = false;
+  struct sigaction action {};
+  action.sa_handler = request_stop;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, &old_interrupt_);
+  sigaction(SIGTERM, &action, &old_terminate_);
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGXFSZ, &ignore, &old_file_size_);
+}
+
+StopSignal::~StopSignal() {
+  sigaction(SIGINT, &old_interrupt_, nullptr);
+  sigaction(SIGTERM, &old_terminate_, nullptr);
+  sigaction(SIGXFSZ, &old_file_size_, nullptr);
+}
+
+bool StopSignal::requested() const { return stop_requested; }
+
+}  // namespace sing::lab

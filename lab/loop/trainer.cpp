@@ -1,0 +1,317 @@
+// Runs the steps.
+#include "lab/loop/trainer.hpp"
+
+#include <torch/torch.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "adapters/torch/autocast_guard.hpp"
+
+namespace sing::lab {
+namespace {
+
+// The first seconds of a loss that stays where it starts are noise on both sides of it.
+constexpr double kAbove = 1.1;
+
+TaskModel make_model(const Task& task, const TrainingPlan& plan) {
+  ::torch::manual_seed(static_cast<std::uint64_t>(plan.training.seed));
+  TaskModel model = task.make_model();
+  model.module->to(plan.device);
+  model.module->train();
+  return model;
+}
+
+sing::torch::Parameters trained_parameters(const ::torch::nn::Module& module) {
+  std::vector<sing::torch::NamedTensor> parameters;
+  for (const auto& item : module.named_parameters()) {
+    if (item.value().requires_grad()) {
+      parameters.emplace_back(item.key(), item.value());
+    }
+  }
+  return parameters;
+}
+
+TrainingState first_state(const RunDirectory& directory,
+                          TaskModel& model,
+                          sing::torch::Optimizer& optimizer,
+                          bool resume) {
+  if (!resume || !std::filesystem::exists(directory.last_checkpoint())) {
+    return {};
+  }
+  return load_checkpoint(directory.last_checkpoint(), *model.module, optimizer);
+}
+
+std::string percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.2f %%", 100 * share);
+  return text;
+}
+
+}  // namespace
+
+void count_steps(TrainingPlan& plan, const Task& task) {
+  const TrainingOptions& options = plan.training;
+  const std::int64_t examples = task.example_count(Split::kTraining);
+  SING_CHECK(options.batch <= examples,
+             "[training] wanted a batch of at most the ",
+             examples,
+             " training examples, given ",
+             options.batch);
+  SING_CHECK(options.batch % options.accumulate == 0,
+             "[training] wanted accumulate to divide the batch of ",
+             options.batch,
+             ", given ",
+             options.accumulate);
+  plan.steps_per_epoch = examples / options.batch;
+  plan.total_steps = options.steps > 0 ? options.steps : options.epochs * plan.steps_per_epoch;
+}
+
+void prepare_torch(const TrainingPlan& plan) {
+  if (plan.resources.threads > 0) {
+    at::set_num_threads(static_cast<int>(plan.resources.threads));
+  }
+  at::globalContext().setSDPUseCuDNN(false);
+  if (plan.training.deterministic) {
+    // What cuBLAS asks for; it reads this when it is first used.
+    ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+    at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
+  }
+}
+
+Trainer::Trainer(Task& task,
+                 const TrainingPlan& plan,
+                 RunDirectory& directory,
+                 ProgressBar& progress,
+                 bool resume)
+    : task_(task),
+      plan_(plan),
+      directory_(directory),
+      progress_(progress),
+      model_(make_model(task, plan)),
+      optimizer_(trained_parameters(*model_.module), plan.optimizer),
+      state_(first_state(directory, model_, optimizer_, resume)),
+      metrics_(directory.metrics(), state_.metrics_bytes),
+      events_(directory.events(), state_.events_bytes),
+      timer_(plan.device),
+      loss_sum_(
+          at::full({}, state_.window_loss, at::TensorOptions(plan.device).dtype(at::kDouble))),
+      earlier_seconds_(state_.seconds) {}
+
+std::int64_t Trainer::parameter_count() const {
+  std::int64_t count = 0;
+  for (const at::Tensor& parameter : model_.module->parameters()) {
+    count += parameter.numel();
+  }
+  return count;
+}
+
+double Trainer::epoch() const {
+  return static_cast<double>(state_.step) / static_cast<double>(plan_.steps_per_epoch);
+}
+
+double Trainer::seconds() const {
+  return earlier_seconds_ + std::chrono::duration<double>(Clock::now() - started_).count();
+}
+
+EndRecord Trainer::run(const StopSignal& stop) {
+  started_ = saved_ = Clock::now();
+  const std::int64_t parts = plan_.training.accumulate;
+  const std::int64_t part = plan_.training.batch / parts;
+  const std::int64_t epoch_parts = plan_.steps_per_epoch * parts;
+  Prefetcher<Batch> source(
+      [&](std::int64_t position) {
+        const std::lock_guard lock(task_mutex_);
+        return task_.make_batch(
+            {Split::kTraining, position / epoch_parts, position % epoch_parts * part, part});
+      },
+      state_.step * parts,
+      plan_.total_steps * parts);
+  const std::int64_t evaluate_steps =
+      plan_.training.evaluate_steps > 0 ? plan_.training.evaluate_steps : plan_.steps_per_epoch;
+  while (state_.step < plan_.total_steps) {
+    if (stop.requested()) {
+      return finish(RunStatus::kInterrupted);
+    }
+    take_step(source);
+    const bool last = state_.step == plan_.total_steps;
+    if (last || is_time(plan_.training.log_steps)) {
+      record_step();
+    }
+    if (diverged_) {
+      return finish(RunStatus::kDiverged);
+    }
+    const bool evaluated = last || is_time(evaluate_steps);
+    if (evaluated) {
+      evaluate_now();
+    }
+    const double since = std::chrono::duration<double>(Clock::now() - saved_).count();
+    if (!last && (is_time(plan_.resources.checkpoint_steps) ||
+                  (evaluated && since >= plan_.resources.checkpoint_seconds))) {
+      save();
+    }
+  }
+  return finish(RunStatus::kFinished);
+}
+
+// Gradients of the mean over the whole batch, added up over its parts.
+at::Tensor Trainer::backward(const Batch& batch) {
+  at::Tensor loss;
+  {
+    const sing::torch::AutocastGuard autocast(
+        plan_.device.type(), at::kBFloat16, plan_.training.precision == Precision::kBFloat16);
+    loss = task_.loss(model_.forward(batch), batch);
+  }
+  if (plan_.training.accumulate > 1) {
+    loss = loss / plan_.training.accumulate;
+  }
+  loss.backward();
+  return loss.detach().to(at::kDouble);
+}
+
+void Trainer::take_step(Prefetcher<Batch>& source) {
+  const auto begin = Clock::now();
+  timer_.step_begins();
+  optimizer_.zero_grad();
+  Batch batch = task_.to_device(source.next());
+  timer_.data_ready();
+  loss_sum_ += backward(batch);
+  for (std::int64_t part = 1; part < plan_.training.accumulate; ++part) {
+    batch = task_.to_device(source.next());
+    loss_sum_ += backward(batch);
+  }
+  timer_.gradients_ready();
+  optimizer_.set_learning_rate_factor(plan_.schedule.factor(state_.step));
+  optimizer_.step();
+  timer_.step_ends();
+  ++state_.step;
+  ++state_.window_steps;
+  window_seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+void Trainer::record_step() {
+  const auto begin = Clock::now();
+  const auto steps = static_cast<double>(state_.window_steps);
+  const PhaseSeconds phases = timer_.take_means();
+  const double loss = loss_sum_.item<double>() / steps;
+  // A device still worked on the last steps while the host went on.
+  window_seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
+  StepRecord record{
+      .step = state_.step,
+      .epoch = epoch(),
+      .loss = loss,
+      .learning_rate =
+          learning_rate_of(plan_.optimizer.rule) * plan_.schedule.factor(state_.step - 1),
+      .images_per_second = steps * static_cast<double>(plan_.training.batch) / window_seconds_,
+      .data_seconds = phases.data,
+      .forward_backward_seconds = phases.forward_backward,
+      .optimizer_seconds = phases.optimizer};
+  if (is_time(plan_.training.norm_steps)) {
+    record.gradient_norms = optimizer_.gradient_norms();
+  }
+  metrics_.write(record);
+  Scalars scalars = {{"training/loss", record.loss},
+                     {"training/learning_rate", record.learning_rate},
+                     {"training/images_per_second", record.images_per_second},
+                     {"seconds/data", record.data_seconds},
+                     {"seconds/forward_backward", record.forward_backward_seconds},
+                     {"seconds/optimizer", record.optimizer_seconds}};
+  for (const auto& [name, norm] : record.gradient_norms) {
+    scalars.emplace_back("gradient_norm/" + name, norm);
+  }
+  events_.write(state_.step, scalars);
+  diverged_ = has_diverged(loss);
+  const double left =
+      window_seconds_ / steps * static_cast<double>(plan_.total_steps - state_.step);
+  progress_.show({state_.step,
+                  plan_.total_steps,
+                  record.epoch,
+                  loss,
+                  record.learning_rate,
+                  record.images_per_second,
+                  left});
+  loss_sum_.zero_();
+  state_.window_steps = 0;
+  window_seconds_ = 0;
+}
+
+bool Trainer::has_diverged(double loss) {
+  if (!std::isfinite(loss)) {
+    return true;
+  }
+  if (!state_.first_loss) {
+    state_.first_loss = loss;
+  }
+  state_.steps_above_first =
+      loss > kAbove * *state_.first_loss ? state_.steps_above_first + state_.window_steps : 0;
+  return plan_.training.divergence_steps > 0 &&
+         state_.steps_above_first >= plan_.training.divergence_steps;
+}
+
+void Trainer::evaluate_now() {
+  const Evaluation result = evaluate(task_,
+                                     model_,
+                                     {.device = plan_.device,
+                                      .precision = plan_.training.precision,
+                                      .batch = plan_.training.batch / plan_.training.accumulate,
+                                      .picture = directory_.picture(state_.step)},
+                                     task_mutex_);
+  state_.last_accuracy = result.accuracy;
+  state_.last_loss = result.loss;
+  if (!state_.best_accuracy || result.accuracy > *state_.best_accuracy) {
+    state_.best_accuracy = result.accuracy;
+    best_weights_ = copy_weights(*model_.module);
+    best_step_ = state_.step;
+  }
+  metrics_.write(EvaluationRecord{state_.step, epoch(), result.loss, result.accuracy});
+  events_.write(state_.step,
+                {{"evaluation/loss", result.loss}, {"evaluation/accuracy", result.accuracy}});
+  char text[96];
+  std::snprintf(text,
+                sizeof(text),
+                "step %lld · epoch %.2f · test loss %.3e · accuracy ",
+                static_cast<long long>(state_.step),
+                epoch(),
+                result.loss);
+  progress_.say(text + percent(result.accuracy));
+}
+
+// The best weights first: a run killed in between finds them again on its way from the last ones.
+void Trainer::save() {
+  if (!best_weights_.empty()) {
+    save_weights(directory_.best_checkpoint(), best_weights_, best_step_, *state_.best_accuracy);
+    best_weights_.clear();
+  }
+  metrics_.file().sync();
+  events_.file().sync();
+  state_.window_loss = loss_sum_.item<double>();
+  state_.seconds = seconds();
+  state_.metrics_bytes = metrics_.file().size();
+  state_.events_bytes = events_.file().size();
+  save_checkpoint(directory_.last_checkpoint(), *model_.module, optimizer_, state_);
+  saved_ = Clock::now();
+}
+
+EndRecord Trainer::finish(RunStatus status) {
+  progress_.finish();
+  save();
+  EndRecord record{.status = status, .seconds = state_.seconds};
+  if (status != RunStatus::kDiverged) {
+    record.best_accuracy = state_.best_accuracy;
+    record.final_accuracy = state_.last_accuracy;
+    record.final_loss = state_.last_loss;
+  }
+  metrics_.write(record);
+  metrics_.file().sync();
+  const OptimizerProgress skipped = optimizer_.status();
+  if (skipped.skipped_tensors > 0 || skipped.skipped_steps > 0) {
+    progress_.say(concat("gradients that were not finite: ",
+                         skipped.skipped_tensors,
+                         " tensors and ",
+                         skipped.skipped_steps,
+                         " steps were skipped"));
+  }
+  return record;
+}
+
+}  // namespace sing::lab

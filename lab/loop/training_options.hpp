@@ -1,0 +1,102 @@
+// How a training goes, whatever the task.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+
+#include "sing/base/fields.hpp"
+
+namespace sing::lab {
+
+enum class Precision : std::int32_t { kFloat32, kBFloat16 };
+
+constexpr std::string_view name_of(Precision precision) {
+  return precision == Precision::kFloat32 ? "float32" : "bf16";
+}
+constexpr std::string_view names_of(Precision) { return "float32, bf16"; }
+constexpr bool parse_name(std::string_view text, Precision& precision) {
+  for (const Precision each : {Precision::kFloat32, Precision::kBFloat16}) {
+    if (text == name_of(each)) {
+      precision = each;
+      return true;
+    }
+  }
+  return false;
+}
+
+struct TrainingOptions {
+  std::int64_t seed = 0;
+  std::int64_t epochs = 100;
+  std::int64_t steps = 0;
+  std::int64_t batch = 512;
+  std::int64_t accumulate = 1;
+  Precision precision = Precision::kFloat32;
+  double warmup_fraction = 0.05;
+  std::int64_t evaluate_steps = 0;
+  std::int64_t log_steps = 10;
+  std::int64_t norm_steps = 100;
+  std::int64_t divergence_steps = 500;
+  bool deterministic = false;
+
+  static constexpr auto fields() {
+    using T = TrainingOptions;
+    return std::tuple{
+        field("seed", &T::seed, "of the first weights and of the data", at_least(0)),
+        field("epochs", &T::epochs, "passes over the training set", between(1, 1e9)),
+        field("steps", &T::steps, "steps instead of epochs; 0: as epochs say", between(0, 1e12)),
+        field("batch", &T::batch, "examples a step", between(1, 1e7)),
+        field("accumulate",
+              &T::accumulate,
+              "parts of a batch that go through the model one after the other",
+              between(1, 1e7)),
+        field("precision", &T::precision, "of the matrix products: float32 or bf16 (autocast)"),
+        field("warmup_fraction",
+              &T::warmup_fraction,
+              "share of the steps in which the learning rate rises",
+              between(0, 1)),
+        field("evaluate_steps",
+              &T::evaluate_steps,
+              "steps from evaluation to evaluation; 0: an epoch",
+              between(0, 1e12)),
+        field("log_steps", &T::log_steps, "steps from record to record", between(1, 1e12)),
+        field("norm_steps",
+              &T::norm_steps,
+              "steps from one record with gradient norms to the next; 0: never",
+              between(0, 1e12)),
+        field("divergence_steps",
+              &T::divergence_steps,
+              "diverged is a loss above its start for this many steps; 0: only one not finite",
+              between(0, 1e12)),
+        field("deterministic", &T::deterministic, "refuse operations that vary from run to run")};
+  }
+};
+
+// What may differ when a run is resumed.
+struct ResourceOptions {
+  std::int64_t threads = 0;
+  std::int64_t data_threads = 0;
+  std::int64_t checkpoint_steps = 0;
+  double checkpoint_seconds = 60;
+
+  static constexpr auto fields() {
+    using R = ResourceOptions;
+    return std::tuple{
+        field(
+            "threads", &R::threads, "of LibTorch on the CPU; 0: its own choice", between(0, 1024)),
+        field("data_threads",
+              &R::data_threads,
+              "that make batches; 0: 1, or all cores beside a GPU",
+              between(0, 1024)),
+        field("checkpoint_steps",
+              &R::checkpoint_steps,
+              "steps from checkpoint to checkpoint; 0: as the seconds say",
+              between(0, 1e12)),
+        field("checkpoint_seconds",
+              &R::checkpoint_seconds,
+              "after an evaluation, seconds since the last checkpoint that call for one",
+              between(0, 1e9))};
+  }
+};
+
+}  // namespace sing::lab

@@ -1,0 +1,254 @@
+// The vision transformer, written with plain tensor functions.
+#include "lab/model/vit.hpp"
+
+#include <torch/torch.h>
+
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace sing::lab {
+namespace {
+
+struct NamedShape {
+  VitSize size;
+  std::string_view name;
+  std::int64_t patch_size, depth, width, heads;
+};
+constexpr std::array<NamedShape, 5> kShapes = {{{VitSize::kS16, "vit-s16", 16, 12, 384, 6},
+                                                {VitSize::kB16, "vit-b16", 16, 12, 768, 12},
+                                                {VitSize::kS8, "vit-s8", 8, 12, 384, 6},
+                                                {VitSize::kTiny, "vit-tiny", 16, 6, 192, 3},
+                                                {VitSize::kMicro, "vit-micro", 8, 4, 64, 2}}};
+
+const NamedShape& find_shape(VitSize size) {
+  for (const NamedShape& each : kShapes) {
+    if (each.size == size) {
+      return each;
+    }
+  }
+  throw Error("[vit] wanted a known model");
+}
+
+constexpr double kDeviation = 0.02;
+constexpr double kNormEpsilon = 1e-6;
+constexpr std::int64_t kMlpFactor = 4;
+
+torch::nn::LayerNorm make_norm(std::int64_t width) {
+  return torch::nn::LayerNorm(torch::nn::LayerNormOptions({width}).eps(kNormEpsilon));
+}
+
+torch::nn::Linear make_linear(std::int64_t in, std::int64_t out) {
+  torch::nn::Linear linear(in, out);
+  const torch::NoGradGuard no_gradient;
+  linear->weight.normal_(0, kDeviation);
+  linear->bias.zero_();
+  return linear;
+}
+
+class LayerScaleImpl final : public torch::nn::Module {
+ public:
+  LayerScaleImpl(std::int64_t width, double initial)
+      : gamma_(register_parameter("gamma", torch::full({width}, initial))) {}
+  at::Tensor forward(const at::Tensor& tokens) { return tokens * gamma_; }
+
+ private:
+  at::Tensor gamma_;
+};
+TORCH_MODULE(LayerScale);
+
+class AttentionImpl final : public torch::nn::Module {
+ public:
+  AttentionImpl(std::int64_t width, std::int64_t heads)
+      : heads_(heads),
+        qkv_(register_module("qkv", make_linear(width, 3 * width))),
+        proj_(register_module("proj", make_linear(width, width))) {}
+
+  at::Tensor forward(const at::Tensor& tokens) {
+    const auto batch = tokens.size(0);
+    const auto count = tokens.size(1);
+    const auto width = tokens.size(2);
+    const auto parts =  // [3, B, heads, T, width of a head]
+        qkv_(tokens).view({batch, count, 3, heads_, width / heads_}).permute({2, 0, 3, 1, 4});
+    const auto mixed = at::scaled_dot_product_attention(parts[0], parts[1], parts[2]);
+    return proj_(mixed.transpose(1, 2).reshape({batch, count, width}));
+  }
+
+ private:
+  std::int64_t heads_;
+  torch::nn::Linear qkv_, proj_;
+};
+TORCH_MODULE(Attention);
+
+class MlpImpl final : public torch::nn::Module {
+ public:
+  explicit MlpImpl(std::int64_t width)
+      : fc1_(register_module("fc1", make_linear(width, kMlpFactor * width))),
+        fc2_(register_module("fc2", make_linear(kMlpFactor * width, width))) {}
+  at::Tensor forward(const at::Tensor& tokens) { return fc2_(at::gelu(fc1_(tokens))); }
+
+ private:
+  torch::nn::Linear fc1_, fc2_;
+};
+TORCH_MODULE(Mlp);
+
+class BlockImpl final : public torch::nn::Module {
+ public:
+  BlockImpl(const VitShape& shape, const std::optional<double>& layer_scale)
+      : norm1_(register_module("norm1", make_norm(shape.width))),
+        attention_(register_module("attn", Attention(shape.width, shape.heads))) {
+    if (layer_scale) {
+      scale1_ = register_module("ls1", LayerScale(shape.width, *layer_scale));
+    }
+    norm2_ = register_module("norm2", make_norm(shape.width));
+    mlp_ = register_module("mlp", Mlp(shape.width));
+    if (layer_scale) {
+      scale2_ = register_module("ls2", LayerScale(shape.width, *layer_scale));
+    }
+  }
+
+  at::Tensor forward(const at::Tensor& tokens) {
+    const at::Tensor after = tokens + scaled(scale1_, attention_(norm1_(tokens)));
+    return after + scaled(scale2_, mlp_(norm2_(after)));
+  }
+
+ private:
+  static at::Tensor scaled(LayerScale& scale, const at::Tensor& tokens) {
+    return scale.is_empty() ? tokens : scale(tokens);
+  }
+
+  torch::nn::LayerNorm norm1_;
+  Attention attention_;
+  LayerScale scale1_ = nullptr;
+  torch::nn::LayerNorm norm2_ = nullptr;
+  Mlp mlp_ = nullptr;
+  LayerScale scale2_ = nullptr;
+};
+TORCH_MODULE(Block);
+
+// A convolution whose stride is its size, computed as the matrix product it is.
+class PatchEmbedImpl final : public torch::nn::Module {
+ public:
+  explicit PatchEmbedImpl(const VitShape& shape) : patch_size_(shape.patch_size) {
+    proj_ = register_module(
+        "proj",
+        torch::nn::Conv2d(torch::nn::Conv2dOptions(shape.channels, shape.width, shape.patch_size)
+                              .stride(shape.patch_size)));
+    const torch::NoGradGuard no_gradient;
+    proj_->weight.normal_(0, kDeviation);
+    proj_->bias.zero_();
+  }
+
+  at::Tensor forward(const at::Tensor& images) {
+    const auto side = images.size(2) / patch_size_;
+    const auto patches =
+        images.view({images.size(0), images.size(1), side, patch_size_, side, patch_size_})
+            .permute({0, 2, 4, 1, 3, 5})
+            .reshape({images.size(0), side * side, -1});
+    return at::linear(patches, proj_->weight.flatten(1), proj_->bias);
+  }
+
+ private:
+  std::int64_t patch_size_;
+  torch::nn::Conv2d proj_ = nullptr;
+};
+TORCH_MODULE(PatchEmbed);
+
+}  // namespace
+
+std::string_view name_of(VitSize size) { return find_shape(size).name; }
+
+std::string_view names_of(VitSize) { return "vit-s16, vit-b16, vit-s8, vit-tiny, vit-micro"; }
+
+bool parse_name(std::string_view text, VitSize& size) {
+  for (const NamedShape& each : kShapes) {
+    if (each.name == text) {
+      size = each.size;
+      return true;
+    }
+  }
+  return false;
+}
+
+VitShape shape_of(const VitOptions& options, std::int64_t image_size, std::int64_t channels) {
+  validate(options, "vit");
+  const NamedShape& named = find_shape(options.model);
+  const auto choose = [](std::int64_t given, std::int64_t usual) {
+    return given > 0 ? given : usual;
+  };
+  const VitShape shape{.image_size = image_size,
+                       .channels = channels,
+                       .patch_size = choose(options.patch_size, named.patch_size),
+                       .depth = choose(options.depth, named.depth),
+                       .width = choose(options.width, named.width),
+                       .heads = choose(options.heads, named.heads)};
+  SING_CHECK(image_size % shape.patch_size == 0,
+             "[vit] wanted patches that fill the image of ",
+             image_size,
+             " pixels a side, given patch_size ",
+             shape.patch_size);
+  SING_CHECK(shape.width % shape.heads == 0,
+             "[vit] wanted heads that divide the width of ",
+             shape.width,
+             ", given ",
+             shape.heads);
+  return shape;
+}
+
+struct VitImpl::Parts {
+  PatchEmbed patch_embed = nullptr;
+  at::Tensor positions;
+  std::vector<Block> blocks;
+  torch::nn::LayerNorm norm = nullptr;
+  torch::nn::Linear head = nullptr;
+};
+
+VitImpl::VitImpl(const VitShape& shape, const std::optional<double>& layer_scale)
+    : shape_(shape), parts_(std::make_unique<Parts>()) {
+  const auto side = shape.image_size / shape.patch_size;
+  parts_->positions =
+      register_parameter("pos_embed", torch::randn({1, side * side, shape.width}) * kDeviation);
+  parts_->patch_embed = register_module("patch_embed", PatchEmbed(shape));
+  const auto list = register_module("blocks", torch::nn::ModuleList());
+  for (std::int64_t block = 0; block < shape.depth; ++block) {
+    parts_->blocks.emplace_back(shape, layer_scale);
+    list->push_back(parts_->blocks.back());
+  }
+  parts_->norm = register_module("norm", make_norm(shape.width));
+  parts_->head = register_module(
+      "head", make_linear(shape.width, shape.channels * shape.patch_size * shape.patch_size));
+}
+
+VitImpl::~VitImpl() = default;
+
+at::Tensor VitImpl::forward(const at::Tensor& images) {
+  const auto batch = images.size(0);
+  const auto patch = shape_.patch_size;
+  const auto side = shape_.image_size / patch;
+  at::Tensor tokens = parts_->patch_embed(images) + parts_->positions;
+  for (Block& block : parts_->blocks) {
+    tokens = block(tokens);
+  }
+  return parts_->head(parts_->norm(tokens))
+      .view({batch, side, side, shape_.channels, patch, patch})
+      .permute({0, 3, 1, 4, 2, 5})
+      .reshape({batch, shape_.channels, shape_.image_size, shape_.image_size});
+}
+
+void freeze_norms(torch::nn::Module& model) {
+  for (const auto& module : model.modules()) {
+    const bool is_norm = module->as<torch::nn::LayerNorm>() != nullptr ||
+                         module->as<torch::nn::GroupNorm>() != nullptr ||
+                         module->as<torch::nn::BatchNorm1d>() != nullptr ||
+                         module->as<torch::nn::BatchNorm2d>() != nullptr ||
+                         module->as<LayerScaleImpl>() != nullptr;
+    if (is_norm) {
+      for (at::Tensor& parameter : module->parameters(/*recurse=*/false)) {
+        parameter.requires_grad_(false);
+      }
+    }
+  }
+}
+
+}  // namespace sing::lab

@@ -1,0 +1,80 @@
+// Vision transformers from image to image: each output token gives a patch of the output.
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <tuple>
+
+#include "sing/base/fields.hpp"
+
+namespace sing::lab {
+
+// S/16, B/16 and S/8 as in the paper; tiny and micro for CPUs.
+enum class VitSize : std::int32_t { kS16, kB16, kS8, kTiny, kMicro };
+
+std::string_view name_of(VitSize size);
+std::string_view names_of(VitSize);
+bool parse_name(std::string_view text, VitSize& size);
+
+// 0: what the model's name says.
+struct VitOptions {
+  VitSize model = VitSize::kS16;
+  std::int64_t patch_size = 0;
+  std::int64_t depth = 0;
+  std::int64_t width = 0;
+  std::int64_t heads = 0;
+  std::optional<double> layer_scale = std::nullopt;
+  bool freeze_norms = false;
+
+  static constexpr auto fields() {
+    return std::tuple{
+        field("model", &VitOptions::model, "vit-s16, vit-b16, vit-s8, vit-tiny or vit-micro"),
+        field("patch_size",
+              &VitOptions::patch_size,
+              "pixels a side of a patch; 0: the model's",
+              between(0, 1024)),
+        field("depth", &VitOptions::depth, "blocks; 0: the model's", between(0, 1000)),
+        field("width", &VitOptions::width, "features of a token; 0: the model's", between(0, 1e5)),
+        field("heads", &VitOptions::heads, "attention heads; 0: the model's", between(0, 1000)),
+        field("layer_scale",
+              &VitOptions::layer_scale,
+              "first value of LayerScale (Touvron et al. 2021); none: without",
+              at_least(0)),
+        field("freeze_norms",
+              &VitOptions::freeze_norms,
+              "leave normalization layers and LayerScale as they start")};
+  }
+};
+
+struct VitShape {
+  std::int64_t image_size, channels, patch_size, depth, width, heads;
+};
+
+// What the options come to. Throws std::invalid_argument unless patches fill the image and heads
+// the width.
+VitShape shape_of(const VitOptions& options, std::int64_t image_size, std::int64_t channels);
+
+// Pre-LayerNorm blocks, exact GELU, learned positions, no class token, no dropout. Parameters are
+// named as in timm's VisionTransformer where they correspond (`head` gives patches instead of
+// classes). Weights are normal with deviation 0.02 (timm's cut at ±2 never cuts), biases 0.
+class VitImpl final : public ::torch::nn::Module {
+ public:
+  VitImpl(const VitShape& shape, const std::optional<double>& layer_scale);
+  ~VitImpl() override;
+
+  // [B, channels, S, S] to the same shape.
+  at::Tensor forward(const at::Tensor& images);
+
+ private:
+  struct Parts;
+  VitShape shape_;
+  std::unique_ptr<Parts> parts_;
+};
+
+// Takes the parameters of normalization layers and of LayerScale out of the training.
+void freeze_norms(::torch::nn::Module& model);
+
+}  // namespace sing::lab

@@ -1,0 +1,96 @@
+// The table of the named optimizers.
+#include "lab/optimizer/named_optimizer.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace sing::lab {
+namespace {
+
+constexpr std::string_view kPrefix = "sing-";
+constexpr double kSoftplusBeta = 50;
+
+// Paper, table of the best hyper-parameters on RDE; the better row where softplus was tried both
+// ways.
+struct Tuned {
+  std::string_view rule;
+  double learning_rate, weight_decay;
+  double sing_learning_rate, sing_weight_decay;
+  bool sing_softplus;
+};
+constexpr std::array<Tuned, 4> kTuned = {{{"adamw", 1e-3, 5e-2, 5e-2, 5e-2, true},
+                                          {"sgd", 5e-1, 5e-5, 5e-1, 5e-3, false},
+                                          {"adabelief", 1e-3, 5e-4, 5e-2, 5e-2, true},
+                                          {"adafactor", 1e-2, 5e-4, 1e-2, 5e-4, false}}};
+
+// The rule that writes gradients instead of training is not offered.
+std::vector<std::string> training_rules() {
+  std::vector<std::string> names = rule_names();
+  std::erase(names, std::string(Gradient::kName));
+  return names;
+}
+
+void apply_tuning(Options& options, std::string_view rule, bool with_sing) {
+  const auto tuned = std::find_if(
+      kTuned.begin(), kTuned.end(), [&](const Tuned& each) { return each.rule == rule; });
+  if (tuned == kTuned.end()) {
+    return;  // the rule's own defaults
+  }
+  set_option(
+      options, "learning_rate", with_sing ? tuned->sing_learning_rate : tuned->learning_rate);
+  set_option(options, "weight_decay", with_sing ? tuned->sing_weight_decay : tuned->weight_decay);
+  if (with_sing && tuned->sing_softplus) {
+    set_option(options, "softplus_beta", kSoftplusBeta);
+  }
+  if (auto* sgd = std::get_if<Sgd>(&options.rule)) {
+    sgd->momentum = 0.9;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> optimizer_names() {
+  std::vector<std::string> names = training_rules();
+  for (const std::string& rule : training_rules()) {
+    names.push_back(concat(kPrefix, rule));
+  }
+  return names;
+}
+
+Options make_optimizer_options(std::string_view name) {
+  const std::vector<std::string> known = optimizer_names();
+  SING_CHECK(std::find(known.begin(), known.end(), name) != known.end(),
+             "[--optimizer] wanted a known optimizer, given '",
+             name,
+             "'",
+             nearest_name_hint(name, known));
+  const bool with_sing = name.starts_with(kPrefix);
+  const std::string_view rule = with_sing ? name.substr(kPrefix.size()) : name;
+  Options options;
+  options.rule = make_rule(rule);
+  if (!with_sing) {
+    options.standardize.centralize = false;
+    options.standardize.normalize = Normalize::kOff;
+    options.lookahead.reset();
+  }
+  apply_tuning(options, rule, with_sing);
+  return options;
+}
+
+std::vector<OptionInfo> all_optimizer_options() {
+  std::vector<OptionInfo> all;
+  for (const std::string& rule : training_rules()) {
+    Options options;
+    options.rule = make_rule(rule);
+    for (OptionInfo& info : list_options(options)) {
+      const bool known = std::any_of(
+          all.begin(), all.end(), [&](const OptionInfo& each) { return each.name == info.name; });
+      if (!known && info.name != "rule") {
+        all.push_back(std::move(info));
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace sing::lab

@@ -1,0 +1,16 @@
+// Pictures as PNG files.
+#pragma once
+
+#include <filesystem>
+
+#include "lab/picture/picture.hpp"
+
+namespace sing::lab {
+
+// Replaces `path` as a whole; throws FileError, and then an old file is untouched.
+void write_png(const std::filesystem::path& path, const Picture& picture);
+
+// Any PNG file, alpha laid over black; throws FileError.
+Picture read_png(const std::filesystem::path& path);
+
+}  // namespace sing::lab

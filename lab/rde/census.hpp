@@ -1,0 +1,64 @@
+// Counts what the rules drop, what the solver says and what the images hold, over many images.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lab/rde/options.hpp"
+
+namespace sing::rde {
+
+// The solver's answers compared with the order of drawing.
+struct Verdicts {
+  std::int64_t images = 0;
+  std::int64_t contacts = 0;
+  std::int64_t undecided_contacts = 0;      // no junction tells
+  std::int64_t contradictory_contacts = 0;  // two junctions tell opposite things
+  std::int64_t wrong_contacts = 0;          // told, and not so
+  std::int64_t undecided_images = 0;
+  std::int64_t misread_images = 0;  // with a wrong or contradictory contact or a wrong height
+  std::int64_t solved_images = 0;   // every height right
+
+  void operator+=(const Verdicts& other);
+};
+
+// Sums over the images that are kept.
+struct Content {
+  using PerRectangle = std::array<std::int64_t, kMaxRectangles + 1>;
+  static constexpr std::size_t kMaxContacts = kMaxRectangles * (kMaxRectangles - 1) / 2;
+
+  std::int64_t images = 0;
+  PerRectangle visible_pixels{};  // by the k-th drawn; [0] the background
+  PerRectangle rectangles_at{};   // by height
+  PerRectangle highest{};         // images by the height of their highest rectangle
+  PerRectangle pixels_at{};       // by height
+  std::array<std::int64_t, kMaxContacts + 1> images_with_contacts{};
+  std::vector<std::int64_t> height_at_pixel;  // [S, S], summed over images
+
+  void operator+=(const Content& other);
+};
+
+// Everything is a count, so that the result does not depend on the number of threads.
+struct Census {
+  Options options;
+  std::int64_t draws = 0;    // attempts
+  std::int64_t showing = 0;  // of them, those with enough visible pixels (and a chain, if asked)
+  Verdicts without_rules;    // the first showing attempt of each image
+  Verdicts distinct_lines;   // the first showing attempt without two sides on one line
+  std::int64_t disagreements = 0;  // the rule keeps what the solver leaves undecided, or reverse
+  Content kept;
+
+  void operator+=(const Census& other);
+};
+
+// Over images 0 … count − 1 of `seed`.
+Census take_census(const Options& options, std::uint64_t seed, std::int64_t count, int threads);
+
+// Nothing wrong before undecided images are dropped, every kept image solved.
+bool is_sound(const Census& census);
+
+std::string text_of(const Census& census);
+
+}  // namespace sing::rde

@@ -1,0 +1,42 @@
+// Lists the images of an epoch.
+#include "lab/rde/epochs.hpp"
+
+#include <cstddef>
+#include <numeric>
+#include <utility>
+
+#include "lab/random/random_stream.hpp"
+
+namespace sing::rde {
+namespace {
+
+// Scenes use the purposes up to 0x8000'0000.
+constexpr std::uint32_t kOrderPurpose = 0x8000'0001;
+
+std::vector<std::uint64_t> count_from(std::uint64_t first, std::int64_t count) {
+  std::vector<std::uint64_t> indices(static_cast<std::size_t>(count));
+  std::iota(indices.begin(), indices.end(), first);
+  return indices;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> training_indices(const SetOptions& options,
+                                            std::uint64_t seed,
+                                            std::uint64_t epoch) {
+  if (!options.fixed) {
+    return count_from(epoch * static_cast<std::uint64_t>(options.train_count), options.train_count);
+  }
+  std::vector<std::uint64_t> indices = count_from(0, options.train_count);
+  lab::RandomStream random(seed, epoch, kOrderPurpose);
+  for (std::size_t left = indices.size(); left > 1; --left) {
+    std::swap(indices[left - 1], indices[random.below(static_cast<std::uint32_t>(left))]);
+  }
+  return indices;
+}
+
+std::vector<std::uint64_t> test_indices(const SetOptions& options) {
+  return count_from(kTestImages, options.test_count);
+}
+
+}  // namespace sing::rde

@@ -1,0 +1,39 @@
+// Which images an epoch trains on, and which ones test.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "sing/base/fields.hpp"
+
+namespace sing::rde {
+
+struct SetOptions {
+  bool fixed = false;
+  std::int64_t train_count = 50'000;
+  std::int64_t test_count = 10'000;
+
+  static constexpr auto fields() {
+    return std::tuple{
+        field("fixed", &SetOptions::fixed, "the same training images in every epoch"),
+        field("train_count",
+              &SetOptions::train_count,
+              "training images an epoch",
+              between(1, 4294967295.0)),
+        field("test_count", &SetOptions::test_count, "test images", between(1, 4294967295.0))};
+  }
+};
+
+// Training and test images of a seed are different ones: the highest bit of an index says which.
+inline constexpr std::uint64_t kTestImages = std::uint64_t{1} << 63;
+
+// Image indices of epoch 0, 1, … in the order of training: new images every epoch, or under
+// `fixed` the first train_count ones, shuffled anew.
+std::vector<std::uint64_t> training_indices(const SetOptions& options,
+                                            std::uint64_t seed,
+                                            std::uint64_t epoch);
+
+std::vector<std::uint64_t> test_indices(const SetOptions& options);
+
+}  // namespace sing::rde

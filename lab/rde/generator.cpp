@@ -1,0 +1,44 @@
+// Draws scenes until one keeps every rule.
+#include "lab/rde/generator.hpp"
+
+#include "lab/rde/cell_grid.hpp"
+#include "lab/rde/rules.hpp"
+
+namespace sing::rde {
+
+Scene make_scene(const Options& options, std::uint64_t seed, std::uint64_t index) {
+  for (std::uint32_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    Scene scene = draw_rectangles(options, seed, index, attempt);
+    if (!has_distinct_lines(scene)) {
+      continue;
+    }
+    const CellGrid grid(scene);
+    if (!shows_enough(options, grid)) {
+      continue;
+    }
+    const Contacts contacts = grid.contacts();
+    if (!keeps_chain(options, contacts) || !contacts.decides_all(scene.count)) {
+      continue;
+    }
+    set_heights(scene, contacts);
+    draw_greys(scene, seed, index);
+    return scene;
+  }
+  throw std::invalid_argument(concat("[rde] wanted an image of ",
+                                     options.rectangles,
+                                     " rectangles with sides ",
+                                     options.min_side,
+                                     " to ",
+                                     options.max_side,
+                                     " that each show ",
+                                     options.min_visible,
+                                     " pixels on ",
+                                     options.image_size,
+                                     " x ",
+                                     options.image_size,
+                                     ", found none in ",
+                                     kMaxAttempts,
+                                     " attempts"));
+}
+
+}  // namespace sing::rde

@@ -1,0 +1,56 @@
+// What can be chosen of the RDE task's images.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+
+#include "sing/base/fields.hpp"
+
+namespace sing::rde {
+
+inline constexpr int kMaxRectangles = 16;
+
+// kChain: rectangle k visibly touches rectangle k − 1, so that its height is k.
+enum class Labels : std::int32_t { kStack, kChain };
+
+constexpr std::string_view name_of(Labels labels) {
+  return labels == Labels::kStack ? "stack" : "chain";
+}
+constexpr std::string_view names_of(Labels) { return "stack, chain"; }
+constexpr bool parse_name(std::string_view text, Labels& labels) {
+  for (const Labels each : {Labels::kStack, Labels::kChain}) {
+    if (text == name_of(each)) {
+      labels = each;
+      return true;
+    }
+  }
+  return false;
+}
+
+struct Options {
+  std::int64_t rectangles = 4;
+  std::int64_t image_size = 128;
+  std::int64_t min_side = 32;
+  std::int64_t max_side = 96;
+  std::int64_t min_visible = 250;
+  Labels labels = Labels::kStack;
+
+  static constexpr auto fields() {
+    return std::tuple{
+        field("rectangles",
+              &Options::rectangles,
+              "rectangles in an image",
+              between(1, kMaxRectangles)),
+        field("image_size", &Options::image_size, "pixels a side of the image", between(4, 4096)),
+        field("min_side", &Options::min_side, "shortest side of a rectangle", at_least(1)),
+        field("max_side", &Options::max_side, "longest side of a rectangle", at_least(1)),
+        field("min_visible", &Options::min_visible, "pixels every rectangle shows", at_least(1)),
+        field("labels", &Options::labels, "stack: any contacts; chain: k touches k - 1")};
+  }
+};
+
+// Throws std::invalid_argument for a value outside its bounds or sides that do not fit.
+void check(const Options& options);
+
+}  // namespace sing::rde

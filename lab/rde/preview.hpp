@@ -1,0 +1,18 @@
+// Shows RDE images: input, target and rectangles side by side.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "lab/picture/picture.hpp"
+#include "lab/rde/options.hpp"
+
+namespace sing::rde {
+
+// Two images a row, each as input in grey, target from violet (0) to yellow (1), and rectangles in
+// colors of their own.
+lab::Picture preview(const Options& options,
+                     std::uint64_t seed,
+                     std::span<const std::uint64_t> indices);
+
+}  // namespace sing::rde

@@ -1,0 +1,24 @@
+// The pixels of a scene.
+#pragma once
+
+#include <cstdint>
+
+#include "lab/rde/scene.hpp"
+
+namespace sing::rde {
+
+// Where one image goes, row by row; a null pointer leaves a part out.
+struct ImageBuffers {
+  float* image = nullptr;             // [size, size] greys, background 0
+  float* target = nullptr;            // [size, size] height / count, background 0
+  std::uint8_t* rectangle = nullptr;  // [size, size] k for the k-th drawn, background 0
+};
+
+// height / count as the target states it.
+inline float target_of(const Scene& scene, std::size_t k) {
+  return static_cast<float>(scene.heights[k]) / static_cast<float>(scene.count);
+}
+
+void render(const Scene& scene, const ImageBuffers& buffers);
+
+}  // namespace sing::rde

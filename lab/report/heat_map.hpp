@@ -1,0 +1,28 @@
+// Gradient norms by layer over time, as a drawing in the page.
+#pragma once
+
+#include <string>
+
+#include "lab/report/bitmap.hpp"
+#include "lab/report/layer_norms.hpp"
+
+namespace sing::report {
+
+// Colors of levels 0 … kTopLevel are spread over the logarithm of low … high.
+inline constexpr std::uint8_t kTopLevel = 253;
+inline constexpr std::uint8_t kNotFinite = 254;
+inline constexpr std::uint8_t kNothing = 255;
+
+struct NormLevels {
+  double low = 0;
+  double high = 0;
+  Bitmap bitmap;
+};
+
+// Zero, and what is more than eight powers of ten below the largest norm, is level 0.
+NormLevels norm_levels(const LayerNorms& norms);
+
+// Empty if there are no norms.
+std::string draw_heat_map(const LayerNorms& norms);
+
+}  // namespace sing::report

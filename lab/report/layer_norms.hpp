@@ -1,0 +1,28 @@
+// Gradient norms of layers over time, from those of their tensors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lab/report/run_record.hpp"
+
+namespace sing::report {
+
+struct LayerNorms {
+  std::vector<std::string> layers;  // rows, in the model's order
+  std::vector<std::int64_t> steps;  // columns: the first step of each
+  std::vector<double> values;       // row by row; kAbsent where nothing was recorded
+
+  double at(std::size_t layer, std::size_t column) const {
+    return values[layer * steps.size() + column];
+  }
+};
+
+// A layer is a parameter's name up to its last dot: the norm of block.fc1 is the root of the summed
+// squares of block.fc1.weight and block.fc1.bias. Over `most_columns` records, neighbours are
+// averaged; an infinite or NaN norm makes its average one too.
+LayerNorms layer_norms(const std::vector<NormRecord>& records, std::size_t most_columns);
+
+}  // namespace sing::report

@@ -1,0 +1,15 @@
+// The page's style sheet and script.
+#pragma once
+
+#include <string_view>
+
+namespace sing::report {
+
+// Light or dark as the reader's system is; curves by class names colorK and dashK.
+std::string_view page_style();
+
+// Adds to a page that is complete without it: numbers under the pointer, and runs that a click on
+// their name hides.
+std::string_view page_script();
+
+}  // namespace sing::report

@@ -1,0 +1,197 @@
+// Puts the parts of the page together.
+#include "lab/report/report_page.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <span>
+
+#include "lab/report/heat_map.hpp"
+#include "lab/report/html_text.hpp"
+#include "lab/report/line_chart.hpp"
+#include "lab/report/page_parts.hpp"
+#include "lab/report/run_pictures.hpp"
+#include "lab/report/run_style.hpp"
+#include "lab/report/run_tables.hpp"
+#include "lab/report/time_bars.hpp"
+#include "sing/base/check.hpp"
+#include "sing/optim/atomic_file.hpp"
+
+namespace sing::report {
+namespace {
+
+constexpr std::size_t kHeatMapColumns = 160;
+
+enum class Over { kSteps, kEpochs };
+
+struct Subject {
+  const std::vector<RunRecord>& runs;
+  const std::vector<std::string>& styles;
+};
+
+template <class Record>
+std::vector<Curve> curves_of(const Subject& subject,
+                             Over over,
+                             std::vector<Record> RunRecord::*records,
+                             const std::function<double(const Record&)>& value) {
+  std::vector<Curve> curves;
+  for (std::size_t at = 0; at < subject.runs.size(); ++at) {
+    const RunRecord& run = subject.runs[at];
+    Curve curve{.label = run.name, .style = subject.styles[at]};
+    for (const Record& record : run.*records) {
+      const double x = over == Over::kSteps ? static_cast<double>(record.step) : record.epoch;
+      curve.points.push_back(curve_point(x, value(record)));
+    }
+    curves.push_back(std::move(curve));
+  }
+  return curves;
+}
+
+// Rates that a compare spreads over powers of ten show on a logarithmic axis only.
+Scale learning_rate_scale(const std::vector<RunRecord>& runs) {
+  Range peaks;
+  for (const RunRecord& run : runs) {
+    double peak = 0;
+    for (const StepRecord& record : run.steps) {
+      peak = std::isfinite(record.learning_rate) ? std::max(peak, record.learning_rate) : peak;
+    }
+    if (peak > 0) {
+      peaks.include(peak);
+    }
+  }
+  return !peaks.empty && peaks.high > 5 * peaks.low ? Scale::kLog : Scale::kLinear;
+}
+
+// Losses and accuracies of a diverged run say nothing of what the others reached.
+std::vector<Curve> marked(const Subject& subject, std::vector<Curve> curves) {
+  for (std::size_t at = 0; at < curves.size(); ++at) {
+    curves[at].diverged = subject.runs[at].status() == RunStatus::kDiverged;
+  }
+  return curves;
+}
+
+std::string charts(const Subject& subject, Over over) {
+  const std::string x = over == Over::kSteps ? "step" : "epoch";
+  const auto of_steps = [&](double StepRecord::*member) {
+    return curves_of<StepRecord>(
+        subject, over, &RunRecord::steps, [=](const StepRecord& record) { return record.*member; });
+  };
+  const auto loss = [](const EvaluationRecord& record) { return record.loss; };
+  const auto percent = [](const EvaluationRecord& record) { return 100 * record.accuracy; };
+  const auto of_evaluations = [&](double (*value)(const EvaluationRecord&)) {
+    return curves_of<EvaluationRecord>(subject, over, &RunRecord::evaluations, value);
+  };
+  return draw_line_chart({.title = "Training loss", .x_label = x, .y_scale = Scale::kLog},
+                         marked(subject, of_steps(&StepRecord::loss))) +
+         draw_line_chart({.title = "Evaluation loss", .x_label = x, .y_scale = Scale::kLog},
+                         marked(subject, of_evaluations(loss))) +
+         draw_line_chart({.title = "Accuracy, %", .x_label = x, .from_zero = true},
+                         marked(subject, of_evaluations(percent))) +
+         draw_line_chart(
+             {.title = "Learning rate", .x_label = x, .y_scale = learning_rate_scale(subject.runs)},
+             of_steps(&StepRecord::learning_rate)) +
+         draw_line_chart({.title = "Images a second", .x_label = x, .from_zero = true},
+                         of_steps(&StepRecord::images_per_second));
+}
+
+std::string legend(const Subject& subject) {
+  if (subject.runs.size() < 2) {
+    return {};
+  }
+  std::string list = "<div class=\"legend\">";
+  for (std::size_t at = 0; at < subject.runs.size(); ++at) {
+    list += concat("<button type=\"button\" data-run=\"run", at, "\"><i class=\"swatch ");
+    list += subject.styles[at] + "\"></i>" + escape_html(subject.runs[at].name) + "</button>";
+  }
+  return list + "</div>\n";
+}
+
+std::string curves_section(const Subject& subject) {
+  const std::string by_step = charts(subject, Over::kSteps);
+  const std::string by_epoch = charts(subject, Over::kEpochs);
+  std::string section = "<section id=\"curves\"><h2>Curves</h2>\n" + legend(subject);
+  if (by_step.empty()) {
+    section += "<p class=\"note\">No step was recorded yet.</p>\n";
+  }
+  section += "<div class=\"charts by-step\">" + by_step + "</div>\n";
+  section += "<div class=\"charts by-epoch\">" + by_epoch + "</div>\n";
+  return section + "</section>\n";
+}
+
+std::string notes(const RunRecord& run) {
+  if (run.unreadable_lines == 0) {
+    return {};
+  }
+  return concat("<p class=\"note\">",
+                run.unreadable_lines,
+                run.unreadable_lines == 1 ? " line" : " lines",
+                " of metrics.jsonl could not be read and ",
+                run.unreadable_lines == 1 ? "is" : "are",
+                " left out.</p>\n");
+}
+
+std::string run_section(const RunRecord& run, std::size_t runs) {
+  const std::string content = notes(run) + draw_pictures(run, pictures_a_run(runs)) +
+                              draw_heat_map(layer_norms(run.norms, kHeatMapColumns));
+  if (content.empty()) {
+    return {};
+  }
+  return concat("<details class=\"run\"", runs <= 3 ? " open" : "", "><summary>") +
+         escape_html(run.name) + "</summary>\n" + content + "</details>\n";
+}
+
+std::string heading(const std::vector<RunRecord>& runs) {
+  std::string tasks;
+  for (const RunRecord& run : runs) {
+    const std::string task = option_of(run, "task");
+    if (!task.empty() && tasks.find(task) == std::string::npos) {
+      tasks += (tasks.empty() ? "" : ", ") + task;
+    }
+  }
+  const std::string what = runs.size() == 1 ? runs.front().name : concat(runs.size(), " runs");
+  return escape_html(tasks.empty() ? what : concat(tasks, ": ", what));
+}
+
+constexpr std::string_view kHead =
+    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+    // The browser itself refuses whatever is not inside the page.
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+    "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+
+constexpr std::string_view kAxisChoice =
+    "<input type=\"radio\" name=\"over\" id=\"over-steps\" checked>"
+    "<label for=\"over-steps\">over steps</label>"
+    "<input type=\"radio\" name=\"over\" id=\"over-epochs\">"
+    "<label for=\"over-epochs\">over epochs</label>\n";
+
+}  // namespace
+
+std::string report_page(const std::vector<RunRecord>& runs) {
+  SING_CHECK(!runs.empty(), "[report] wanted at least one run, given none");
+  const std::vector<std::string> styles = run_styles(runs);
+  const Subject subject{runs, styles};
+  const std::string name = heading(runs);
+  std::string page(kHead);
+  page += concat("<title>", name, "</title>\n<style>", page_style(), "</style></head><body>\n<h1>");
+  page += name + "</h1>\n" + std::string(kAxisChoice) + "<main>\n";
+  page += "<section><h2>Results</h2>\n" + results_table(runs, styles) + "</section>\n";
+  page += curves_section(subject);
+  page += "<section id=\"time\">" + draw_time_bars(runs) + "</section>\n";
+  page += "<section id=\"runs\"><h2>Pictures and gradients</h2>\n";
+  for (const RunRecord& run : runs) {
+    page += run_section(run, runs.size());
+  }
+  page += "</section>\n<section id=\"options\"><h2>Options</h2>\n" + options_tables(runs);
+  return page +
+         concat("</section>\n</main>\n<script>", page_script(), "</script>\n</body></html>\n");
+}
+
+void write_report(const std::filesystem::path& path, const std::vector<RunRecord>& runs) {
+  const std::string page = report_page(runs);
+  AtomicFile file(path);
+  file.write(std::as_bytes(std::span(page.data(), page.size())));
+  file.commit();
+}
+
+}  // namespace sing::report

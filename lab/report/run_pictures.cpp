@@ -1,0 +1,80 @@
+// Inlines PNG files as base64.
+#include "lab/report/run_pictures.hpp"
+
+#include <fstream>
+#include <iterator>
+
+#include "lab/report/base64.hpp"
+#include "lab/report/html_text.hpp"
+#include "sing/base/check.hpp"
+
+namespace sing::report {
+namespace {
+
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{8} << 20;
+constexpr std::string_view kPngSignature = "\x89PNG\r\n\x1a\n";
+
+std::string read_png_bytes(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  if (error || size > kMostBytes) {
+    return {};
+  }
+  std::ifstream stream(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  return bytes.starts_with(kPngSignature) ? bytes : std::string();
+}
+
+std::string draw_picture(const std::filesystem::path& path) {
+  const std::string name = escape_html(path.stem().string());
+  const std::string bytes = read_png_bytes(path);
+  if (bytes.empty()) {
+    return concat("<p class=\"note\">", name, ": no PNG file of at most 8 MiB</p>\n");
+  }
+  return concat("<figure class=\"picture\"><figcaption>",
+                name,
+                "</figcaption><img alt=\"",
+                name,
+                "\" src=\"data:image/png;base64,",
+                base64(bytes),
+                "\"></figure>\n");
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> chosen_pictures(const std::vector<std::filesystem::path>& all,
+                                                   std::size_t most) {
+  if (all.size() <= most) {
+    return all;
+  }
+  if (most < 2) {
+    return {all.end() - static_cast<std::ptrdiff_t>(most), all.end()};
+  }
+  std::vector<std::filesystem::path> chosen;
+  for (std::size_t place = 0; place < most; ++place) {
+    chosen.push_back(all[place * (all.size() - 1) / (most - 1)]);
+  }
+  return chosen;
+}
+
+std::string draw_pictures(const RunRecord& run, std::size_t most) {
+  const std::vector<std::filesystem::path> chosen = chosen_pictures(run.pictures, most);
+  if (chosen.empty()) {
+    return {};
+  }
+  std::string drawn = draw_picture(chosen.back());
+  if (chosen.size() == 1) {
+    return drawn;
+  }
+  drawn += "<details><summary>Earlier pictures";
+  if (chosen.size() < run.pictures.size()) {
+    drawn += concat(", ", chosen.size() - 1, " of ", run.pictures.size() - 1);
+  }
+  drawn += "</summary>\n";
+  for (std::size_t at = chosen.size() - 1; at-- > 0;) {
+    drawn += draw_picture(chosen[at]);
+  }
+  return drawn + "</details>\n";
+}
+
+}  // namespace sing::report

@@ -1,0 +1,146 @@
+// Writes tables as HTML.
+#include "lab/report/run_tables.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "lab/report/html_text.hpp"
+#include "sing/base/check.hpp"
+
+namespace sing::report {
+namespace {
+
+std::string cell(const std::string& text) { return "<td>" + escape_html(text) + "</td>"; }
+std::string number_cell(const std::string& text) {
+  return "<td class=\"number\">" + escape_html(text) + "</td>";
+}
+
+// What the end line says; of a run without one, what was last measured.
+RunEnd outcome_of(const RunRecord& run) {
+  if (run.end) {
+    return *run.end;
+  }
+  RunEnd outcome;
+  if (!run.evaluations.empty()) {
+    outcome.final_accuracy = run.evaluations.back().accuracy;
+    outcome.final_loss = run.evaluations.back().loss;
+    for (const EvaluationRecord& evaluation : run.evaluations) {
+      outcome.best_accuracy = std::fmax(outcome.best_accuracy, evaluation.accuracy);
+    }
+  }
+  return outcome;
+}
+
+std::string result_row(const RunRecord& run, const std::string& style) {
+  const RunEnd outcome = outcome_of(run);
+  const bool diverged = outcome.status == RunStatus::kDiverged;
+  const auto shown = [&](double value) { return diverged ? kAbsent : value; };
+  const StepRecord last = run.steps.empty() ? StepRecord{} : run.steps.back();
+  std::string row = concat("<tr><td><i class=\"swatch ", style, "\"></i>", escape_html(run.name));
+  row += "</td>" + cell(option_of(run, "optimizer")) + number_cell(option_of(run, "learning_rate"));
+  row += number_cell(option_of(run, "seed"));
+  row += concat("<td class=\"", name_of(outcome.status), "\">", name_of(outcome.status), "</td>");
+  row += number_cell(percent_text(shown(outcome.final_accuracy)));
+  row += number_cell(percent_text(shown(outcome.best_accuracy)));
+  row += number_cell(short_number(shown(outcome.final_loss)));
+  row += number_cell(short_number(static_cast<double>(last.step), 9));
+  row += number_cell(short_number(last.images_per_second));
+  row += number_cell(duration_text(outcome.seconds));
+  return row + "</tr>\n";
+}
+
+std::optional<std::string> value_of(const RunRecord& run, const std::string& key) {
+  const auto found = std::find_if(run.options.begin(), run.options.end(), [&](const auto& option) {
+    return option.first == key;
+  });
+  return found != run.options.end() ? std::optional(found->second) : std::nullopt;
+}
+
+// The keys of all runs in the order in which they are met.
+std::vector<std::string> keys_of(const std::vector<RunRecord>& runs) {
+  std::vector<std::string> keys;
+  for (const RunRecord& run : runs) {
+    for (const auto& option : run.options) {
+      if (std::find(keys.begin(), keys.end(), option.first) == keys.end()) {
+        keys.push_back(option.first);
+      }
+    }
+  }
+  return keys;
+}
+
+// Most stand in config.json under "options"; those that do not keep the name of their part.
+std::string heading_of(const std::string& key) {
+  constexpr std::string_view kPart = "options.";
+  return escape_html(key.starts_with(kPart) ? key.substr(kPart.size()) : key);
+}
+
+bool is_shared(const std::vector<RunRecord>& runs, const std::string& key) {
+  return std::all_of(runs.begin(), runs.end(), [&](const RunRecord& run) {
+    return value_of(run, key).has_value() && value_of(run, key) == value_of(runs.front(), key);
+  });
+}
+
+std::string differences_table(const std::vector<RunRecord>& runs,
+                              const std::vector<std::string>& keys) {
+  std::string table = "<table id=\"differences\"><thead><tr><th>run</th>";
+  for (const std::string& key : keys) {
+    table += "<th>" + heading_of(key) + "</th>";
+  }
+  table += "</tr></thead><tbody>\n";
+  for (const RunRecord& run : runs) {
+    table += "<tr>" + cell(run.name);
+    for (const std::string& key : keys) {
+      table += cell(value_of(run, key).value_or("–"));
+    }
+    table += "</tr>\n";
+  }
+  return "<div class=\"wide\">" + table + "</tbody></table></div>\n";
+}
+
+}  // namespace
+
+std::string results_table(const std::vector<RunRecord>& runs,
+                          const std::vector<std::string>& styles) {
+  std::string table = "<div class=\"wide\"><table id=\"results\"><thead><tr>";
+  for (const char* heading : {"run",
+                              "optimizer",
+                              "learning rate",
+                              "seed",
+                              "status",
+                              "final accuracy",
+                              "best accuracy",
+                              "final loss",
+                              "steps",
+                              "images/s",
+                              "time"}) {
+    table += concat("<th>", heading, "</th>");
+  }
+  table += "</tr></thead><tbody>\n";
+  for (std::size_t at = 0; at < runs.size(); ++at) {
+    table += result_row(runs[at], styles[at]);
+  }
+  return table + "</tbody></table></div>\n";
+}
+
+std::string options_tables(const std::vector<RunRecord>& runs) {
+  std::vector<std::string> shared = keys_of(runs);
+  const auto split = std::stable_partition(
+      shared.begin(), shared.end(), [&](const std::string& key) { return is_shared(runs, key); });
+  const std::vector<std::string> different(split, shared.end());
+  shared.erase(split, shared.end());
+  std::string tables;
+  if (!different.empty()) {
+    tables += differences_table(runs, different);
+  }
+  tables += runs.size() > 1 ? "<details><summary>The same in all runs</summary>" : "<div>";
+  tables += "<table id=\"shared\"><tbody>\n";
+  for (const std::string& key : shared) {
+    tables += "<tr><th>" + heading_of(key) + "</th>" + cell(*value_of(runs.front(), key));
+    tables += "</tr>\n";
+  }
+  return tables + "</tbody></table>" + (runs.size() > 1 ? "</details>\n" : "</div>\n");
+}
+
+}  // namespace sing::report

@@ -1,0 +1,18 @@
+// Results and options of runs as tables of the page.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lab/report/run_record.hpp"
+
+namespace sing::report {
+
+// One row a run, each with a swatch of its style. A diverged run has no numbers.
+std::string results_table(const std::vector<RunRecord>& runs,
+                          const std::vector<std::string>& styles);
+
+// The options that differ, one row a run, and those that all runs share, one row an option.
+std::string options_tables(const std::vector<RunRecord>& runs);
+
+}  // namespace sing::report

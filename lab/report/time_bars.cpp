@@ -1,0 +1,106 @@
+// Draws stacked bars as SVG.
+#include "lab/report/time_bars.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "lab/report/axis.hpp"
+#include "lab/report/html_text.hpp"
+#include "sing/base/check.hpp"
+
+namespace sing::report {
+namespace {
+
+// Units of the drawing.
+constexpr double kWidth = 1000;
+constexpr double kLeft = 250;
+constexpr double kRight = 880;
+constexpr double kTop = 6;
+constexpr double kRowHeight = 24;
+
+struct Part {
+  const char* name;
+  const char* style;
+  double StepTime::*seconds;
+};
+constexpr std::array<Part, 3> kParts = {
+    {{"data", "data", &StepTime::data},
+     {"forward + backward", "model", &StepTime::forward_backward},
+     {"optimizer", "optimizer", &StepTime::optimizer}}};
+
+std::string milliseconds(double seconds) { return short_number(1e3 * seconds, 3) + " ms"; }
+
+std::string draw_bar(const RunRecord& run, const StepTime& time, const Axis& axis, double top) {
+  const std::string middle = coordinate(top + kRowHeight / 2);
+  std::string drawn = concat("<text class=\"y\" x=\"", kLeft - 6, "\" y=\"", middle);
+  drawn += concat("\" dy=\".35em\">", escape_html(run.name), "</text>");
+  double begin = 0;
+  for (const Part& part : kParts) {
+    const double end = begin + time.*part.seconds;
+    drawn += concat("<rect class=\"", part.style, "\" x=\"", coordinate(axis.place(begin)));
+    drawn += concat("\" y=\"", top + 3, "\" width=\"");
+    drawn += coordinate(axis.place(end) - axis.place(begin));
+    drawn += concat("\" height=\"", kRowHeight - 6, "\"><title>", part.name, ": ");
+    drawn += milliseconds(time.*part.seconds) + ", " + percent_text((end - begin) / time.sum());
+    drawn += "</title></rect>";
+    begin = end;
+  }
+  drawn += concat("<text x=\"", coordinate(axis.place(begin) + 6), "\" y=\"", middle);
+  return drawn + "\" dy=\".35em\">" + milliseconds(time.sum()) + "</text>";
+}
+
+}  // namespace
+
+StepTime step_time(const RunRecord& run) {
+  StepTime mean;
+  double count = 0;
+  const std::size_t first = run.steps.size() > 1 ? 1 : 0;
+  for (std::size_t at = first; at < run.steps.size(); ++at) {
+    const StepRecord& record = run.steps[at];
+    const StepTime time{
+        record.data_seconds, record.forward_backward_seconds, record.optimizer_seconds};
+    if (std::isfinite(time.sum())) {
+      mean.data += time.data;
+      mean.forward_backward += time.forward_backward;
+      mean.optimizer += time.optimizer;
+      ++count;
+    }
+  }
+  for (const Part& part : kParts) {
+    mean.*part.seconds = count > 0 ? mean.*part.seconds / count : kAbsent;
+  }
+  return mean;
+}
+
+std::string draw_time_bars(const std::vector<RunRecord>& runs) {
+  Range range;
+  std::vector<std::pair<const RunRecord*, StepTime>> bars;
+  for (const RunRecord& run : runs) {
+    const StepTime time = step_time(run);
+    if (time.sum() > 0) {
+      bars.emplace_back(&run, time);
+      range.include(time.sum());
+    }
+  }
+  if (bars.empty()) {
+    return {};
+  }
+  range.low = 0;
+  const Axis axis(range, Scale::kLinear, kLeft, kRight);
+  std::string drawn = "<figure class=\"times\"><figcaption>Time of a training step <small>mean";
+  for (const Part& part : kParts) {
+    drawn += concat(" <b class=\"", part.style, "\"></b> ", part.name);
+  }
+  drawn += concat("</small></figcaption><svg viewBox=\"0 0 ", kWidth, " ");
+  drawn += concat(kTop + kRowHeight * static_cast<double>(bars.size()) + 6, "\" role=\"img\"");
+  drawn += " aria-label=\"Time of a training step\">";
+  double top = kTop;
+  for (const auto& [run, time] : bars) {
+    drawn += draw_bar(*run, time, axis, top);
+    top += kRowHeight;
+  }
+  return drawn + "</svg></figure>\n";
+}
+
+}  // namespace sing::report

@@ -1,0 +1,134 @@
+// Checks what the program `sing` does with command lines, good and bad.
+#include "lab/cli/program.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "lab/picture/png.hpp"
+#include "tests/optim/temporary_folder.hpp"
+
+namespace sing::lab {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+struct Outcome {
+  int code;
+  std::string out;
+  std::string error;
+};
+
+Outcome run(std::vector<std::string> arguments) {
+  std::vector<const char*> pointers = {"sing"};
+  for (const std::string& argument : arguments) {
+    pointers.push_back(argument.c_str());
+  }
+  std::ostringstream out;
+  std::ostringstream error;
+  const int code = run_program(static_cast<int>(pointers.size()), pointers.data(), out, error);
+  return {code, out.str(), error.str()};
+}
+
+void expect_usage_error(const std::vector<std::string>& arguments, const std::string& message) {
+  const Outcome outcome = run(arguments);
+  EXPECT_EQ(outcome.code, kUsage) << message;
+  EXPECT_EQ(outcome.error, message + "\n");
+  EXPECT_EQ(outcome.out, "");
+}
+
+TEST(Program, UnknownWordsAreNamedWithTheNearestKnownOne) {
+  expect_usage_error(
+      {"data", "rde", "--sedd", "3", "--out", "x"},
+      "[sing data rde] wanted a known option, given '--sedd' (nearest known: '--seed')");
+  expect_usage_error({"data", "rde", "--image_size=64"},
+                     "[sing data rde] wanted a known option, given '--image_size' (nearest known: "
+                     "'--image-size')");
+  expect_usage_error(
+      {"data", "rd", "--seed", "1"},
+      "[sing data] wanted one of the commands rde, given 'rd' (nearest known: 'rde')");
+  expect_usage_error({"dat", "rde"},
+                     "[sing] wanted one of the commands data, compare, report, given 'dat' "
+                     "(nearest known: 'data')");
+  expect_usage_error({"data", "rde", "more"}, "[sing data rde] wanted options only, given 'more'");
+}
+
+TEST(Program, MissingAndBadValuesAreSaid) {
+  expect_usage_error({}, "[sing] wanted one of the commands data, compare, report, given none");
+  expect_usage_error({"data"}, "[sing data] wanted one of the commands rde, given none");
+  expect_usage_error({"data", "rde"},
+                     "[sing data rde] wanted --out, --preview or --check, given none of them");
+  expect_usage_error({"data", "rde", "--labels", "chan", "--check", "1"},
+                     "[--labels] wanted one of stack, chain, got 'chan'");
+  expect_usage_error({"data", "rde", "--check", "1", "--rectangles", "17"},
+                     "[rde] rectangles must be in [1, 16], got 17");
+  expect_usage_error({"data", "rde", "--check", "1", "--seed", "-1"},
+                     "[sing data rde] seed must be at least 0 and finite, got -1");
+  const Outcome outcome = run({"data", "rde", "--check", "1x"});
+  EXPECT_EQ(outcome.code, kUsage);
+  EXPECT_THAT(outcome.error, HasSubstr("[--check]"));
+  EXPECT_THAT(outcome.error, HasSubstr("'1x'"));
+}
+
+TEST(Program, HelpNamesEveryOptionWithItsDefault) {
+  const Outcome outcome = run({"data", "rde", "--help"});
+  EXPECT_EQ(outcome.code, kSuccess);
+  EXPECT_EQ(outcome.error, "");
+  EXPECT_THAT(outcome.out, HasSubstr("--min-visible INTEGER=250"));
+  EXPECT_THAT(outcome.out, HasSubstr("--labels NAME=stack"));
+  EXPECT_THAT(outcome.out, HasSubstr("--preview FILE"));
+}
+
+TEST(Program, WritesASetAndAPreview) {
+  const test::TemporaryFolder folder;
+  const std::string set = (folder / "set.safetensors").string();
+  const std::string picture = (folder / "picture.png").string();
+  const Outcome outcome = run({"data", "rde", "--count", "3", "--out", set, "--preview", picture});
+  EXPECT_EQ(outcome.code, kSuccess) << outcome.error;
+  EXPECT_THAT(outcome.out, HasSubstr("3 images"));
+  EXPECT_EQ(std::filesystem::file_size(set) % 8, 0U);
+  EXPECT_GT(std::filesystem::file_size(set), 3U * 128 * 128 * 9);
+  const Picture read = read_png(picture);
+  EXPECT_EQ(read.width(), 12 + 2 * (3 * 128 + 2 * 4 + 12));
+  EXPECT_EQ(read.height(), 12 + 2 * (128 + 12));
+}
+
+TEST(Program, OptionsAndSplitReachTheImages) {
+  const test::TemporaryFolder folder;
+  const auto bytes_with = [&](std::vector<std::string> more) {
+    const std::string path = (folder / "set").string();
+    more.insert(more.begin(), {"data", "rde", "--count", "2", "--out", path});
+    EXPECT_EQ(run(more).code, kSuccess);
+    const std::string text = test::read_whole(path);
+    return text.substr(text.size() - 2 * 128 * 128);
+  };
+  const std::string plain = bytes_with({});
+  EXPECT_EQ(bytes_with({"--threads", "1", "--seed", "0"}), plain);
+  EXPECT_NE(bytes_with({"--seed", "1"}), plain);
+  EXPECT_NE(bytes_with({"--test"}), plain);
+  EXPECT_NE(bytes_with({"--max-side", "64"}), plain);
+}
+
+TEST(Program, AFailureLeavesNoFileAndSaysWhich) {
+  const test::TemporaryFolder folder;
+  const std::string path = (folder / "absent/set").string();
+  const Outcome outcome = run({"data", "rde", "--out", path});
+  EXPECT_EQ(outcome.code, kFailure);
+  EXPECT_THAT(outcome.error, HasSubstr(path));
+  EXPECT_EQ(run({"data", "rde", "--out", "/dev/full", "--count", "1"}).code, kFailure);
+  EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST(Program, CheckPrintsTheCounts) {
+  const Outcome outcome = run({"data", "rde", "--check", "200", "--labels", "chain"});
+  EXPECT_EQ(outcome.code, kSuccess) << outcome.error;
+  EXPECT_THAT(outcome.out, HasSubstr("form a chain"));
+  EXPECT_THAT(outcome.out, HasSubstr("100.000 %"));
+}
+
+}  // namespace
+}  // namespace sing::lab

@@ -1,0 +1,233 @@
+// Checks `sing compare` with a program that stands in for the training: what is started, kept and
+// resumed, and what is said of runs that fail.
+#include "lab/compare/comparison.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "lab/cli/program.hpp"
+#include "lab/compare/live_line.hpp"
+#include "sing/base/check.hpp"
+#include "tests/optim/temporary_folder.hpp"
+
+namespace sing::compare {
+namespace {
+
+using test::read_whole;
+using test::TemporaryFolder;
+using test::write_whole;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Said {
+  int code;
+  std::string out;
+  std::string error;
+};
+
+// `sing compare task …` with the plan in the folder, runs in its "runs".
+Said compare(const TemporaryFolder& folder,
+             std::vector<std::string> words,
+             std::vector<std::string> flags = {}) {
+  words.insert(words.begin(), {"sing", "compare", "task"});
+  words.insert(words.end(), {"--program", SING_TEST_DATA "/lab/compare/fake_train.py"});
+  words.insert(words.end(), {"--out", folder / "runs", "--", "--plan", folder / "plan"});
+  words.insert(words.end(), flags.begin(), flags.end());
+  std::vector<const char*> pointers;
+  for (const std::string& word : words) {
+    pointers.push_back(word.c_str());
+  }
+  std::ostringstream out;
+  std::ostringstream error;
+  const int code = lab::run_program(static_cast<int>(pointers.size()), pointers.data(), out, error);
+  return {code, out.str(), error.str()};
+}
+
+std::vector<std::vector<std::string>> calls(const TemporaryFolder& folder) {
+  std::vector<std::vector<std::string>> all;
+  std::istringstream stream(read_whole(folder / "plan.calls"));
+  for (std::string line; std::getline(stream, line);) {
+    all.push_back(nlohmann::json::parse(line).get<std::vector<std::string>>());
+  }
+  return all;
+}
+
+constexpr const char* kPlan = R"({
+  "a_lr0.1_seed0": {"accuracy": 0.5, "loss": 0.25, "seconds": 40},
+  "a_lr0.1_seed1": {"accuracy": 0.625, "loss": 0.75, "seconds": 60},
+  "a_lr0.2_seed0": {"status": "diverged", "seconds": 5},
+  "a_lr0.2_seed1": {"accuracy": 0.75, "loss": 0.125, "seconds": 50}})";
+
+TEST(Compare, TrainsTheGridAndPrintsATable) {
+  const TemporaryFolder folder;
+  write_whole(folder / "plan", kPlan);
+  const Said said =
+      compare(folder, {"--optimizers", "a", "--learning-rates", "0.1,0.2", "--seeds", "0,1"});
+  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  EXPECT_EQ(said.error, "");
+  // 0.5 and 0.625: spread 0.125 / √2; 0.25 and 0.75: spread 0.5 / √2.
+  EXPECT_EQ(said.out,
+            "[1/4] a_lr0.1_seed0: accuracy 50 %, loss 0.25, 40 s\n"
+            "[2/4] a_lr0.2_seed0: diverged, 5 s\n"
+            "[3/4] a_lr0.1_seed1: accuracy 62.5 %, loss 0.75, 60 s\n"
+            "[4/4] a_lr0.2_seed1: accuracy 75 %, loss 0.125, 50 s\n"
+            "\n"
+            "optimizer  learning rate  runs  accuracy          loss        time\n"
+            "a          0.1            2     56.25 % ± 8.84 %  0.5 ± 0.35  50 s  best\n"
+            "a          0.2            1     75 %              0.125       50 s  1 of 2 diverged\n"
+            "runs: finished ones, of which the numbers are the mean ± the standard deviation\n"
+            "report: " +
+                std::string(folder / "runs/report.html") + "\n");
+  EXPECT_THAT(read_whole(folder / "runs/report.html"), HasSubstr("task: 4 runs"));
+  ASSERT_EQ(calls(folder).size(), 4U);
+  EXPECT_THAT(calls(folder)[1],
+              ElementsAre("train",
+                          "task",
+                          "--optimizer",
+                          "a",
+                          "--learning-rate",
+                          "0.2",
+                          "--seed",
+                          "0",
+                          "--plan",
+                          std::string(folder / "plan"),
+                          "--out",
+                          std::string(folder / "runs/a_lr0.2_seed0")));
+}
+
+TEST(Compare, KeepsWhatIsFinishedAndAddsWhatIsNew) {
+  const TemporaryFolder folder;
+  write_whole(folder / "plan", kPlan);
+  compare(folder, {"--optimizers", "a", "--learning-rates", "0.1,0.2"});
+  ASSERT_EQ(calls(folder).size(), 2U);
+  const Said again =
+      compare(folder, {"--optimizers", "a", "--learning-rates", "1e-1,2e-1", "--seeds", "0,1"});
+  EXPECT_EQ(again.code, lab::kSuccess) << again.error;
+  EXPECT_THAT(again.out, HasSubstr("[1/4] a_lr0.1_seed0: accuracy 50 %, loss 0.25, 40 s (kept)\n"));
+  EXPECT_THAT(again.out, HasSubstr("[2/4] a_lr0.2_seed0: diverged, 5 s (kept)\n"));
+  EXPECT_THAT(again.out, HasSubstr("[4/4] a_lr0.2_seed1: accuracy 75 %, loss 0.125, 50 s\n"));
+  EXPECT_EQ(calls(folder).size(), 4U);
+}
+
+TEST(Compare, GoesOnAfterAFailureAndResumesIt) {
+  const TemporaryFolder folder;
+  write_whole(folder / "plan",
+              R"({"a_seed0": {"crash": 7}, "b_seed0": {"accuracy": 1, "loss": 0}})");
+  const Said said = compare(folder, {"--optimizers", "a,b"});
+  EXPECT_EQ(said.code, lab::kFailure);
+  EXPECT_THAT(
+      said.out,
+      HasSubstr("[1/2] a_seed0: failed, exit code 7: [fake] a_seed0 cannot go on (" +
+                std::string(folder / "runs/a_seed0.log") + ")\n[2/2] b_seed0: accuracy 100 %"));
+  EXPECT_THAT(said.out, HasSubstr("1 of 1 failed"));
+  EXPECT_EQ(said.error,
+            "[sing compare] wanted a result of each of 2 runs, 1 failed, the first: a_seed0\n");
+
+  write_whole(folder / "plan", R"({"a_seed0": {"accuracy": 0.5, "loss": 0.25}})");
+  const Said again = compare(folder, {"--optimizers", "a,b"});
+  EXPECT_EQ(again.code, lab::kSuccess) << again.error;
+  ASSERT_EQ(calls(folder).size(), 3U);
+  EXPECT_THAT(calls(folder)[0], Not(Contains("--resume")));
+  EXPECT_EQ(calls(folder)[2].back(), "--resume");
+  EXPECT_THAT(again.out, HasSubstr("[1/2] a_seed0: accuracy 50 %, loss 0.25, 1 s\n"));
+}
+
+TEST(Compare, CtrlCLetsTheRunSaveAndTheSameCommandGoesOn) {
+  const TemporaryFolder folder;
+  write_whole(folder / "plan",
+              R"({"a_seed0": {"accuracy": 1, "loss": 0},
+                  "b_seed0": {"interrupt": true, "accuracy": 0.5, "loss": 0.25},
+                  "c_seed0": {"accuracy": 0, "loss": 1}})");
+  const Said said = compare(folder, {"--optimizers", "a,b,c"});
+  EXPECT_EQ(said.code, lab::kInterruptedExit);
+  EXPECT_THAT(said.out, HasSubstr("[2/3] b_seed0: interrupted\n\noptimizer"));
+  EXPECT_THAT(said.out, HasSubstr("the same command goes on"));
+  EXPECT_THAT(read_whole(folder / "runs/b_seed0/metrics.jsonl"), HasSubstr("\"interrupted\""));
+  EXPECT_EQ(calls(folder).size(), 2U);
+
+  const Said again = compare(folder, {"--optimizers", "a,b,c"});
+  EXPECT_EQ(again.code, lab::kSuccess) << again.error;
+  ASSERT_EQ(calls(folder).size(), 4U);
+  EXPECT_EQ(calls(folder)[2].back(), "--resume");
+  EXPECT_THAT(again.out, HasSubstr("[2/3] b_seed0: accuracy 50 %"));
+}
+
+TEST(Compare, RefusesRunsOfAnotherCommandBeforeItStartsAny) {
+  const TemporaryFolder folder;
+  write_whole(folder / "plan", kPlan);
+  compare(folder, {"--optimizers", "a", "--learning-rates", "0.1"}, {"--epochs", "1"});
+  ASSERT_EQ(calls(folder).size(), 1U);
+  const Said said =
+      compare(folder, {"--optimizers", "a", "--learning-rates", "0.2,0.1"}, {"--epochs", "2"});
+  EXPECT_EQ(said.code, lab::kFailure);
+  EXPECT_THAT(said.error,
+              HasSubstr("a_lr0.1_seed0.command] this run was started with other flags"));
+  EXPECT_THAT(said.error, HasSubstr("--epochs 1', given 'train task"));
+  EXPECT_EQ(calls(folder).size(), 1U);
+
+  std::filesystem::create_directories(folder / "runs/a_lr0.2_seed0");
+  write_whole(folder / "runs/a_lr0.2_seed0/config.json", "{}");
+  const Said foreign = compare(folder, {"--optimizers", "a", "--learning-rates", "0.2"});
+  EXPECT_EQ(foreign.code, lab::kFailure);
+  EXPECT_THAT(foreign.error, HasSubstr("wanted a run of sing compare"));
+}
+
+TEST(Compare, FlagsThatNeverCameToARunBindNobody) {
+  const TemporaryFolder folder;
+  write_whole(folder / "plan", "no plan: the program fails before it makes a run");
+  EXPECT_EQ(compare(folder, {"--optimizers", "a"}, {"--epohcs", "1"}).code, lab::kFailure);
+  write_whole(folder / "plan", R"({"a_seed0": {"accuracy": 0.5, "loss": 0.25}})");
+  const Said said = compare(folder, {"--optimizers", "a"}, {"--epochs", "1"});
+  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  EXPECT_THAT(calls(folder).back(), Not(Contains("--resume")));
+}
+
+TEST(Compare, AProgramThatCannotBeStartedIsNamed) {
+  const TemporaryFolder folder;
+  const std::vector<Cell> cells = cells_of({.task = "t", .optimizers = {"a"}, .seeds = {0}});
+  std::ostringstream out;
+  EXPECT_THAT(test::message_of<FileError>([&] {
+                run_comparison(
+                    cells, {.folder = folder / "runs", .program = folder / "absent"}, out, [] {
+                      return false;
+                    });
+              }),
+              HasSubstr("absent] cannot be started: No such file"));
+}
+
+TEST(LastLine, SkipsEmptyLinesAndLongBeginnings) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(last_line(folder / "absent"), "");
+  write_whole(folder / "log", std::string(10000, 'x') + "\nfirst\nlast\n\n \n");
+  EXPECT_EQ(last_line(folder / "log"), "last");
+}
+
+TEST(LiveLine, OnlyOnATerminalTwiceASecondAndCutAtWholeLetters) {
+  using std::chrono::milliseconds;
+  const LiveLine::Clock::time_point start{};
+  std::ostringstream file;
+  LiveLine silent(file, false);
+  silent.show("text", start);
+  silent.clear();
+  EXPECT_EQ(file.str(), "");
+
+  std::ostringstream screen;
+  LiveLine line(screen, true);
+  line.show("one", start);
+  line.show("early", start + milliseconds(499));
+  std::string wide;
+  for (int letter = 0; letter < 120; ++letter) {
+    wide += "ä";
+  }
+  line.show(wide, start + milliseconds(500));
+  line.clear();
+  EXPECT_EQ(screen.str(), "\r\033[Kone\r\033[K" + wide.substr(0, 2 * 99) + "\r\033[K");
+}
+
+}  // namespace
+}  // namespace sing::compare

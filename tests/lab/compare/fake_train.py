@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Stands in for `sing` in tests of `sing compare`: writes the run directory that a plan asks for, at once.
+
+Called as `sing train TASK … --plan FILE --out DIRECTORY [--resume]`. FILE is JSON, {run name: what it does}; every
+call is added to FILE.calls, a JSON list of its arguments a line. What a run does:
+  {"accuracy": A, "loss": L, "seconds": S}   it finishes
+  {"status": "diverged"}                     it diverges
+  {"crash": CODE}                            it leaves a cut line and exits with CODE
+  {"interrupt": true}                        it sends Ctrl-C to its parent, waits for its own, saves; finishes when resumed
+"""
+
+import json
+import os
+import pathlib
+import signal
+import sys
+
+
+def write(directory, lines, cut=""):
+    text = "".join(json.dumps(line) + "\n" for line in lines) + cut
+    with open(directory / "metrics.jsonl", "a", encoding="utf-8") as file:
+        file.write(text)
+
+
+def main():
+    arguments = sys.argv[1:]
+    plan_file = arguments[arguments.index("--plan") + 1]
+    with open(plan_file + ".calls", "a", encoding="utf-8") as calls:
+        calls.write(json.dumps(arguments) + "\n")
+    directory = pathlib.Path(arguments[arguments.index("--out") + 1])
+    plan = json.loads(pathlib.Path(plan_file).read_text(encoding="utf-8"))[directory.name]
+    directory.mkdir(exist_ok=True)
+    (directory / "config.json").write_text(json.dumps({"task": arguments[1]}), encoding="utf-8")
+    step = {"kind": "step", "step": 1, "loss": 1.0}
+    print("step 1 of 2")
+    if "crash" in plan:
+        write(directory, [step], '{"kind":"st')
+        print(f"[fake] {directory.name} cannot go on", file=sys.stderr)
+        return plan["crash"]
+    if plan.get("interrupt") and "--resume" not in arguments:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        write(directory, [step])
+        os.kill(os.getppid(), signal.SIGINT)
+        signal.sigwait({signal.SIGINT})
+        write(directory, [{"kind": "end", "status": "interrupted", "seconds": 1.0}])
+        return 130
+    status = plan.get("status", "finished")
+    end = {"kind": "end", "status": status, "seconds": plan.get("seconds", 1.0)}
+    if status == "finished":
+        end |= {"best_accuracy": plan["accuracy"], "final_accuracy": plan["accuracy"], "final_loss": plan["loss"]}
+    write(directory, [step, {"kind": "evaluation", "step": 2, "loss": 0.5, "accuracy": 0.25}, end])
+    return 3 if status == "diverged" else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+// Checks means, spreads and the choice of the learning rate against numbers computed by hand.
+#include "lab/compare/result_table.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace sing::compare {
+namespace {
+
+using report::kAbsent;
+using report::RunEnd;
+
+Result finished(const std::string& name, double rate, double accuracy, double loss) {
+  return {.contestant = name,
+          .learning_rate = rate,
+          .outcome = Outcome::kFinished,
+          .end = {.status = report::RunStatus::kFinished,
+                  .final_accuracy = accuracy,
+                  .final_loss = loss,
+                  .seconds = 10}};
+}
+
+Result diverged(const std::string& name, double rate) {
+  return {.contestant = name, .learning_rate = rate, .outcome = Outcome::kDiverged};
+}
+
+TEST(Statistic, SpreadIsTheDeviationOfASample) {
+  // mean 5; squares 9 + 1 + 1 + 1 + 0 + 0 + 4 + 16 = 32; 32 / 7
+  const Statistic eight = statistic_of({2, 4, 4, 4, 5, 5, 7, 9});
+  EXPECT_DOUBLE_EQ(eight.mean, 5);
+  EXPECT_DOUBLE_EQ(eight.spread, std::sqrt(32.0 / 7));
+  const Statistic one = statistic_of({3, kAbsent});
+  EXPECT_EQ(one.mean, 3);
+  EXPECT_TRUE(std::isnan(one.spread));
+  EXPECT_TRUE(std::isnan(statistic_of({}).mean));
+}
+
+TEST(Rows, DivergedAndFailedRunsAreCountedNotAveraged) {
+  Result wild = diverged("adamw", 0.1);
+  wild.end.final_accuracy = 0.9;
+  const auto rows = rows_of(
+      {finished("adamw", 0.1, 0.5, 2), wild, {"adamw", 0.1}, finished("adamw", 0.1, 0.7, 4)});
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].finished, 2);
+  EXPECT_EQ(rows[0].diverged, 1);
+  EXPECT_EQ(rows[0].failed, 1);
+  EXPECT_DOUBLE_EQ(rows[0].accuracy.mean, 0.6);
+  EXPECT_NEAR(rows[0].accuracy.spread, std::sqrt(0.02), 1e-15);
+  EXPECT_DOUBLE_EQ(rows[0].loss.mean, 3);
+  EXPECT_DOUBLE_EQ(rows[0].loss.spread, std::sqrt(2.0));
+  EXPECT_DOUBLE_EQ(rows[0].seconds.mean, 10);
+}
+
+std::vector<double> best_rates(const std::vector<Result>& results) {
+  std::vector<double> rates;
+  for (const Row& row : rows_of(results)) {
+    if (row.best) {
+      rates.push_back(*row.learning_rate);
+    }
+  }
+  return rates;
+}
+
+TEST(Rows, BestLearningRateOfEachContestant) {
+  using ::testing::ElementsAre;
+  EXPECT_THAT(best_rates({finished("a", 0.1, 0.5, 1),
+                          finished("a", 0.2, 0.6, 2),
+                          finished("b", 0.1, 0.3, 1),
+                          finished("b", 0.2, 0.2, 1)}),
+              ElementsAre(0.2, 0.1));
+  EXPECT_THAT(best_rates({finished("a", 0.1, kAbsent, 1), finished("a", 0.2, kAbsent, 0.5)}),
+              ElementsAre(0.2))
+      << "the lowest loss where there is no accuracy";
+  EXPECT_THAT(best_rates({finished("a", 0.1, 0.5, 1),
+                          finished("a", 0.1, 0.5, 1),
+                          finished("a", 0.2, 0.9, 1),
+                          diverged("a", 0.2)}),
+              ElementsAre(0.1))
+      << "a rate that loses a run is worse than one that loses none";
+  EXPECT_THAT(best_rates({diverged("a", 0.1)}), ElementsAre());
+}
+
+TEST(Rows, TextHasALineARowUnderItsHeadings) {
+  const std::string text = text_of(rows_of({finished("sing-adamw", 0.05, 0.6, 0.002),
+                                            finished("sing-adamw", 0.05, 0.7, 0.004),
+                                            finished("sgd", 0.1, 0.25, 0.03),
+                                            diverged("sgd", 1),
+                                            {"lion", std::nullopt}}));
+  // 0.6 and 0.7: mean 0.65, spread 0.1 / √2; 0.002 and 0.004: mean 0.003, spread 0.002 / √2
+  EXPECT_EQ(
+      text,
+      "optimizer   learning rate  runs  accuracy       loss            time\n"
+      "sing-adamw  0.05           2     65 % ± 7.07 %  0.003 ± 0.0014  10 s  best\n"
+      "sgd         0.1            1     25 %           0.03            10 s  best\n"
+      "sgd         1              0     –              –               –     1 of 1 diverged\n"
+      "lion        its own        0     –              –               –     1 of 1 failed\n"
+      "runs: finished ones, of which the numbers are the mean ± the standard deviation\n");
+}
+
+}  // namespace
+}  // namespace sing::compare

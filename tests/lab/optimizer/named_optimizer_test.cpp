@@ -1,0 +1,69 @@
+// Checks what the names of optimizers stand for.
+#include "lab/optimizer/named_optimizer.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/message_of.hpp"
+
+namespace sing::lab {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(NamedOptimizer, EveryRuleIsThereAloneAndWithSing) {
+  EXPECT_THAT(optimizer_names(),
+              ::testing::ElementsAre("adamw",
+                                     "sgd",
+                                     "adabelief",
+                                     "adafactor",
+                                     "sing-adamw",
+                                     "sing-sgd",
+                                     "sing-adabelief",
+                                     "sing-adafactor"));
+  for (const std::string& name : optimizer_names()) {
+    const Options options = make_optimizer_options(name);
+    validate(options);
+    const bool with_sing = name.starts_with("sing-");
+    EXPECT_EQ(options.standardize.centralize, with_sing) << name;
+    EXPECT_EQ(options.standardize.normalize, with_sing ? Normalize::kUnitNorm : Normalize::kOff);
+    EXPECT_EQ(options.lookahead.has_value(), with_sing) << name;
+    EXPECT_THAT(name, HasSubstr(std::string(name_of(options.rule))));
+  }
+}
+
+TEST(NamedOptimizer, SoftplusAndRatesAreThePapers) {
+  const Options sing = make_optimizer_options("sing-adamw");
+  EXPECT_EQ(get_option(sing, "softplus_beta"), Value(50.0));
+  EXPECT_EQ(get_option(sing, "learning_rate"), Value(5e-2));
+  EXPECT_EQ(get_option(sing, "weight_decay"), Value(5e-2));
+  const Options plain = make_optimizer_options("adamw");
+  EXPECT_EQ(get_option(plain, "softplus_beta"), Value());
+  EXPECT_EQ(get_option(plain, "learning_rate"), Value(1e-3));
+  EXPECT_EQ(get_option(make_optimizer_options("sing-adafactor"), "softplus_beta"), Value());
+  EXPECT_EQ(get_option(make_optimizer_options("sgd"), "momentum"), Value(0.9));
+  EXPECT_THAT(test::message_of<std::invalid_argument>([] { make_optimizer_options("sing-sdg"); }),
+              HasSubstr("given 'sing-sdg' (nearest known: 'sing-sgd')"));
+  EXPECT_THAT(test::message_of<std::invalid_argument>([] { make_optimizer_options("gradient"); }),
+              HasSubstr("given 'gradient'"));
+}
+
+TEST(NamedOptimizer, EveryOptionIsListedOnce) {
+  std::vector<std::string> names;
+  for (const OptionInfo& option : all_optimizer_options()) {
+    EXPECT_THAT(names, Not(::testing::Contains(option.name)));
+    names.push_back(option.name);
+  }
+  EXPECT_THAT(names,
+              ::testing::IsSupersetOf({"lookahead",
+                                       "lookahead_alpha",
+                                       "normalize",
+                                       "momentum",
+                                       "rectify",
+                                       "decay_power",
+                                       "softplus_beta"}));
+}
+
+}  // namespace
+}  // namespace sing::lab

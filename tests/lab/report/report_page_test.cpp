@@ -1,0 +1,176 @@
+// Checks what stands in the page, and the command that writes it.
+#include "lab/report/report_page.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <sstream>
+
+#include "lab/cli/program.hpp"
+#include "lab/report/base64.hpp"
+#include "lab/report/run_reader.hpp"
+#include "sing/base/check.hpp"
+#include "tests/optim/temporary_folder.hpp"
+
+namespace sing::report {
+namespace {
+
+using test::message_of;
+using test::read_whole;
+using test::TemporaryFolder;
+using test::write_whole;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::filesystem::path kRuns = SING_TEST_DATA "/lab/report/runs";
+
+std::vector<RunRecord> fixture_runs() {
+  const std::array<std::filesystem::path, 1> paths = {kRuns};
+  return read_runs(paths);
+}
+
+std::size_t count(const std::string& page, const std::string& text) {
+  std::size_t found = 0;
+  for (std::size_t at = page.find(text); at != std::string::npos; at = page.find(text, at + 1)) {
+    ++found;
+  }
+  return found;
+}
+
+TEST(ReportPage, DrawsEveryRunInEveryChart) {
+  const std::string page = report_page(fixture_runs());
+  EXPECT_THAT(page, HasSubstr("<title>rde: 4 runs</title>"));
+  EXPECT_EQ(count(page, "<figure class=\"chart\">"), 10U) << "five over steps, five over epochs";
+  for (const char* title :
+       {"Training loss", "Evaluation loss", "Accuracy, %", "Learning rate", "Images a second"}) {
+    EXPECT_EQ(count(page, concat("<figcaption>", title)), 2U) << title;
+  }
+  EXPECT_EQ(count(page, "<path class=\"curve "), 4U * 10);
+  EXPECT_EQ(count(page, "<button"), 4U);
+  EXPECT_EQ(count(page, "<figure class=\"heat\">"), 4U);
+  EXPECT_EQ(count(page, "<rect class=\"optimizer\""), 4U);
+  EXPECT_THAT(page, HasSubstr("forward + backward: 100 ms, 95.24 %"));
+  EXPECT_THAT(page, HasSubstr("Training loss <small>logarithmic</small>"));
+}
+
+TEST(ReportPage, TablesHaveResultsAndOptions) {
+  const std::string page = report_page(fixture_runs());
+  EXPECT_THAT(page, HasSubstr("sing</td><td>sing-adamw</td><td class=\"number\">0.05</td>"));
+  EXPECT_THAT(page,
+              HasSubstr("<td class=\"finished\">finished</td><td class=\"number\">84 %</td>"));
+  EXPECT_THAT(page,
+              HasSubstr("<td class=\"diverged\">diverged</td><td class=\"number\">–</td>"
+                        "<td class=\"number\">–</td><td class=\"number\">–</td>"));
+  EXPECT_THAT(page,
+              HasSubstr("<th>run</th><th>seed</th><th>optimizer.optimizer</th>"
+                        "<th>optimizer.learning_rate</th></tr>"));
+  EXPECT_THAT(page, HasSubstr("<tr><th>batch</th><td>64</td></tr>"));
+}
+
+TEST(ReportPage, OptionsHaveTheNamesOfTheirFlags) {
+  const RunRecord run{.name = "run", .options = {{"options.batch", "64"}, {"machine.cores", "2"}}};
+  const std::string page = report_page({run});
+  EXPECT_THAT(page, HasSubstr("<tr><th>batch</th><td>64</td></tr>"));
+  EXPECT_THAT(page, HasSubstr("<tr><th>machine.cores</th><td>2</td></tr>"));
+}
+
+TEST(ReportPage, CarriesEverythingInside) {
+  const std::string page = report_page(fixture_runs());
+  for (const char* outside : {"http://", "https://", "src=\"//", "@import", "url(", "<link"}) {
+    EXPECT_THAT(page, Not(HasSubstr(outside)));
+  }
+  EXPECT_EQ(count(page, "src=\""), count(page, "src=\"data:image/png;base64,"));
+  const std::string picture = read_whole(kRuns / "sing/pictures/step_00000240.png");
+  EXPECT_THAT(page, HasSubstr("\"data:image/png;base64," + base64(picture) + "\""));
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+}
+
+TEST(ReportPage, TextOfARunCannotBecomePartOfThePage) {
+  std::vector<RunRecord> runs = fixture_runs();
+  runs.resize(2);
+  runs[0].name = "</title><script>alert(1)</script>";
+  runs[0].options.emplace_back("<b>key\"", "<i>'value'");
+  runs[0].norms[0].norms.emplace_back("<u>layer.weight", 1);
+  const std::string page = report_page(runs);
+  for (const char* raw : {"<script>alert", "<b>key", "<i>'value", "<u>layer"}) {
+    EXPECT_THAT(page, Not(HasSubstr(raw)));
+  }
+  EXPECT_THAT(page, HasSubstr("data-label=\"&lt;/title&gt;&lt;script&gt;"));
+}
+
+TEST(ReportPage, ARunWithoutRecordsStillHasAPage) {
+  RunRecord run{.name = "young", .options = {{"task", "rde"}}};
+  run.unreadable_lines = 1;
+  const std::string page = report_page({run});
+  EXPECT_THAT(page, HasSubstr("<title>rde: young</title>"));
+  EXPECT_THAT(page, HasSubstr("No step was recorded yet."));
+  EXPECT_THAT(page, HasSubstr("1 line of metrics.jsonl could not be read and is left out."));
+  EXPECT_THAT(page, Not(HasSubstr("<figure")));
+  EXPECT_THROW(report_page({}), std::invalid_argument);
+}
+
+TEST(ReportPage, AnUnfinishedRunShowsWhatWasLastMeasured) {
+  RunRecord run{.name = "young"};
+  run.evaluations = {{.step = 1, .loss = 0.5, .accuracy = 0.75},
+                     {.step = 2, .loss = 0.25, .accuracy = 0.5},
+                     {.step = 3, .loss = 0.125, .accuracy = 0.625}};
+  EXPECT_THAT(report_page({run}),
+              HasSubstr("unfinished</td><td class=\"number\">62.5 %</td>"
+                        "<td class=\"number\">75 %</td><td class=\"number\">0.125</td>"));
+}
+
+TEST(ReportPage, FilesThatAreNoPicturesAreNamed) {
+  const TemporaryFolder folder;
+  write_whole(folder / "step_1.png", "no picture");
+  const std::string page =
+      report_page({RunRecord{.name = "run", .pictures = {folder / "step_1.png"}}});
+  EXPECT_THAT(page, HasSubstr("step_1: no PNG file"));
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+}
+
+struct Said {
+  int code;
+  std::string out;
+  std::string error;
+};
+
+Said report_command(std::vector<std::string> words) {
+  words.insert(words.begin(), {"sing", "report"});
+  std::vector<const char*> pointers;
+  for (const std::string& word : words) {
+    pointers.push_back(word.c_str());
+  }
+  std::ostringstream out;
+  std::ostringstream error;
+  const int code = lab::run_program(static_cast<int>(pointers.size()), pointers.data(), out, error);
+  return {code, out.str(), error.str()};
+}
+
+TEST(ReportCommand, WritesThePageWhereItIsAskedToOrIntoTheFolder) {
+  const TemporaryFolder folder;
+  const std::string page = folder / "page.html";
+  const Said said = report_command({kRuns / "sing", kRuns / "adamw_0", "--out", page});
+  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  EXPECT_EQ(said.out, page + ": 2 runs\n");
+  EXPECT_THAT(read_whole(page), HasSubstr("rde: 2 runs"));
+
+  std::filesystem::copy(kRuns / "sing", folder / "run", std::filesystem::copy_options::recursive);
+  EXPECT_EQ(report_command({folder / "run"}).out,
+            std::string(folder / "run/report.html") + ": 1 run\n");
+}
+
+TEST(ReportCommand, SaysWhatIsNoRunAndLeavesAnOldPageAlone) {
+  const TemporaryFolder folder;
+  const std::string page = folder / "page.html";
+  write_whole(page, "old");
+  const Said said = report_command({folder.path(), "--out", page});
+  EXPECT_EQ(said.code, lab::kFailure);
+  EXPECT_THAT(said.error, HasSubstr("wanted a run directory with config.json and metrics.jsonl"));
+  EXPECT_EQ(read_whole(page), "old");
+  EXPECT_EQ(report_command({}).code, lab::kUsage);
+  EXPECT_EQ(report_command({kRuns, "--out", folder / "absent/page.html"}).code, lab::kFailure);
+}
+
+}  // namespace
+}  // namespace sing::report

@@ -1,0 +1,81 @@
+// A program started by a test, whose output is read line by line and which can be killed.
+#pragma once
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+extern char** environ;
+
+namespace sing::test {
+
+class ChildProcess {
+ public:
+  ChildProcess(const std::string& program, const std::vector<std::string>& words) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) {
+      throw std::runtime_error("pipe");
+    }
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    std::vector<char*> pointers = {const_cast<char*>(program.c_str())};
+    for (const std::string& word : words) {
+      pointers.push_back(const_cast<char*>(word.c_str()));
+    }
+    pointers.push_back(nullptr);
+    const int failed =
+        ::posix_spawn(&process_, program.c_str(), &actions, nullptr, pointers.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    ::close(ends[1]);
+    output_ = ::fdopen(ends[0], "r");
+    if (failed != 0) {
+      process_ = -1;
+      throw std::runtime_error(program);
+    }
+  }
+  ~ChildProcess() {
+    if (process_ > 0) {
+      ::kill(process_, SIGKILL);
+      wait();
+    }
+    std::fclose(output_);
+  }
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  // False at the end of the output.
+  bool read_line(std::string& line) {
+    line.clear();
+    for (int byte; (byte = std::fgetc(output_)) != EOF;) {
+      if (byte == '\n') {
+        return true;
+      }
+      line += static_cast<char>(byte);
+    }
+    return !line.empty();
+  }
+
+  void send(int signal) { ::kill(process_, signal); }
+
+  // As waitpid gives it: WIFSIGNALED, WEXITSTATUS.
+  int wait() {
+    int status = 0;
+    ::waitpid(process_, &status, 0);
+    process_ = -1;
+    return status;
+  }
+
+ private:
+  pid_t process_ = -1;
+  std::FILE* output_ = nullptr;
+};
+
+}  // namespace sing::test

@@ -1,0 +1,138 @@
+// Checks that a run that was killed, interrupted or damaged goes on exactly, or says why it cannot.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "lab/random/random_stream.hpp"
+#include "tests/lab/training/child_process.hpp"
+#include "tests/lab/training/tiny_run.hpp"
+
+namespace sing::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+const Words kLongRun = {"--steps",
+                        "400",
+                        "--evaluate-steps",
+                        "4",
+                        "--log-steps",
+                        "3",
+                        "--norm-steps",
+                        "6",
+                        "--checkpoint-steps",
+                        "7"};
+
+Words resumed(const fs::path& run) {
+  Words words = tiny_run(run, kLongRun);
+  words.push_back("--resume");
+  return words;
+}
+
+// Reads the child's output until `count` evaluations were printed; false if it ended before.
+bool wait_for_evaluations(ChildProcess& child, std::uint32_t count) {
+  for (std::string line; count > 0;) {
+    if (!child.read_line(line)) {
+      return false;
+    }
+    count -= line.find("test loss") != std::string::npos && line.starts_with("step") ? 1U : 0U;
+  }
+  return true;
+}
+
+// The moments come from a seed: after how many evaluations, and how much work of this process
+// later.
+TEST(Resume, KilledTenTimesTheRunEndsInTheSameBits) {
+  const TemporaryFolder folder;
+  const fs::path run = folder / "killed";
+  ASSERT_EQ(run_sing(tiny_run(folder / "reference", kLongRun)).code, 0);
+  lab::RandomStream random(6, 0, 0);
+  for (int kill = 0; kill < 10; ++kill) {
+    ChildProcess child(SING_PROGRAM, resumed(run));
+    ASSERT_TRUE(wait_for_evaluations(child, 2 + random.below(3))) << "ended before kill " << kill;
+    volatile std::uint32_t spin = random.below(20'000'000);
+    while (spin > 0) {
+      spin = spin - 1;
+    }
+    child.send(SIGKILL);
+    const int status = child.wait();
+    ASSERT_TRUE(WIFSIGNALED(status)) << "ended before kill " << kill;
+  }
+  ASSERT_NE(metrics_of(run).back()["kind"], "end");
+  const Outcome end = run_sing(resumed(run));
+  ASSERT_EQ(end.code, 0) << end.error;
+  EXPECT_THAT(end.out, HasSubstr("going on from step "));
+  EXPECT_EQ(last_tensors_of(run), last_tensors_of(folder / "reference"));
+  EXPECT_EQ(tensors_of(run / "checkpoints/best.safetensors"),
+            tensors_of(folder / "reference/checkpoints/best.safetensors"));
+  EXPECT_EQ(timeless_metrics_of(run), timeless_metrics_of(folder / "reference"));
+}
+
+TEST(Resume, CtrlCSavesAndTheRunGoesOn) {
+  const TemporaryFolder folder;
+  const fs::path run = folder / "interrupted";
+  ASSERT_EQ(run_sing(tiny_run(folder / "reference", kLongRun)).code, 0);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    ChildProcess child(SING_PROGRAM, resumed(run));
+    ASSERT_TRUE(wait_for_evaluations(child, 2));
+    child.send(signal);
+    std::string output;
+    for (std::string line; child.read_line(line);) {
+      output += line + "\n";
+    }
+    const int status = child.wait();
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), lab::kInterruptedExit);
+    EXPECT_THAT(output, HasSubstr("interrupted · accuracy"));
+    EXPECT_THAT(output, HasSubstr("--resume goes on from here"));
+    EXPECT_EQ(metrics_of(run).back()["status"], "interrupted");
+  }
+  ASSERT_EQ(run_sing(resumed(run)).code, 0);
+  EXPECT_EQ(last_tensors_of(run), last_tensors_of(folder / "reference"));
+  EXPECT_EQ(timeless_metrics_of(run), timeless_metrics_of(folder / "reference"));
+}
+
+TEST(Resume, ADamagedCheckpointIsNamedAndKept) {
+  const TemporaryFolder folder;
+  const fs::path run = folder / "run";
+  const fs::path checkpoint = run / "checkpoints" / "last.safetensors";
+  {
+    ChildProcess child(SING_PROGRAM, resumed(run));
+    ASSERT_TRUE(wait_for_evaluations(child, 5));
+    child.send(SIGKILL);
+    child.wait();
+  }
+  const std::string whole = read_whole(checkpoint);
+  const auto refused = [&](const std::string& bytes, const std::string& message) {
+    write_whole(checkpoint, bytes);
+    const Outcome outcome = run_sing(resumed(run));
+    EXPECT_EQ(outcome.code, lab::kFailure) << message;
+    EXPECT_THAT(outcome.error, HasSubstr("last.safetensors"));
+    EXPECT_THAT(outcome.error, HasSubstr(message));
+    EXPECT_EQ(read_whole(checkpoint), bytes);
+  };
+  refused(whole.substr(0, whole.size() - 100), "");
+  refused(whole.substr(0, 5), "");
+  refused("", "");
+  refused(format_safetensors({{"format", "another"}}, {}), "found 'another'");
+  refused(format_safetensors({{"format", "sing.checkpoint"}, {"format_version", "1"}}, {}),
+          "its state is not readable");
+  write_whole(checkpoint, whole);
+  EXPECT_EQ(run_sing(resumed(run)).code, 0);
+}
+
+TEST(Resume, WithoutACheckpointTheRunStartsAnew) {
+  const TemporaryFolder folder;
+  const Words steps = {"--steps", "30", "--resume"};
+  ASSERT_EQ(run_sing(tiny_run(folder / "a", steps)).code, 0);
+  ASSERT_EQ(run_sing(tiny_run(folder / "b", steps)).code, 0);
+  fs::remove_all(folder / "b" / "checkpoints");
+  write_whole(folder / "b" / "metrics.jsonl", "{\"kind\":\"step\",\"st");
+  ASSERT_EQ(run_sing(tiny_run(folder / "b", steps)).code, 0);
+  EXPECT_EQ(timeless_metrics_of(folder / "a"), timeless_metrics_of(folder / "b"));
+}
+
+}  // namespace
+}  // namespace sing::test

@@ -1,0 +1,340 @@
+// Checks `sing train` and `sing eval` inside one process: what they learn, write, refuse.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <torch/torch.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "lab/loop/run_directory.hpp"
+#include "lab/picture/png.hpp"
+#include "tests/lab/training/tiny_run.hpp"
+
+namespace sing::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const nlohmann::json& last_of_kind(const std::vector<nlohmann::json>& lines, const char* kind) {
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    if ((*line)["kind"] == kind) {
+      return *line;
+    }
+  }
+  throw std::runtime_error(kind);
+}
+
+TEST(Train, TheLossFallsAndTheRunDirectoryIsComplete) {
+  const TemporaryFolder folder;
+  const fs::path run = folder / "run";
+  const Outcome outcome =
+      run_sing(tiny_run(run, {"--steps", "120", "--norm-steps", "50", "--log-steps", "5"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.error;
+  EXPECT_THAT(outcome.out, HasSubstr("27056 parameters, 120 steps on cpu"));
+  EXPECT_THAT(outcome.out, HasSubstr("finished · accuracy"));
+  const std::vector<nlohmann::json> lines = metrics_of(run);
+  const nlohmann::json& end = lines.back();
+  EXPECT_EQ(end["kind"], "end");
+  EXPECT_EQ(end["status"], "finished");
+  EXPECT_EQ(lines.front()["step"], 5);
+  EXPECT_LT(end["final_loss"].get<double>(), 0.3 * lines.front()["loss"].get<double>());
+  EXPECT_GE(end["best_accuracy"].get<double>(), end["final_accuracy"].get<double>());
+  const nlohmann::json& last = last_of_kind(lines, "step");
+  EXPECT_EQ(last["step"], 120);
+  EXPECT_EQ(last["epoch"], 7.5);
+  EXPECT_GT(last["images_per_second"].get<double>(), 0);
+  for (const char* phase : {"data", "forward_backward", "optimizer"}) {
+    EXPECT_GT(last["seconds"][phase].get<double>(), 0) << phase;
+  }
+  EXPECT_FALSE(last.contains("gradient_norms"));
+  EXPECT_EQ(last_of_kind(lines, "evaluation")["loss"], end["final_loss"]);
+  int with_norms = 0;
+  for (const nlohmann::json& line : lines) {
+    if (line.contains("gradient_norms")) {
+      ++with_norms;
+      EXPECT_EQ(line["step"].get<int>() % 50, 0);
+      EXPECT_EQ(line["gradient_norms"].size(), 31U);
+      EXPECT_GT(line["gradient_norms"]["blocks.1.mlp.fc1.weight"].get<double>(), 0);
+    }
+  }
+  EXPECT_EQ(with_norms, 2);
+  const auto config = nlohmann::json::parse(read_whole(run / "config.json"));
+  EXPECT_EQ(config["task"], "rde");
+  EXPECT_EQ(config["parameters"], 27056);
+  EXPECT_EQ(config["options"]["learning_rate"], 5e-2);
+  EXPECT_EQ(config["options"]["warmup_steps"], 6);
+  EXPECT_EQ(lab::read_png(run / "pictures/step_00000120.png").width(),
+            12 + 2 * (4 * 16 + 3 * 4 + 12));
+}
+
+TEST(Train, TheScheduleIsFiveHundredthsOfWarmUpThenACosine) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_sing(tiny_run(folder / "run", {"--steps", "40", "--log-steps", "1"})).code, 0);
+  std::vector<double> rates;
+  for (const nlohmann::json& line : metrics_of(folder / "run")) {
+    if (line["kind"] == "step") {
+      rates.push_back(line["learning_rate"].get<double>());
+    }
+  }
+  ASSERT_EQ(rates.size(), 40U);
+  EXPECT_DOUBLE_EQ(rates[0], 0.025);
+  EXPECT_DOUBLE_EQ(rates[1], 0.05);
+  EXPECT_DOUBLE_EQ(rates[21], 0.05 * 0.5);  // half of the fall of 38 steps
+  EXPECT_NEAR(rates[39], 0.05 * 0.5 * (1 + std::cos(M_PI * 37 / 38)), 1e-12);
+}
+
+TEST(Train, TheSameSeedGivesTheSameBitsAndAnotherSeedOthers) {
+  const TemporaryFolder folder;
+  for (const char* name : {"a", "b"}) {
+    ASSERT_EQ(run_sing(tiny_run(folder / name, {"--steps", "20"})).code, 0);
+  }
+  ASSERT_EQ(run_sing(tiny_run(folder / "c", {"--steps", "20", "--seed", "1"})).code, 0);
+  EXPECT_EQ(last_tensors_of(folder / "a"), last_tensors_of(folder / "b"));
+  EXPECT_EQ(timeless_metrics_of(folder / "a"), timeless_metrics_of(folder / "b"));
+  EXPECT_NE(last_tensors_of(folder / "a").at("head.bias"),
+            last_tensors_of(folder / "c").at("head.bias"));
+}
+
+std::vector<float> floats_of(const std::string& bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+TEST(Train, PartsOfABatchGiveTheGradientOfTheWhole) {
+  const TemporaryFolder folder;
+  const Words common = {
+      "--steps", "1", "--optimizer", "sgd", "--lr", "0.1", "--warmup-fraction", "0"};
+  for (const char* parts : {"1", "4"}) {
+    Words more = common;
+    more.insert(more.end(), {"--accumulate", parts});
+    ASSERT_EQ(run_sing(tiny_run(folder / parts, more)).code, 0);
+  }
+  const auto whole = last_tensors_of(folder / "1");
+  const auto split = last_tensors_of(folder / "4");
+  const std::vector<float> a = floats_of(whole.at("optimizer.head.weight.momentum"));
+  const std::vector<float> b = floats_of(split.at("optimizer.head.weight.momentum"));
+  double size = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    size = std::max(size, static_cast<double>(std::abs(a[i])));
+  }
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_NEAR(a[i], b[i], 1e-5 * size);
+  }
+}
+
+TEST(Train, Bf16TrainsToo) {
+  const TemporaryFolder folder;
+  const Words more = {"--steps", "40", "--precision", "bf16", "--log-steps", "5"};
+  const Outcome outcome = run_sing(tiny_run(folder / "run", more));
+  ASSERT_EQ(outcome.code, 0) << outcome.error;
+  const auto lines = metrics_of(folder / "run");
+  EXPECT_LT(lines.back()["final_loss"].get<double>(), 0.6 * lines.front()["loss"].get<double>());
+  ASSERT_EQ(run_sing(tiny_run(folder / "other", {"--steps", "40", "--log-steps", "5"})).code, 0);
+  EXPECT_NE(lines.front()["loss"], metrics_of(folder / "other").front()["loss"]);
+}
+
+TEST(Train, FrozenNormsStayAndHaveNoState) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_sing(tiny_run(folder / "run", {"--steps", "3", "--freeze-norms"})).code, 0);
+  const auto tensors = last_tensors_of(folder / "run");
+  EXPECT_EQ(floats_of(tensors.at("blocks.0.norm1.weight")), std::vector<float>(32, 1.0F));
+  EXPECT_FALSE(tensors.contains("optimizer.blocks.0.norm1.weight.first_moment"));
+  EXPECT_TRUE(tensors.contains("optimizer.blocks.0.mlp.fc1.weight.first_moment"));
+}
+
+TEST(Train, OptionsComeFromAFileAndTheLineWins) {
+  const TemporaryFolder folder;
+  write_whole(
+      folder / "options.toml",
+      "optimizer = \"adamw\"\nlearning_rate = 2e-3\nbatch = 32\nbeta2 = 0.99\nfixed = true\n");
+  const Outcome outcome = run_sing(
+      tiny_run(folder / "run",
+               {"--steps", "2", "--config", (folder / "options.toml").string(), "--lr", "1e-4"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.error;
+  const auto options = nlohmann::json::parse(read_whole(folder / "run" / "config.json"))["options"];
+  EXPECT_EQ(options["optimizer"], "adamw");
+  EXPECT_EQ(options["learning_rate"], 1e-4);
+  EXPECT_EQ(options["beta2"], 0.99);
+  EXPECT_EQ(options["batch"], 16);  // tiny_run's flag
+  EXPECT_EQ(options["fixed"], true);
+  EXPECT_EQ(options["normalize"], "off");
+  EXPECT_EQ(options["lookahead"], false);
+}
+
+TEST(Train, ADivergedRunHasNoNumbers) {
+  const TemporaryFolder folder;
+  const Outcome infinite = run_sing(tiny_run(
+      folder / "infinite",
+      {"--steps", "60", "--optimizer", "sgd", "--lr", "1e12", "--non-finite", "pass_through"}));
+  EXPECT_EQ(infinite.code, lab::kDivergedExit) << infinite.error << infinite.out;
+  EXPECT_THAT(infinite.out, HasSubstr("this run has no result"));
+  const nlohmann::json end = metrics_of(folder / "infinite").back();
+  EXPECT_EQ(end["status"], "diverged");
+  for (const char* number : {"best_accuracy", "final_accuracy", "final_loss"}) {
+    EXPECT_TRUE(end[number].is_null()) << number;
+  }
+  const Words above = {"--steps",
+                       "400",
+                       "--optimizer",
+                       "sing-sgd",
+                       "--lr",
+                       "20",
+                       "--schedule",
+                       "constant",
+                       "--log-steps",
+                       "2",
+                       "--divergence-steps",
+                       "30",
+                       "--evaluate-steps",
+                       "1000"};
+  const Outcome high = run_sing(tiny_run(folder / "high", above));
+  EXPECT_EQ(high.code, lab::kDivergedExit) << high.error << high.out;
+  const auto lines = metrics_of(folder / "high");
+  EXPECT_EQ(lines.back()["status"], "diverged");
+  const nlohmann::json& last = last_of_kind(lines, "step");
+  EXPECT_GT(last["loss"].get<double>(), lines.front()["loss"].get<double>());
+  EXPECT_GE(last["step"].get<int>(), 30);
+  EXPECT_LT(last["step"].get<int>(), 400);
+  // It stays as it is.
+  EXPECT_EQ(run_sing(tiny_run(folder / "high", {"--resume"})).code, lab::kDivergedExit);
+  EXPECT_EQ(metrics_of(folder / "high"), lines);
+}
+
+TEST(Train, BadInputIsNamedBeforeAnythingIsWritten) {
+  const TemporaryFolder folder;
+  const fs::path run = folder / "run";
+  const auto refused = [&](const Words& more, const std::string& message) {
+    const Outcome outcome = run_sing(tiny_run(run, more));
+    EXPECT_EQ(outcome.code, lab::kUsage) << message;
+    EXPECT_THAT(outcome.error, HasSubstr(message));
+    EXPECT_FALSE(fs::exists(run)) << message;
+  };
+  refused({"--epocs", "3"}, "given '--epocs' (nearest known: '--epochs')");
+  refused({"--optimizer", "sing-adam"}, "given 'sing-adam' (nearest known: 'sing-adamw')");
+  refused({"--schedule", "warmup_cosin"}, "(nearest known: 'warmup_cosine')");
+  refused({"--momentum", "0.9"}, "unknown option 'momentum' of rule 'adamw'");
+  refused({"--optimizer", "adamw", "--lookahead-alpha", "0.5"}, "lookahead is off");
+  refused({"--learning-rate", "fast"}, "[learning_rate]");
+  refused({"--learning-rate", "-1"}, "learning_rate must be at least 0");
+  refused({"--batch", "512"}, "wanted a batch of at most the 256 training examples");
+  refused({"--accumulate", "3"}, "wanted accumulate to divide the batch of 16");
+  refused({"--precision", "fp8"}, "wanted one of float32, bf16, got 'fp8'");
+  refused({"--model", "vit-x"}, "vit-tiny");
+  refused({"--patch-size", "5"}, "wanted patches that fill the image of 16");
+  refused({"--device", "gpu"}, "[--device] wanted auto, cpu, cuda or cuda:NUMBER, given 'gpu'");
+  refused({"--config", (folder / "absent").string()}, "[--config] wanted a readable file");
+  write_whole(folder / "options", "learning_rat = 3\n");
+  refused({"--config", (folder / "options").string()}, "(nearest known: '--learning-rate')");
+  refused({"--warmup-steps", "50", "--total-steps", "40"}, "schedule warmup_cosine");
+}
+
+TEST(Train, ARunIsNotOverwritten) {
+  const TemporaryFolder folder;
+  const fs::path run = folder / "run";
+  ASSERT_EQ(run_sing(tiny_run(run, {"--steps", "2"})).code, 0);
+  const std::string before = read_whole(run / "metrics.jsonl");
+  const Outcome again = run_sing(tiny_run(run, {"--steps", "2"}));
+  EXPECT_EQ(again.code, lab::kUsage);
+  EXPECT_THAT(again.error, HasSubstr("wanted a new directory, or --resume"));
+  const Outcome other = run_sing(tiny_run(run, {"--steps", "3", "--resume"}));
+  EXPECT_EQ(other.code, lab::kUsage);
+  EXPECT_THAT(other.error, HasSubstr("wanted --steps 2 as before, given 3"));
+  const Outcome done = run_sing(tiny_run(run, {"--resume", "--threads", "1"}));
+  EXPECT_EQ(done.code, 0);
+  EXPECT_THAT(done.out, HasSubstr("already finished"));
+  EXPECT_EQ(read_whole(run / "metrics.jsonl"), before);
+}
+
+TEST(Train, ARunDirectoryInUseIsRefused) {
+  const TemporaryFolder folder;
+  const lab::RunDirectory held(folder / "run");
+  const Outcome outcome = run_sing(tiny_run(folder / "run", {"--steps", "2"}));
+  EXPECT_EQ(outcome.code, lab::kFailure);
+  EXPECT_THAT(outcome.error, HasSubstr("is in use by process " + std::to_string(::getpid())));
+  EXPECT_FALSE(fs::exists(folder / "run" / "metrics.jsonl"));
+}
+
+TEST(Train, AFullDiskIsSaidAndTheLastCheckpointStays) {
+  const TemporaryFolder folder;
+  const fs::path full = folder / "full";
+  fs::create_directories(full);
+  fs::create_symlink("/dev/full", full / "metrics.jsonl");
+  const Outcome outcome = run_sing(tiny_run(full, {"--steps", "20"}));
+  EXPECT_EQ(outcome.code, lab::kFailure);
+  EXPECT_THAT(outcome.error, HasSubstr("No space left on device"));
+
+  const fs::path run = folder / "run";
+  const Words steps = {"--steps", "30", "--checkpoint-steps", "10"};
+  ASSERT_EQ(run_sing(tiny_run(folder / "reference", steps)).code, 0);
+  rlimit old{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
+  // The weights alone take 108 KB, with the optimizer's state 433 KB.
+  const rlimit small{.rlim_cur = 300'000, .rlim_max = old.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const Outcome stopped = run_sing(tiny_run(run, steps));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &old), 0);
+  EXPECT_EQ(stopped.code, lab::kFailure);
+  EXPECT_THAT(stopped.error, HasSubstr("last.safetensors"));
+  EXPECT_THAT(stopped.error, HasSubstr("File too large"));
+  EXPECT_FALSE(fs::exists(run / "checkpoints" / "last.safetensors"));
+  Words resumed = steps;
+  resumed.push_back("--resume");
+  ASSERT_EQ(run_sing(tiny_run(run, resumed)).code, 0);
+  EXPECT_EQ(last_tensors_of(run), last_tensors_of(folder / "reference"));
+}
+
+TEST(Eval, MeasuresWhatTheTrainingMeasured) {
+  const TemporaryFolder folder;
+  const fs::path run = folder / "run";
+  ASSERT_EQ(run_sing(tiny_run(run, {"--steps", "60"})).code, 0);
+  const nlohmann::json end = metrics_of(run).back();
+  char wanted[64];
+  std::snprintf(wanted,
+                sizeof(wanted),
+                "64 test examples · accuracy %.2f %% · loss %.4e",
+                100 * end["final_accuracy"].get<double>(),
+                end["final_loss"].get<double>());
+  const fs::path picture = folder / "picture.png";
+  const Outcome last = run_sing({"eval",
+                                 run.string(),
+                                 "--checkpoint",
+                                 "last",
+                                 "--device",
+                                 "cpu",
+                                 "--picture",
+                                 picture.string()});
+  EXPECT_EQ(last.code, 0) << last.error;
+  EXPECT_THAT(last.out, HasSubstr(wanted));
+  EXPECT_TRUE(fs::exists(picture));
+  const Outcome best = run_sing({"eval", run.string(), "--device", "cpu"});
+  std::snprintf(
+      wanted, sizeof(wanted), "accuracy %.2f %%", 100 * end["best_accuracy"].get<double>());
+  EXPECT_THAT(best.out, HasSubstr(wanted));
+}
+
+TEST(Eval, RefusesWhatIsNoRunOrNoCheckpoint) {
+  const TemporaryFolder folder;
+  const fs::path run = folder / "run";
+  const Outcome none = run_sing({"eval", run.string()});
+  EXPECT_EQ(none.code, lab::kFailure);
+  EXPECT_THAT(none.error, HasSubstr("is this a run directory?"));
+  ASSERT_EQ(run_sing(tiny_run(run, {"--steps", "2"})).code, 0);
+  write_whole(folder / "foreign", "no such thing");
+  const Outcome foreign =
+      run_sing({"eval", run.string(), "--checkpoint", (folder / "foreign").string()});
+  EXPECT_EQ(foreign.code, lab::kFailure);
+  EXPECT_THAT(foreign.error, HasSubstr("foreign"));
+  write_whole(run / "config.json", "{\"format_version\": 1");
+  EXPECT_THAT(run_sing({"eval", run.string()}).error, HasSubstr("no configuration of a run"));
+  write_whole(run / "config.json", "{\"format_version\": 7}");
+  EXPECT_THAT(run_sing({"eval", run.string()}).error,
+              HasSubstr("wanted format version 1, found 7"));
+}
+
+}  // namespace
+}  // namespace sing::test
