@@ -76,8 +76,10 @@ void add_compare_command(CLI::App& app, lab::Session& session) {
   command->add_option("TASK", grid.task, "what to train, as for sing train")
       ->required()
       ->type_name("");
+  // One word each: a list that goes on would take TASK or the -- after it.
   command->add_option("--optimizers", grid.optimizers, "names, as for sing train --optimizer")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("NAME,…");
   command
       ->add_option("--variant",
@@ -93,6 +95,7 @@ void add_compare_command(CLI::App& app, lab::Session& session) {
       ->type_name("LIST…");
   command->add_option("--seeds", grid.seeds, "a run for each")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("INTEGER,…")
       ->capture_default_str();
   command->add_option("--out", request->out, "folder of the runs; without it runs/compare_TASK")

@@ -30,14 +30,7 @@ struct Said {
   std::string error;
 };
 
-// `sing compare task …` with the plan in the folder, runs in its "runs".
-Said compare(const TemporaryFolder& folder,
-             std::vector<std::string> words,
-             std::vector<std::string> flags = {}) {
-  words.insert(words.begin(), {"sing", "compare", "task"});
-  words.insert(words.end(), {"--program", SING_TEST_DATA "/lab/compare/fake_train.py"});
-  words.insert(words.end(), {"--out", folder / "runs", "--", "--plan", folder / "plan"});
-  words.insert(words.end(), flags.begin(), flags.end());
+Said run(const std::vector<std::string>& words) {
   std::vector<const char*> pointers;
   for (const std::string& word : words) {
     pointers.push_back(word.c_str());
@@ -46,6 +39,19 @@ Said compare(const TemporaryFolder& folder,
   std::ostringstream error;
   const int code = lab::run_program(static_cast<int>(pointers.size()), pointers.data(), out, error);
   return {code, out.str(), error.str()};
+}
+
+constexpr const char* kFakeTrain = SING_TEST_DATA "/lab/compare/fake_train.py";
+
+// `sing compare task …` with the plan in the folder, runs in its "runs".
+Said compare(const TemporaryFolder& folder,
+             std::vector<std::string> words,
+             const std::vector<std::string>& flags = {}) {
+  words.insert(words.begin(), {"sing", "compare", "task"});
+  words.insert(words.end(), {"--program", kFakeTrain});
+  words.insert(words.end(), {"--out", folder / "runs", "--", "--plan", folder / "plan"});
+  words.insert(words.end(), flags.begin(), flags.end());
+  return run(words);
 }
 
 std::vector<std::vector<std::string>> calls(const TemporaryFolder& folder) {
@@ -98,6 +104,34 @@ TEST(Compare, TrainsTheGridAndPrintsATable) {
                           std::string(folder / "plan"),
                           "--out",
                           std::string(folder / "runs/a_lr0.2_seed0")));
+}
+
+// A list must take neither the task after it nor the mark before the flags.
+TEST(Compare, TakesListsInAnyPlace) {
+  const TemporaryFolder folder;
+  write_whole(folder / "plan", kPlan);
+  const std::string plan = folder / "plan";
+  const std::string runs = folder / "runs";
+  const Said said = run({"sing",
+                         "compare",
+                         "--learning-rates",
+                         "0.1",
+                         "--optimizers",
+                         "a",
+                         "task",
+                         "--program",
+                         kFakeTrain,
+                         "--out",
+                         runs,
+                         "--seeds",
+                         "0,1",
+                         "--",
+                         "--plan",
+                         plan});
+  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  ASSERT_EQ(calls(folder).size(), 2U);
+  EXPECT_EQ(calls(folder)[0][1], "task");
+  EXPECT_THAT(calls(folder)[0], testing::Contains("--plan"));
 }
 
 TEST(Compare, KeepsWhatIsFinishedAndAddsWhatIsNew) {
