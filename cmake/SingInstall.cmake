@@ -21,7 +21,8 @@ install(
   PATTERN "*.h"
   PATTERN "*.hpp"
   PATTERN "backend/*" EXCLUDE
-  PATTERN "c_api/*.hpp" EXCLUDE)
+  PATTERN "c_api/*.hpp" EXCLUDE
+  PATTERN "optim/value_json.hpp" EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/sing/backend/backend.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sing/backend)
 

@@ -1,8 +1,8 @@
 // Prints every option field of every rule as JSON; tools/make_python_fields.py writes Python from
 // it.
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "sing/optim/value_json.hpp"
 #include "sing/sing.hpp"
 
 namespace {
@@ -24,18 +24,6 @@ const char* kind_of(const Member& /*member*/) {
   }
 }
 
-Json json_of(const sing::Value& value) {
-  return std::visit(
-      []<class T>(const T& each) -> Json {
-        if constexpr (std::is_same_v<T, std::monostate>) {
-          return nullptr;
-        } else {
-          return each;
-        }
-      },
-      value);
-}
-
 Json json_of_bound(double bound) { return std::isfinite(bound) ? Json(bound) : Json(nullptr); }
 
 template <class Struct>
@@ -43,7 +31,7 @@ void append_fields(Json& list, const Struct& options) {
   sing::visit_fields(options, [&](const auto& each, const auto& member) {
     Json field = {{"name", each.name},
                   {"kind", kind_of(member)},
-                  {"default", json_of(sing::to_value(member))},
+                  {"default", sing::to_json(sing::to_value(member))},
                   {"low", json_of_bound(each.bounds.low)},
                   {"high", json_of_bound(each.bounds.high)},
                   {"open_high", each.bounds.open_high},
@@ -80,7 +68,7 @@ int main() {
   by_name.rule = sing::make_rule(sing::name_of(options.rule));
   for (const sing::OptionInfo& info : sing::list_options(options)) {
     if (info.value != sing::get_option(by_name, info.name)) {
-      paper[info.name] = json_of(info.value);
+      paper[info.name] = sing::to_json(info.value);
     }
   }
   const Json all = {{"common", common},

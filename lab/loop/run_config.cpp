@@ -2,10 +2,10 @@
 #include "lab/loop/run_config.hpp"
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "sing/optim/atomic_file.hpp"
+#include "sing/optim/value_json.hpp"
 
 #ifndef SING_COMMIT
 #define SING_COMMIT "unknown"
@@ -17,31 +17,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kFormatVersion = 1;
-
-Json to_json(const Value& value) {
-  return std::visit(
-      [](const auto& each) -> Json {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(each)>, std::monostate>) {
-          return nullptr;
-        } else {
-          return each;
-        }
-      },
-      value);
-}
-
-Value from_json(const Json& json) {
-  if (json.is_boolean()) {
-    return json.get<bool>();
-  }
-  if (json.is_number_integer()) {
-    return json.get<std::int64_t>();
-  }
-  if (json.is_number()) {
-    return json.get<double>();
-  }
-  return json.is_string() ? Value(json.get<std::string>()) : Value();
-}
 
 // What follows "<key>…:" in the first line of the file that has it.
 std::string line_value(const std::filesystem::path& path, std::string_view key) {
@@ -114,7 +89,7 @@ RecordedConfig read_config(const std::filesystem::path& path) {
     }
     RecordedConfig config{.task = all.at("task").get<std::string>(), .options = {}};
     for (const auto& [name, value] : all.at("options").items()) {
-      config.options.emplace_back(name, option_text(from_json(value)));
+      config.options.emplace_back(name, option_text(from_json(value, name)));
     }
     return config;
   } catch (const std::exception& problem) {  // what nlohmann throws, and the above

@@ -1,9 +1,9 @@
 // Saving and loading an optimizer's whole state as one safetensors file (docs/state_files.md).
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "sing/optim/optimizer.hpp"
 #include "sing/optim/safetensors.hpp"
+#include "sing/optim/value_json.hpp"
 
 namespace sing {
 namespace {
@@ -12,35 +12,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "sing.optimizer";
 constexpr int kFormatVersion = 1;
-
-Json to_json(const Value& value) {
-  return std::visit(
-      []<class T>(const T& each) -> Json {
-        if constexpr (std::is_same_v<T, std::monostate>) {
-          return nullptr;
-        } else {
-          return each;
-        }
-      },
-      value);
-}
-
-Value from_json(const Json& json) {
-  if (json.is_boolean()) {
-    return json.get<bool>();
-  }
-  if (json.is_number_integer()) {
-    return json.get<std::int64_t>();
-  }
-  if (json.is_number()) {
-    return json.get<double>();
-  }
-  if (json.is_string()) {
-    return json.get<std::string>();
-  }
-  SING_CHECK(json.is_null(), "[options] wanted a plain value, got ", json.dump());
-  return std::monostate{};
-}
 
 Json options_to_json(const Options& options) {
   Json json = Json::object();
@@ -53,11 +24,11 @@ Json options_to_json(const Options& options) {
 // "rule" and "lookahead" come first in the list, so that the fields they bring are known.
 Options options_from_json(const Json& json) {
   Options options;
-  set_option(options, "rule", from_json(json.at("rule")));
-  set_option(options, "lookahead", from_json(json.at("lookahead")));
+  set_option(options, "rule", from_json(json.at("rule"), "options"));
+  set_option(options, "lookahead", from_json(json.at("lookahead"), "options"));
   for (const auto& [name, value] : json.items()) {
     if (name != "rule") {
-      set_option(options, name, from_json(value));
+      set_option(options, name, from_json(value, "options"));
     }
   }
   validate(options);

@@ -1,41 +1,12 @@
 // Options as JSON text.
 #include "adapters/torch/operators/json_options.hpp"
 
-#include <nlohmann/json.hpp>
+#include "sing/optim/value_json.hpp"
 
 namespace sing::operators {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Value value_of(const std::string& name, const Json& json) {
-  if (json.is_boolean()) {
-    return json.get<bool>();
-  }
-  if (json.is_number_integer()) {
-    return json.get<std::int64_t>();
-  }
-  if (json.is_number()) {
-    return json.get<double>();
-  }
-  if (json.is_string()) {
-    return json.get<std::string>();
-  }
-  SING_CHECK(json.is_null(), "[", name, "] wanted a plain value, got ", json.dump());
-  return std::monostate{};
-}
-
-Json json_of(const Value& value) {
-  return std::visit(
-      []<class T>(const T& each) -> Json {
-        if constexpr (std::is_same_v<T, std::monostate>) {
-          return nullptr;
-        } else {
-          return each;
-        }
-      },
-      value);
-}
 
 }  // namespace
 
@@ -44,7 +15,7 @@ Overrides overrides_of(const std::string& text) {
   try {
     const Json json = Json::parse(text);
     for (const auto& [name, value] : json.items()) {
-      overrides.emplace_back(name, value_of(name, value));
+      overrides.emplace_back(name, from_json(value, name));
     }
   } catch (const nlohmann::json::exception& error) {
     throw std::invalid_argument(concat("[options] wanted a JSON object: ", error.what()));
@@ -55,7 +26,7 @@ Overrides overrides_of(const std::string& text) {
 std::string json_of(const std::vector<OptionInfo>& options) {
   Json json = Json::object();
   for (const OptionInfo& info : options) {
-    json[info.name] = json_of(info.value);
+    json[info.name] = to_json(info.value);
   }
   return json.dump();
 }
