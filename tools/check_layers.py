@@ -23,7 +23,7 @@ ALLOWED = {
     "adapters/torch/": ("sing/", "adapters/torch/"),
     "lab/": ("sing/", "adapters/torch/", "lab/"),
 }
-MAY_INCLUDE_CUDA = ("sing/backend/cuda/", "tests/backend/cuda/")
+MAY_INCLUDE_CUDA = ("sing/backend/cuda/", "lab/fused/", "tests/backend/cuda/")
 MAY_INCLUDE_TORCH = ("adapters/torch/", "lab/", "bench/", "tests/torch/", "tests/lab/")
 OURS = ("sing/", "adapters/", "lab/", "bench/", "examples/", "python/", "tests/")
 # These stand outside the tree they are kept in: projects of their own that include the installed headers.
@@ -43,7 +43,7 @@ def fault(source, name, quoted, root):
     if TORCH.match(name):
         return None if source.startswith(MAY_INCLUDE_TORCH) else "only adapters/torch, lab and bench include LibTorch"
     if CUDA.match(name):
-        return None if source.startswith(MAY_INCLUDE_CUDA) else "only sing/backend/cuda includes CUDA"
+        return None if source.startswith(MAY_INCLUDE_CUDA) else "only sing/backend/cuda and lab/fused include CUDA"
     if not name.startswith(OURS):
         return "a quoted include names a file from the repository's root" if quoted else None
     if ".." in name.split("/") or not (root / name).is_file():

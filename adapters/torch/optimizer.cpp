@@ -154,6 +154,24 @@ void Optimizer::set_learning_rate_factor(double factor) {
   }
 }
 
+at::Tensor Optimizer::keep_copy(std::string_view name, at::ScalarType type) {
+  take_up_groups();
+  Entry& entry = entries_[index_of(name)];
+  if (entry.copy.defined() && entry.copy.scalar_type() == type) {
+    return entry.copy;
+  }
+  SING_CHECK(entry.type == at::kFloat && (type == at::kBFloat16 || type == at::kHalf),
+             "[torch] wanted a 16-bit copy of a float32 parameter, got a ",
+             type,
+             " copy of ",
+             describe(entry.name, entry.tensor));
+  const at::Tensor copy = entry.tensor.detach().to(type, /*non_blocking=*/false, /*copy=*/true);
+  devices_[entry.device].optimizer.set_low_precision_copy(
+      entry.index, copy.mutable_data_ptr(), dtype_of(copy));
+  entry.copy = copy;
+  return copy;
+}
+
 std::vector<std::string> Optimizer::parameter_names() const {
   std::vector<std::string> names;
   for (const Entry& entry : entries_) {
@@ -162,10 +180,10 @@ std::vector<std::string> Optimizer::parameter_names() const {
   return names;
 }
 
-const Optimizer::Entry& Optimizer::find(std::string_view name) const {
-  for (const Entry& entry : entries_) {
-    if (entry.name == name) {
-      return entry;
+std::size_t Optimizer::index_of(std::string_view name) const {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].name == name) {
+      return i;
     }
   }
   throw std::invalid_argument(concat(

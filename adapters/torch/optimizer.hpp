@@ -63,6 +63,10 @@ class Optimizer final : public ::torch::optim::Optimizer {
   // Of all groups; what sing::Schedule gives, on top of what torch's schedulers set.
   void set_learning_rate_factor(double factor);
 
+  // A 16-bit copy of a float32 parameter, filled now and written by each later step: what matrix
+  // products in that type read, without a cast of their own. A second call gives the same tensor.
+  at::Tensor keep_copy(std::string_view name, at::ScalarType type = at::kBFloat16);
+
   std::vector<std::string> parameter_names() const;
   // A parameter's arrays by slot name, as they are now; empty before its first update. load()
   // replaces them.
@@ -100,6 +104,7 @@ class Optimizer final : public ::torch::optim::Optimizer {
     void* data;  // where it was at the last step
     at::ScalarType type;
     at::ScalarType gradient_type;
+    at::Tensor copy = {};  // of lower precision, or undefined
   };
 
   struct OnDevice {
@@ -126,7 +131,8 @@ class Optimizer final : public ::torch::optim::Optimizer {
   at::Tensor usable_gradient(const Entry& entry) const;
   void bump_versions(bool only_with_gradient);
   void check_in_place() const;
-  const Entry& find(std::string_view name) const;
+  std::size_t index_of(std::string_view name) const;
+  const Entry& find(std::string_view name) const { return entries_[index_of(name)]; }
   const sing::Optimizer& optimizer_of(const Entry& entry) const;
   void prepare_save() const;
   bool plain_files() const;

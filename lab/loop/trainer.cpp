@@ -1,6 +1,8 @@
 // Runs the steps.
 #include "lab/loop/trainer.hpp"
 
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/torch.h>
 
 #include <cmath>
@@ -93,10 +95,35 @@ Trainer::Trainer(Task& task,
       state_(first_state(directory, model_, optimizer_, resume)),
       metrics_(directory.metrics(), state_.metrics_bytes),
       events_(directory.events(), state_.events_bytes),
+      gradient_pass_(
+          plan.device,
+          [this](const std::vector<Batch>& parts) { return compute_gradients(parts); },
+          plan.training.graph),
       timer_(plan.device),
       loss_sum_(
           at::full({}, state_.window_loss, at::TensorOptions(plan.device).dtype(at::kDouble))),
-      earlier_seconds_(state_.seconds) {}
+      earlier_seconds_(state_.seconds) {
+  if (plan.training.fused && plan.training.precision == Precision::kBFloat16 &&
+      plan.device.is_cuda() && model_.fused) {
+    use_fused_layers();
+  }
+}
+
+void Trainer::use_fused_layers() {
+  WeightCopies copies;
+  for (const at::Tensor& wanted : model_.fused->copied) {
+    for (const auto& item : model_.module->named_parameters()) {
+      if (item.value().is_same(wanted)) {
+        copies.add(
+            wanted,
+            wanted.requires_grad() ? optimizer_.keep_copy(item.key()) : wanted.to(at::kBFloat16));
+      }
+    }
+  }
+  model_.forward = [forward = model_.fused->forward, copies](const Batch& batch) {
+    return forward(batch, copies);
+  };
+}
 
 std::int64_t Trainer::parameter_count() const {
   std::int64_t count = 0;
@@ -116,6 +143,12 @@ double Trainer::seconds() const {
 
 EndRecord Trainer::run(const StopSignal& stop) {
   started_ = saved_ = Clock::now();
+  c10::OptionalStreamGuard stream;
+  if (plan_.device.is_cuda()) {
+    // Graphs cannot be recorded on the default one.
+    stream.reset_stream(
+        c10::impl::VirtualGuardImpl(plan_.device.type()).getStreamFromGlobalPool(plan_.device));
+  }
   const std::int64_t parts = plan_.training.accumulate;
   const std::int64_t part = plan_.training.batch / parts;
   const std::int64_t epoch_parts = plan_.steps_per_epoch * parts;
@@ -154,32 +187,37 @@ EndRecord Trainer::run(const StopSignal& stop) {
   return finish(RunStatus::kFinished);
 }
 
-// Gradients of the mean over the whole batch, added up over its parts.
-at::Tensor Trainer::backward(const Batch& batch) {
-  at::Tensor loss;
-  {
-    const sing::torch::AutocastGuard autocast(
-        plan_.device.type(), at::kBFloat16, plan_.training.precision == Precision::kBFloat16);
-    loss = task_.loss(model_.forward(batch), batch);
+// Gradients of the mean over the whole batch, added up over its parts, and that mean.
+at::Tensor Trainer::compute_gradients(const std::vector<Batch>& parts) {
+  optimizer_.zero_grad();
+  at::Tensor total;
+  for (const Batch& part : parts) {
+    at::Tensor loss;
+    {
+      const sing::torch::AutocastGuard autocast(
+          plan_.device.type(), at::kBFloat16, plan_.training.precision == Precision::kBFloat16);
+      const Batch ready = task_.to_device(part);
+      loss = task_.loss(model_.forward(ready), ready);
+    }
+    if (parts.size() > 1) {
+      loss = loss / static_cast<std::int64_t>(parts.size());
+    }
+    loss.backward();
+    const at::Tensor value = loss.detach().to(at::kDouble);
+    total = total.defined() ? total + value : value;
   }
-  if (plan_.training.accumulate > 1) {
-    loss = loss / plan_.training.accumulate;
-  }
-  loss.backward();
-  return loss.detach().to(at::kDouble);
+  return total;
 }
 
 void Trainer::take_step(Prefetcher<Batch>& source) {
   const auto begin = Clock::now();
   timer_.step_begins();
-  optimizer_.zero_grad();
-  Batch batch = task_.to_device(source.next());
-  timer_.data_ready();
-  loss_sum_ += backward(batch);
-  for (std::int64_t part = 1; part < plan_.training.accumulate; ++part) {
-    batch = task_.to_device(source.next());
-    loss_sum_ += backward(batch);
+  std::vector<Batch> parts;
+  for (std::int64_t part = 0; part < plan_.training.accumulate; ++part) {
+    parts.push_back(source.next());
   }
+  timer_.data_ready();
+  loss_sum_ += gradient_pass_.run(parts);
   timer_.gradients_ready();
   optimizer_.set_learning_rate_factor(plan_.schedule.factor(state_.step));
   optimizer_.step();

@@ -7,6 +7,7 @@
 #include "adapters/torch/optimizer.hpp"
 #include "lab/loop/checkpoint.hpp"
 #include "lab/loop/evaluation.hpp"
+#include "lab/loop/gradient_pass.hpp"
 #include "lab/loop/metrics_log.hpp"
 #include "lab/loop/phase_timer.hpp"
 #include "lab/loop/prefetcher.hpp"
@@ -57,8 +58,9 @@ class Trainer {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void use_fused_layers();
   void take_step(Prefetcher<Batch>& source);
-  at::Tensor backward(const Batch& batch);
+  at::Tensor compute_gradients(const std::vector<Batch>& parts);
   void record_step();
   bool has_diverged(double loss);
   void evaluate_now();
@@ -77,6 +79,7 @@ class Trainer {
   TrainingState state_;
   MetricsLog metrics_;
   TensorboardEvents events_;
+  GradientPass gradient_pass_;
   PhaseTimer timer_;
   std::mutex task_mutex_;
   at::Tensor loss_sum_;  // since the last record, on the device

@@ -38,6 +38,8 @@ struct TrainingOptions {
   std::int64_t norm_steps = 100;
   std::int64_t divergence_steps = 500;
   bool deterministic = false;
+  bool fused = true;
+  bool graph = true;
 
   static constexpr auto fields() {
     using T = TrainingOptions;
@@ -68,7 +70,11 @@ struct TrainingOptions {
               &T::divergence_steps,
               "diverged is a loss above its start for this many steps; 0: only one not finite",
               between(0, 1e12)),
-        field("deterministic", &T::deterministic, "refuse operations that vary from run to run")};
+        field("deterministic", &T::deterministic, "refuse operations that vary from run to run"),
+        field("fused",
+              &T::fused,
+              "on a GPU in bf16, fused layers that read bf16 weights kept by the optimizer"),
+        field("graph", &T::graph, "on a GPU, replay the gradients' computation as a CUDA graph")};
   }
 };
 

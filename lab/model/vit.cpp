@@ -75,6 +75,9 @@ class AttentionImpl final : public torch::nn::Module {
     return proj_(mixed.transpose(1, 2).reshape({batch, count, width}));
   }
 
+  const torch::nn::LinearImpl& qkv() const { return *qkv_; }
+  const torch::nn::LinearImpl& proj() const { return *proj_; }
+
  private:
   std::int64_t heads_;
   torch::nn::Linear qkv_, proj_;
@@ -87,6 +90,9 @@ class MlpImpl final : public torch::nn::Module {
       : fc1_(register_module("fc1", make_linear(width, kMlpFactor * width))),
         fc2_(register_module("fc2", make_linear(kMlpFactor * width, width))) {}
   at::Tensor forward(const at::Tensor& tokens) { return fc2_(at::gelu(fc1_(tokens))); }
+
+  const torch::nn::LinearImpl& fc1() const { return *fc1_; }
+  const torch::nn::LinearImpl& fc2() const { return *fc2_; }
 
  private:
   torch::nn::Linear fc1_, fc2_;
@@ -111,6 +117,18 @@ class BlockImpl final : public torch::nn::Module {
   at::Tensor forward(const at::Tensor& tokens) {
     const at::Tensor after = tokens + scaled(scale1_, attention_(norm1_(tokens)));
     return after + scaled(scale2_, mlp_(norm2_(after)));
+  }
+
+  struct Layers {
+    const torch::nn::LayerNormImpl& norm1;
+    const torch::nn::LinearImpl& qkv;
+    const torch::nn::LinearImpl& proj;
+    const torch::nn::LayerNormImpl& norm2;
+    const torch::nn::LinearImpl& fc1;
+    const torch::nn::LinearImpl& fc2;
+  };
+  Layers layers() const {
+    return {*norm1_, attention_->qkv(), attention_->proj(), *norm2_, mlp_->fc1(), mlp_->fc2()};
   }
 
  private:
@@ -140,14 +158,19 @@ class PatchEmbedImpl final : public torch::nn::Module {
     proj_->bias.zero_();
   }
 
-  at::Tensor forward(const at::Tensor& images) {
+  // [B, C, S, S] to [B, T, C · patch²]
+  at::Tensor patches(const at::Tensor& images) const {
     const auto side = images.size(2) / patch_size_;
-    const auto patches =
-        images.view({images.size(0), images.size(1), side, patch_size_, side, patch_size_})
-            .permute({0, 2, 4, 1, 3, 5})
-            .reshape({images.size(0), side * side, -1});
-    return at::linear(patches, proj_->weight.flatten(1), proj_->bias);
+    return images.view({images.size(0), images.size(1), side, patch_size_, side, patch_size_})
+        .permute({0, 2, 4, 1, 3, 5})
+        .reshape({images.size(0), side * side, -1});
   }
+
+  at::Tensor forward(const at::Tensor& images) {
+    return at::linear(patches(images), proj_->weight.flatten(1), proj_->bias);
+  }
+
+  const torch::nn::Conv2dImpl& projection() const { return *proj_; }
 
  private:
   std::int64_t patch_size_;
@@ -205,7 +228,7 @@ struct VitImpl::Parts {
 };
 
 VitImpl::VitImpl(const VitShape& shape, const std::optional<double>& layer_scale)
-    : shape_(shape), parts_(std::make_unique<Parts>()) {
+    : shape_(shape), has_layer_scale_(layer_scale.has_value()), parts_(std::make_unique<Parts>()) {
   const auto side = shape.image_size / shape.patch_size;
   parts_->positions =
       register_parameter("pos_embed", torch::randn({1, side * side, shape.width}) * kDeviation);
@@ -222,18 +245,66 @@ VitImpl::VitImpl(const VitShape& shape, const std::optional<double>& layer_scale
 
 VitImpl::~VitImpl() = default;
 
-at::Tensor VitImpl::forward(const at::Tensor& images) {
-  const auto batch = images.size(0);
+// [B, T, C · patch²] to [B, C, S, S]
+at::Tensor VitImpl::to_images(const at::Tensor& patches) const {
   const auto patch = shape_.patch_size;
   const auto side = shape_.image_size / patch;
+  return patches.view({-1, side, side, shape_.channels, patch, patch})
+      .permute({0, 3, 1, 4, 2, 5})
+      .reshape({-1, shape_.channels, shape_.image_size, shape_.image_size});
+}
+
+at::Tensor VitImpl::forward(const at::Tensor& images) {
   at::Tensor tokens = parts_->patch_embed(images) + parts_->positions;
   for (Block& block : parts_->blocks) {
     tokens = block(tokens);
   }
-  return parts_->head(parts_->norm(tokens))
-      .view({batch, side, side, shape_.channels, patch, patch})
-      .permute({0, 3, 1, 4, 2, 5})
-      .reshape({batch, shape_.channels, shape_.image_size, shape_.image_size});
+  return to_images(parts_->head(parts_->norm(tokens)));
+}
+
+std::vector<at::Tensor> VitImpl::copied_parameters() const {
+  std::vector<at::Tensor> list = {parts_->patch_embed->projection().weight};
+  for (const Block& block : parts_->blocks) {
+    const BlockImpl::Layers at = block->layers();
+    list.insert(list.end(),
+                {at.qkv.weight, at.qkv.bias, at.proj.weight, at.fc1.weight, at.fc2.weight});
+  }
+  list.insert(list.end(), {parts_->head->weight, parts_->head->bias});
+  return list;
+}
+
+// A product's bias is added where its result is read next: in the sum, or before the GELU.
+at::Tensor VitImpl::fused_forward(const at::Tensor& images, const WeightCopies& copies) {
+  const torch::nn::Conv2dImpl& projection = parts_->patch_embed->projection();
+  const at::Tensor patches = parts_->patch_embed->patches(images).flatten(0, 1).to(at::kBFloat16);
+  const fused::Copied patch_weight = copies.of(projection.weight);
+  const fused::AttentionShape shape{images.size(0), patches.size(0) / images.size(0), shape_.heads};
+  at::Tensor sum = parts_->positions.flatten(0, 1);
+  at::Tensor branch = fused::linear(
+      patches,
+      {patch_weight.parameter.flatten(1),
+       patch_weight.copy.defined() ? patch_weight.copy.flatten(1) : patch_weight.copy});
+  at::Tensor bias = projection.bias;
+  at::Tensor normalized;
+  const auto add_norm = [&](const torch::nn::LayerNormImpl& norm) {
+    std::tie(sum, normalized) =
+        fused::add_norm(sum, branch, bias, {norm.weight, norm.bias, kNormEpsilon});
+  };
+  for (const Block& block : parts_->blocks) {
+    const BlockImpl::Layers at = block->layers();
+    add_norm(at.norm1);
+    const at::Tensor qkv =
+        fused::linear(normalized, copies.of(at.qkv.weight), copies.of(at.qkv.bias));
+    branch = fused::linear(fused::attention(qkv, shape), copies.of(at.proj.weight));
+    bias = at.proj.bias;
+    add_norm(at.norm2);
+    const at::Tensor hidden = fused::linear(normalized, copies.of(at.fc1.weight));
+    branch = fused::linear(fused::bias_gelu(hidden, at.fc1.bias), copies.of(at.fc2.weight));
+    bias = at.fc2.bias;
+  }
+  add_norm(*parts_->norm);
+  return to_images(
+      fused::linear(normalized, copies.of(parts_->head->weight), copies.of(parts_->head->bias)));
 }
 
 void freeze_norms(torch::nn::Module& model) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "lab/model/weight_copies.hpp"
 #include "sing/base/fields.hpp"
 
 namespace sing::lab {
@@ -68,9 +69,18 @@ class VitImpl final : public ::torch::nn::Module {
   // [B, channels, S, S] to the same shape.
   at::Tensor forward(const at::Tensor& images);
 
+  // The same from fused layers, with the matrix products in bf16 and the sums along the blocks in
+  // float32 as under autocast. Not for models with LayerScale.
+  bool has_fused_forward() const { return !has_layer_scale_; }
+  // What matrix products read and so must have copies on a GPU.
+  std::vector<at::Tensor> copied_parameters() const;
+  at::Tensor fused_forward(const at::Tensor& images, const WeightCopies& copies);
+
  private:
   struct Parts;
+  at::Tensor to_images(const at::Tensor& patches) const;
   VitShape shape_;
+  bool has_layer_scale_;
   std::unique_ptr<Parts> parts_;
 };
 

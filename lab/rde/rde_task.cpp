@@ -89,7 +89,15 @@ class RdeTask final : public lab::Task {
     if (model_.freeze_norms) {
       lab::freeze_norms(*vit);
     }
-    return {vit, [vit](const lab::Batch& batch) { return vit->forward(batch[kImages]); }};
+    lab::TaskModel model = {
+        vit, [vit](const lab::Batch& batch) { return vit->forward(batch[kImages]); }};
+    if (vit->has_fused_forward()) {
+      model.fused = {vit->copied_parameters(),
+                     [vit](const lab::Batch& batch, const lab::WeightCopies& copies) {
+                       return vit->fused_forward(batch[kImages], copies);
+                     }};
+    }
+    return model;
   }
 
   at::Tensor loss(const at::Tensor& prediction, const lab::Batch& batch) const override {

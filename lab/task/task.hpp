@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "lab/model/weight_copies.hpp"
 #include "sing/optim/options.hpp"
 
 namespace sing::lab {
@@ -28,9 +29,17 @@ struct BatchRequest {
   std::int64_t count = 0;
 };
 
+// Predictions from fused layers, on a GPU in bf16, for models that have them: the parameters that
+// need copies, and the forward pass that reads these.
+struct FusedModel {
+  std::vector<at::Tensor> copied;
+  std::function<at::Tensor(const Batch&, const WeightCopies&)> forward;
+};
+
 struct TaskModel {
   std::shared_ptr<::torch::nn::Module> module;
   std::function<at::Tensor(const Batch&)> forward;  // predictions
+  std::optional<FusedModel> fused = std::nullopt;
 };
 
 struct TaskSetting {
@@ -55,7 +64,8 @@ class Task {
   // A function of setting, options and request alone. Called by one thread at a time, not always
   // the same one and not that of the training.
   virtual Batch make_batch(const BatchRequest& request) = 0;
-  // A batch as make_batch gave it, copied to the device and made ready there.
+  // A batch as make_batch gave it, copied to the device unless it is there already, and made ready.
+  // The same operations for every batch of a size: they are recorded and replayed.
   virtual Batch to_device(const Batch& batch) const = 0;
 
   // Weights on the CPU, from torch's generator.

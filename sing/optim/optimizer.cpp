@@ -135,6 +135,18 @@ void Optimizer::set_data(std::size_t parameter, void* data) {
   version_ = next_version();
 }
 
+void Optimizer::set_low_precision_copy(std::size_t parameter, void* copy, Dtype dtype) {
+  parameter_name(parameter);
+  Record& record = parameters_[parameter];
+  Parameter changed = record.parameter;
+  changed.low_precision_copy = copy;
+  changed.low_precision_dtype = dtype;
+  check_parameter(changed, groups_[record.group].options);
+  record.parameter = std::move(changed);
+  refresh_tensor_step(parameter);
+  version_ = next_version();
+}
+
 void Optimizer::refresh_group_step(std::size_t index) {
   const Group& group = groups_[index];
   group_steps_[index] = {.standardize = group.options.standardize,

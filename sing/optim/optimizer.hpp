@@ -54,6 +54,9 @@ class Optimizer {
   // type. The next step throws, with nothing changed, if it then shares memory with another one.
   void set_data(std::size_t parameter, void* data);
 
+  // A 16-bit copy that each later step writes beside a float32 parameter, of its shape; null: none.
+  void set_low_precision_copy(std::size_t parameter, void* copy, Dtype dtype = Dtype::kBFloat16);
+
   // Allocates the state of a parameter before its first gradient does.
   void create_state(std::size_t parameter);
 

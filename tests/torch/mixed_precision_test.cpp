@@ -185,5 +185,40 @@ TEST_P(TorchMixedPrecision, StandardizeServesAnyTorchOptimizer) {
   }
 }
 
+class KeptCopies : public test::DeviceTest {};
+SING_ON_DEVICES(KeptCopies);
+
+TEST_P(KeptCopies, AreTheRoundedParametersAfterEveryStep) {
+  for (const at::ScalarType type : {at::kBFloat16, at::kHalf}) {
+    SmallModel model(device_, at::kFloat);
+    torch::Optimizer optimizer(model.parameters(), Options{});
+    const at::Tensor copy = optimizer.keep_copy("linear.weight", type);
+    EXPECT_TRUE(test::same_bits(copy, model[1].to(type)));
+    EXPECT_TRUE(copy.is_same(optimizer.keep_copy("linear.weight", type)));
+    for (int step = 0; step < 6; ++step) {
+      model.set_gradients(step);
+      optimizer.step();
+      EXPECT_TRUE(test::same_bits(copy, model[1].to(type))) << step;
+    }
+    optimizer.use_slow_weights();
+    EXPECT_TRUE(test::same_bits(copy, model[1].to(type)));
+  }
+}
+
+TEST_P(KeptCopies, OfWhatHasNoneAreRefused) {
+  SmallModel model(device_, at::kBFloat16);
+  torch::Optimizer optimizer(model.parameters(), Options{});
+  EXPECT_THAT(
+      test::message_of<std::invalid_argument>([&] { optimizer.keep_copy("linear.weight"); }),
+      ::testing::HasSubstr("wanted a 16-bit copy of a float32 parameter"));
+  EXPECT_THAT(test::message_of<std::invalid_argument>([&] { optimizer.keep_copy("linear.wait"); }),
+              ::testing::HasSubstr("linear.weight"));
+  SmallModel floats(device_, at::kFloat);
+  torch::Optimizer other(floats.parameters(), Options{});
+  EXPECT_THAT(test::message_of<std::invalid_argument>(
+                  [&] { other.keep_copy("linear.weight", at::kDouble); }),
+              ::testing::HasSubstr("wanted a 16-bit copy"));
+}
+
 }  // namespace
 }  // namespace sing

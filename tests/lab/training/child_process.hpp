@@ -78,4 +78,15 @@ class ChildProcess {
   std::FILE* output_ = nullptr;
 };
 
+// Reads the child's output until `count` evaluations were printed; false if it ended before.
+inline bool wait_for_evaluations(ChildProcess& child, std::uint32_t count) {
+  for (std::string line; count > 0;) {
+    if (!child.read_line(line)) {
+      return false;
+    }
+    count -= line.find("test loss") != std::string::npos && line.starts_with("step") ? 1U : 0U;
+  }
+  return true;
+}
+
 }  // namespace sing::test

@@ -31,17 +31,6 @@ Words resumed(const fs::path& run) {
   return words;
 }
 
-// Reads the child's output until `count` evaluations were printed; false if it ended before.
-bool wait_for_evaluations(ChildProcess& child, std::uint32_t count) {
-  for (std::string line; count > 0;) {
-    if (!child.read_line(line)) {
-      return false;
-    }
-    count -= line.find("test loss") != std::string::npos && line.starts_with("step") ? 1U : 0U;
-  }
-  return true;
-}
-
 // The moments come from a seed: after how many evaluations, and how much work of this process
 // later.
 TEST(Resume, KilledTenTimesTheRunEndsInTheSameBits) {

@@ -17,8 +17,19 @@ namespace sing::test {
 
 using Words = std::vector<std::string>;
 
-// 27 056 parameters, 16 × 16 pixels, two rectangles. What `more` says of a flag takes the place of
-// what is said here.
+// `more`, and what it does not say of the flags of `usual`.
+inline Words with_usual(const Words& usual, const Words& more) {
+  Words words;
+  for (std::size_t flag = 0; flag < usual.size(); flag += 2) {
+    if (std::find(more.begin(), more.end(), usual[flag]) == more.end()) {
+      words.insert(words.end(), {usual[flag], usual[flag + 1]});
+    }
+  }
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+// 27 056 parameters, 16 × 16 pixels, two rectangles.
 inline Words tiny_run(const std::filesystem::path& out, const Words& more = {}) {
   const Words usual = {"--model",      "vit-micro", "--depth",       "2",   "--width",       "32",
                        "--image-size", "16",        "--patch-size",  "4",   "--rectangles",  "2",
@@ -26,12 +37,8 @@ inline Words tiny_run(const std::filesystem::path& out, const Words& more = {}) 
                        "--batch",      "16",        "--train-count", "256", "--test-count",  "64",
                        "--threads",    "1",         "--device",      "cpu"};
   Words words = {"train", "rde", "--out", out.string()};
-  for (std::size_t flag = 0; flag < usual.size(); flag += 2) {
-    if (std::find(more.begin(), more.end(), usual[flag]) == more.end()) {
-      words.insert(words.end(), {usual[flag], usual[flag + 1]});
-    }
-  }
-  words.insert(words.end(), more.begin(), more.end());
+  const Words flags = with_usual(usual, more);
+  words.insert(words.end(), flags.begin(), flags.end());
   return words;
 }
 

@@ -1,0 +1,91 @@
+// GELU of a matrix product's result with its bias, and the gradients of both. A thread has eight
+// columns and every gridDim.x-th row.
+#include "lab/fused/pack.cuh"
+
+namespace sing::lab::fused {
+namespace {
+
+constexpr float kRootHalf = 0.70710678f;
+constexpr float kDensityAtZero = 0.39894228f;  // 1 / √(2π)
+
+__device__ float normal_below(float x) { return 0.5f * (1.0f + erff(x * kRootHalf)); }
+
+__device__ void load_bias(const float* bias, std::int64_t column, float (&to)[8]) {
+  float half[4];
+  load(bias, column, half);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    to[i] = half[i];
+  }
+  load(bias, column + 4, half);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    to[4 + i] = half[i];
+  }
+}
+
+__global__ void forward(BiasGelu at) {
+  const std::int64_t column = 8 * threadIdx.x;
+  float bias[8];
+  load_bias(at.bias, column, bias);
+#pragma unroll 2
+  for (std::int64_t row = blockIdx.x; row < at.rows; row += gridDim.x) {
+    float values[8];
+    load<4>(at.values, row * at.columns + column, values);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const float x = values[i] + bias[i];
+      values[i] = x * normal_below(x);
+    }
+    store<4>(at.out, row * at.columns + column, values);
+  }
+}
+
+__global__ void backward(BiasGeluGradient at) {
+  const std::int64_t column = 8 * threadIdx.x;
+  float bias[8];
+  load_bias(at.bias, column, bias);
+  float sums[8] = {};
+#pragma unroll 2
+  for (std::int64_t row = blockIdx.x; row < at.rows; row += gridDim.x) {
+    float values[8], gradients[8];
+    load<4>(at.values, row * at.columns + column, values);
+    load<4>(at.out_gradient, row * at.columns + column, gradients);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const float x = values[i] + bias[i];
+      const float slope = normal_below(x) + x * kDensityAtZero * __expf(-0.5f * x * x);
+      gradients[i] *= slope;
+      sums[i] += gradients[i];
+    }
+    store<4>(at.values_gradient, row * at.columns + column, gradients);
+  }
+  float* const out = at.partial + blockIdx.x * at.columns + column;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    out[i] = sums[i];
+  }
+}
+
+constexpr unsigned kForwardBlocks = 1056;  // eight a multiprocessor of an H100 or H200
+
+}  // namespace
+
+void bias_gelu(const BiasGelu& at, Stream stream) {
+  forward<<<kForwardBlocks,
+            static_cast<unsigned>(at.columns / 8),
+            0,
+            static_cast<cudaStream_t>(stream)>>>(at);
+  check_launch("bias_gelu");
+}
+
+void bias_gelu_gradient(const BiasGeluGradient& at, Stream stream) {
+  backward<<<kPartialRows,
+             static_cast<unsigned>(at.columns / 8),
+             0,
+             static_cast<cudaStream_t>(stream)>>>(at);
+  check_launch("bias_gelu_gradient");
+  sum_partial_rows(at.partial, kPartialRows, at.columns, at.bias_gradient, stream);
+}
+
+}  // namespace sing::lab::fused

@@ -1,0 +1,100 @@
+// Launches of the fused CUDA kernels of a transformer's training step.
+//
+// Matrices are row-major and dense; bf16 is one 16-bit word an element; sums over rows are taken in
+// an order that depends on the shape alone. Without CUDA the same functions throw (no_kernels.cpp).
+#pragma once
+
+#include <cstdint>
+
+namespace sing::lab::fused {
+
+struct BFloat16;       // bits only: what a bf16 tensor points to
+using Stream = void*;  // a cudaStream_t
+
+// Rows of the scratch matrices that hold sums of parts of the rows, float32: four and two blocks a
+// multiprocessor of an H200.
+inline constexpr std::int64_t kPartialRows = 528;
+inline constexpr std::int64_t kNormPartialRows = 264;
+
+// sums[columns] of values[rows, columns]; columns a multiple of 8, at most 8192.
+struct ColumnSums {
+  const BFloat16* values;
+  float* partial;  // [kPartialRows, columns]
+  float* sums;
+  std::int64_t rows, columns;
+};
+void column_sums(const ColumnSums& at, Stream stream);
+
+// sum = x + branch + bias, normalized = LayerNorm(sum) · gain + shift. Width: a multiple of 128 up
+// to 1024.
+struct AddNorm {
+  const float* x;  // [x_rows, width], repeated until `rows` are had
+  const BFloat16* branch;
+  const float* bias;
+  const float* gain;
+  const float* shift;
+  float* sum;
+  BFloat16* normalized;
+  float* mean;               // [rows]
+  float* inverse_deviation;  // [rows]
+  std::int64_t rows, x_rows, width;
+  float epsilon;
+};
+bool add_norm_supports(std::int64_t width);
+void add_norm(const AddNorm& at, Stream stream);
+
+struct AddNormGradient {
+  const BFloat16* normalized_gradient;
+  const float* sum_gradient;  // null: none
+  const float* sum;
+  const float* mean;
+  const float* inverse_deviation;
+  const float* gain;
+  float* x_gradient;          // [rows, width], before its repeats are added up
+  BFloat16* branch_gradient;  // the same, rounded
+  float* partial;             // [kNormPartialRows, 3 · width]
+  float* column_gradients;    // [3, width]: of gain, shift and bias
+  std::int64_t rows, width;
+};
+void add_norm_gradient(const AddNormGradient& at, Stream stream);
+
+// out = GELU(values + bias), the exact one; columns as for column_sums.
+struct BiasGelu {
+  const BFloat16* values;
+  const float* bias;
+  BFloat16* out;
+  std::int64_t rows, columns;
+};
+void bias_gelu(const BiasGelu& at, Stream stream);
+
+struct BiasGeluGradient {
+  const BFloat16* values;
+  const float* bias;
+  const BFloat16* out_gradient;
+  BFloat16* values_gradient;
+  float* partial;        // [kPartialRows, columns]
+  float* bias_gradient;  // [columns]
+  std::int64_t rows, columns;
+};
+void bias_gelu_gradient(const BiasGeluGradient& at, Stream stream);
+
+// softmax(q kᵀ / 8) v of 64 tokens and heads 64 wide, straight from and to the layouts of the
+// matrix products around it.
+inline constexpr std::int64_t kAttentionTokens = 64;
+inline constexpr std::int64_t kHeadWidth = 64;
+struct ShortAttention {
+  const BFloat16* qkv;  // [batch, 64, 3, heads, 64]
+  BFloat16* out;        // [batch, 64, heads, 64]
+  std::int64_t batch, heads;
+};
+void short_attention(const ShortAttention& at, Stream stream);
+
+struct ShortAttentionGradient {
+  const BFloat16* qkv;
+  const BFloat16* out_gradient;
+  BFloat16* qkv_gradient;
+  std::int64_t batch, heads;
+};
+void short_attention_gradient(const ShortAttentionGradient& at, Stream stream);
+
+}  // namespace sing::lab::fused

@@ -1,0 +1,74 @@
+// Four or eight neighbouring bf16 elements, moved as one word; warp sums; checked launches.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "lab/fused/kernels.hpp"
+#include "sing/base/check.hpp"
+
+namespace sing::lab::fused {
+
+inline constexpr int kWarp = 32;
+
+inline void check_launch(const char* kernel) {
+  const cudaError_t error = cudaGetLastError();
+  SING_CHECK(error == cudaSuccess, "[fused] ", kernel, ": ", cudaGetErrorString(error));
+}
+
+// kPairs pairs, aligned to their size.
+template <int kPairs>
+struct alignas(4 * kPairs) Pack {
+  __nv_bfloat162 pair[kPairs];
+};
+
+template <int kPairs>
+__device__ inline void load(const BFloat16* values, std::int64_t offset, float (&to)[2 * kPairs]) {
+  const auto pack = reinterpret_cast<const Pack<kPairs>*>(values)[offset / (2 * kPairs)];
+#pragma unroll
+  for (int i = 0; i < kPairs; ++i) {
+    const float2 both = __bfloat1622float2(pack.pair[i]);
+    to[2 * i] = both.x;
+    to[2 * i + 1] = both.y;
+  }
+}
+
+template <int kPairs>
+__device__ inline void store(BFloat16* values,
+                             std::int64_t offset,
+                             const float (&from)[2 * kPairs]) {
+  Pack<kPairs> pack;
+#pragma unroll
+  for (int i = 0; i < kPairs; ++i) {
+    pack.pair[i] = __floats2bfloat162_rn(from[2 * i], from[2 * i + 1]);
+  }
+  reinterpret_cast<Pack<kPairs>*>(values)[offset / (2 * kPairs)] = pack;
+}
+
+__device__ inline void load(const float* values, std::int64_t offset, float (&to)[4]) {
+  const float4 four = reinterpret_cast<const float4*>(values)[offset / 4];
+  to[0] = four.x;
+  to[1] = four.y;
+  to[2] = four.z;
+  to[3] = four.w;
+}
+
+__device__ inline void store(float* values, std::int64_t offset, const float (&from)[4]) {
+  reinterpret_cast<float4*>(values)[offset / 4] = make_float4(from[0], from[1], from[2], from[3]);
+}
+
+__device__ inline float warp_sum(float value) {
+#pragma unroll
+  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
+    value += __shfl_xor_sync(0xffffffffu, value, distance);
+  }
+  return value;
+}
+
+// sums[columns] of partial[rows, columns].
+void sum_partial_rows(
+    const float* partial, std::int64_t rows, std::int64_t columns, float* sums, Stream stream);
+
+}  // namespace sing::lab::fused

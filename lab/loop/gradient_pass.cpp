@@ -1,0 +1,52 @@
+// Runs the first steps as they come, since libraries set themselves up in them, then the recording.
+#include "lab/loop/gradient_pass.hpp"
+
+#include <torch/torch.h>
+
+#include <utility>
+
+namespace sing::lab {
+namespace {
+
+constexpr int kRunsBeforeRecording = 3;
+
+}  // namespace
+
+GradientPass::GradientPass(const at::Device& device, Work work, bool record)
+    : device_(device), work_(std::move(work)), record_(record && device.is_cuda()) {}
+
+void GradientPass::copy_in(const std::vector<Batch>& parts) {
+  if (inputs_.empty()) {
+    for (const Batch& part : parts) {
+      Batch& input = inputs_.emplace_back();
+      for (const at::Tensor& tensor : part) {
+        input.push_back(
+            at::empty_like(tensor, tensor.options().device(device_).pinned_memory(false)));
+      }
+    }
+  }
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    for (std::size_t i = 0; i < parts[part].size(); ++i) {
+      inputs_[part][i].copy_(parts[part][i], /*non_blocking=*/true);
+    }
+  }
+}
+
+at::Tensor GradientPass::run(const std::vector<Batch>& parts) {
+  if (!record_) {
+    return work_(parts);
+  }
+  copy_in(parts);
+  if (runs_ < kRunsBeforeRecording) {
+    ++runs_;
+    return work_(inputs_);
+  }
+  if (!graph_) {
+    graph_ = make_step_graph();
+    graph_->record([this] { loss_ = work_(inputs_); });
+  }
+  graph_->replay();
+  return loss_;
+}
+
+}  // namespace sing::lab

@@ -1,0 +1,11 @@
+// A build without CUDA records no graphs.
+#include "lab/loop/step_graph.hpp"
+#include "sing/base/check.hpp"
+
+namespace sing::lab {
+
+std::unique_ptr<StepGraph> make_step_graph() {
+  throw Error("[training] wanted a build with CUDA (SING_CUDA=ON)");
+}
+
+}  // namespace sing::lab

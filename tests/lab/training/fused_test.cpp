@@ -1,0 +1,183 @@
+// Checks the fused layers against the same formulas in float64, and the fused model against the
+// plain one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "adapters/torch/autocast_guard.hpp"
+#include "lab/fused/functions.hpp"
+#include "lab/model/vit.hpp"
+#include "tests/torch/device_test.hpp"
+
+namespace sing::lab::fused {
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+using Layer = std::function<Tensors(const Tensors&)>;
+
+// A rounding to bf16 moves an element by at most 2⁻⁹ of it, and a plain twin rounds up to four
+// times on its way.
+constexpr double kRounding = 0x1p-7;
+constexpr double kFloatRounding = 1e-5;  // sums of up to 4096 terms in float32
+
+class FusedLayers : public test::DeviceTest {
+ protected:
+  at::Tensor bf16(at::IntArrayRef shape) const {
+    return random(shape, at::kBFloat16).requires_grad_();
+  }
+  at::Tensor float32(at::IntArrayRef shape) const { return random(shape).requires_grad_(); }
+
+  static double distance(const at::Tensor& a, const at::Tensor& exact) {
+    return ((a.to(at::kDouble) - exact).abs().max() / exact.abs().max()).item<double>();
+  }
+
+  // Results and gradients of `layer` beside those of `formula` in float64 from the same inputs and
+  // the same gradients of the results.
+  void expect_agreement(const Layer& layer, const Layer& formula, const Tensors& inputs) const {
+    Tensors exact_inputs;
+    for (const at::Tensor& input : inputs) {
+      exact_inputs.push_back(input.detach().to(at::kDouble).requires_grad_());
+    }
+    const Tensors results = layer(inputs);
+    const Tensors exact = formula(exact_inputs);
+    at::Tensor total = at::zeros({}, exact[0].options());
+    Tensors gradients;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const bool is_float = results[i].scalar_type() == at::kFloat;
+      EXPECT_LE(distance(results[i], exact[i]), is_float ? kFloatRounding : kRounding) << i;
+      gradients.push_back(random(results[i].sizes(), results[i].scalar_type()));
+      total = total + (exact[i] * gradients[i].to(at::kDouble)).sum();
+    }
+    ::torch::autograd::backward(results, gradients);
+    total.backward();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const at::Tensor& gradient = inputs[i].grad();
+      ASSERT_TRUE(gradient.defined()) << i;
+      ASSERT_EQ(gradient.scalar_type(), inputs[i].scalar_type());
+      EXPECT_LE(distance(gradient, exact_inputs[i].grad()), kRounding) << "gradient " << i;
+    }
+  }
+};
+SING_ON_DEVICES(FusedLayers);
+
+TEST_P(FusedLayers, Linear) {
+  const at::Tensor weight = random({256, 384}, at::kBFloat16).to(at::kFloat).requires_grad_();
+  const at::Tensor bias = random({256}, at::kBFloat16).to(at::kFloat).requires_grad_();
+  const auto copied = [](const at::Tensor& t) { return Copied{t, t.detach().to(at::kBFloat16)}; };
+  expect_agreement(
+      [&](const Tensors& t) { return Tensors{linear(t[0], copied(t[1]), copied(t[2]))}; },
+      [](const Tensors& t) { return Tensors{at::linear(t[0], t[1], t[2])}; },
+      {bf16({640, 384}), weight, bias});
+}
+
+// Widths of every number of packs a lane can hold, and one that has no kernel.
+TEST_P(FusedLayers, AddNorm) {
+  for (const std::int64_t width : {128, 256, 384, 512, 640, 768, 896, 1024, 192}) {
+    for (const std::int64_t x_rows : {600, 40}) {
+      SCOPED_TRACE(concat("width ", width, ", rows of x ", x_rows));
+      expect_agreement(
+          [](const Tensors& t) {
+            const auto [sum, normalized] = add_norm(t[0], t[1], t[2], {t[3], t[4], 1e-6});
+            return Tensors{sum, normalized};
+          },
+          [&](const Tensors& t) {
+            const at::Tensor sum = t[0].repeat({600 / x_rows, 1}) + t[1] + t[2];
+            return Tensors{sum, at::layer_norm(sum, {width}, t[3], t[4], 1e-6)};
+          },
+          {float32({x_rows, width}),
+           bf16({600, width}),
+           float32({width}),
+           float32({width}),
+           float32({width})});
+    }
+  }
+}
+
+TEST_P(FusedLayers, BiasGelu) {
+  for (const std::int64_t columns : {1536, 8, 8192, 12}) {
+    SCOPED_TRACE(columns);
+    expect_agreement([](const Tensors& t) { return Tensors{bias_gelu(t[0], t[1])}; },
+                     [](const Tensors& t) { return Tensors{at::gelu(t[0] + t[1])}; },
+                     {bf16({700, columns}), float32({columns})});
+  }
+}
+
+// 64 tokens and heads of 64 have a kernel, the others go to torch's.
+TEST_P(FusedLayers, Attention) {
+  for (const auto& [tokens, width] : {std::pair{64, 64}, {64, 32}, {80, 64}}) {
+    SCOPED_TRACE(concat(tokens, " tokens, heads of ", width));
+    const AttentionShape shape{3, tokens, 2};
+    expect_agreement(
+        [&](const Tensors& t) { return Tensors{attention(t[0], shape)}; },
+        [&, tokens = tokens, width = width](const Tensors& t) {
+          const at::Tensor parts = t[0].view({3, tokens, 3, 2, width}).permute({2, 0, 3, 1, 4});
+          const at::Tensor scores = at::matmul(parts[0], parts[1].transpose(2, 3)) /
+                                    std::sqrt(static_cast<double>(width));
+          return Tensors{at::matmul(at::softmax(scores, 3), parts[2])
+                             .transpose(1, 2)
+                             .reshape({3 * tokens, 2 * width})};
+        },
+        {bf16({3 * tokens, 3 * 2 * width})});
+  }
+}
+
+// A gradient that never comes, as that of the last sum in a model, counts as none.
+TEST_P(FusedLayers, AddNormWithoutAGradientOfTheSum) {
+  const Tensors in = {
+      float32({24, 384}), bf16({24, 384}), float32({384}), float32({384}), float32({384})};
+  add_norm(in[0], in[1], in[2], {in[3], in[4], 1e-6})
+      .second.to(at::kFloat)
+      .square()
+      .sum()
+      .backward();
+  const at::Tensor gradient = in[0].grad().clone();
+  for (const at::Tensor& each : in) {
+    each.mutable_grad() = at::Tensor();
+  }
+  const auto [sum, normalized] = add_norm(in[0], in[1], in[2], {in[3], in[4], 1e-6});
+  (normalized.to(at::kFloat).square().sum() + 0 * sum.sum()).backward();
+  EXPECT_TRUE(at::equal(gradient, in[0].grad()));
+}
+
+// The whole model against the plain one under autocast, which rounds elsewhere: the two may differ
+// by bf16's rounding through the depth, not by a missing bias or a swapped layer, which move
+// gradients by their own size.
+TEST_P(FusedLayers, OfAModel) {
+  const auto vit = std::make_shared<VitImpl>(
+      shape_of({.depth = 2, .width = 384, .heads = 6}, 128, 1), std::nullopt);
+  {
+    const at::NoGradGuard no_gradient;
+    for (at::Tensor& parameter : vit->parameters()) {
+      parameter += 0.02 * at::randn_like(parameter);  // biases and norms do their part too
+    }
+  }
+  vit->to(device_);
+  WeightCopies copies;
+  for (const at::Tensor& parameter : vit->copied_parameters()) {
+    copies.add(parameter, parameter.detach().to(at::kBFloat16));
+  }
+  const at::Tensor images = random({6, 1, 128, 128});
+  const at::Tensor targets = random({6, 1, 128, 128});
+  const auto gradients = [&](const std::function<at::Tensor()>& forward) {
+    vit->zero_grad();
+    at::Tensor prediction = forward();
+    at::mse_loss(prediction.to(at::kFloat), targets).backward();
+    Tensors list = {prediction.detach().to(at::kFloat)};
+    for (const at::Tensor& parameter : vit->parameters()) {
+      list.push_back(parameter.grad().clone());
+    }
+    return list;
+  };
+  const Tensors fused = gradients([&] { return vit->fused_forward(images, copies); });
+  const Tensors plain = gradients([&] {
+    const sing::torch::AutocastGuard autocast(device_.type(), at::kBFloat16);
+    return vit->forward(images);
+  });
+  for (std::size_t i = 0; i < fused.size(); ++i) {
+    const double error = ((fused[i] - plain[i]).norm() / plain[i].norm()).item<double>();
+    EXPECT_LE(error, 0.03) << i;
+  }
+}
+
+}  // namespace
+}  // namespace sing::lab::fused
