@@ -19,12 +19,15 @@
 #include "bench/contestant.hpp"
 #include "bench/interleaved_rounds.hpp"
 #include "bench/memory_copy.hpp"
-#include "bench/quartiles.hpp"
+#include "lab/bench/quartiles.hpp"
 #include "sing/backend/backend.hpp"
 #include "sing/base/check.hpp"
 
 namespace sing::bench {
 namespace {
+
+using lab::Quartiles;
+using lab::quartiles;
 
 constexpr std::string_view kReference = "torch_fused_adamw";
 

@@ -20,6 +20,7 @@ class TrainRequest {
 
   Task& task() { return *task_; }
   const std::string& task_name() const { return task_name_; }
+  const std::string& optimizer_name() const { return optimizer_; }
 
   // Checks everything and prepares the task. Throws std::invalid_argument.
   TrainingPlan make_plan();

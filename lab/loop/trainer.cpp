@@ -8,31 +8,13 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "adapters/torch/autocast_guard.hpp"
+#include "lab/loop/training_model.hpp"
 
 namespace sing::lab {
 namespace {
 
 // The first seconds of a loss that stays where it starts are noise on both sides of it.
 constexpr double kAbove = 1.1;
-
-TaskModel make_model(const Task& task, const TrainingPlan& plan) {
-  ::torch::manual_seed(static_cast<std::uint64_t>(plan.training.seed));
-  TaskModel model = task.make_model();
-  model.module->to(plan.device);
-  model.module->train();
-  return model;
-}
-
-sing::torch::Parameters trained_parameters(const ::torch::nn::Module& module) {
-  std::vector<sing::torch::NamedTensor> parameters;
-  for (const auto& item : module.named_parameters()) {
-    if (item.value().requires_grad()) {
-      parameters.emplace_back(item.key(), item.value());
-    }
-  }
-  return parameters;
-}
 
 TrainingState first_state(const RunDirectory& directory,
                           TaskModel& model,
@@ -90,39 +72,24 @@ Trainer::Trainer(Task& task,
       plan_(plan),
       directory_(directory),
       progress_(progress),
-      model_(make_model(task, plan)),
+      model_(make_training_model(task, plan)),
       optimizer_(trained_parameters(*model_.module), plan.optimizer),
       state_(first_state(directory, model_, optimizer_, resume)),
       metrics_(directory.metrics(), state_.metrics_bytes),
       events_(directory.events(), state_.events_bytes),
       gradient_pass_(
           plan.device,
-          [this](const std::vector<Batch>& parts) { return compute_gradients(parts); },
+          [this](const std::vector<Batch>& parts) {
+            return compute_gradients(task_, model_, plan_, parts);
+          },
           plan.training.graph),
       timer_(plan.device),
       loss_sum_(
           at::full({}, state_.window_loss, at::TensorOptions(plan.device).dtype(at::kDouble))),
       earlier_seconds_(state_.seconds) {
-  if (plan.training.fused && plan.training.precision == Precision::kBFloat16 &&
-      plan.device.is_cuda() && model_.fused) {
-    use_fused_layers();
+  if (plan.training.fused && takes_fused_layers(model_, plan)) {
+    use_fused_layers(model_, optimizer_);
   }
-}
-
-void Trainer::use_fused_layers() {
-  WeightCopies copies;
-  for (const at::Tensor& wanted : model_.fused->copied) {
-    for (const auto& item : model_.module->named_parameters()) {
-      if (item.value().is_same(wanted)) {
-        copies.add(
-            wanted,
-            wanted.requires_grad() ? optimizer_.keep_copy(item.key()) : wanted.to(at::kBFloat16));
-      }
-    }
-  }
-  model_.forward = [forward = model_.fused->forward, copies](const Batch& batch) {
-    return forward(batch, copies);
-  };
 }
 
 std::int64_t Trainer::parameter_count() const {
@@ -185,28 +152,6 @@ EndRecord Trainer::run(const StopSignal& stop) {
     }
   }
   return finish(RunStatus::kFinished);
-}
-
-// Gradients of the mean over the whole batch, added up over its parts, and that mean.
-at::Tensor Trainer::compute_gradients(const std::vector<Batch>& parts) {
-  optimizer_.zero_grad();
-  at::Tensor total;
-  for (const Batch& part : parts) {
-    at::Tensor loss;
-    {
-      const sing::torch::AutocastGuard autocast(
-          plan_.device.type(), at::kBFloat16, plan_.training.precision == Precision::kBFloat16);
-      const Batch ready = task_.to_device(part);
-      loss = task_.loss(model_.forward(ready), ready);
-    }
-    if (parts.size() > 1) {
-      loss = loss / static_cast<std::int64_t>(parts.size());
-    }
-    loss.backward();
-    const at::Tensor value = loss.detach().to(at::kDouble);
-    total = total.defined() ? total + value : value;
-  }
-  return total;
 }
 
 void Trainer::take_step(Prefetcher<Batch>& source) {

@@ -15,21 +15,10 @@
 #include "lab/loop/run_directory.hpp"
 #include "lab/loop/stop_signal.hpp"
 #include "lab/loop/tensorboard_events.hpp"
-#include "lab/loop/training_options.hpp"
+#include "lab/loop/training_plan.hpp"
 #include "lab/task/task.hpp"
-#include "sing/optim/schedule.hpp"
 
 namespace sing::lab {
-
-struct TrainingPlan {
-  TrainingOptions training;
-  ResourceOptions resources;
-  Options optimizer;
-  Schedule schedule;
-  at::Device device = at::kCPU;
-  std::int64_t steps_per_epoch = 0;
-  std::int64_t total_steps = 0;
-};
 
 // How many steps a task's training has; a last part of an epoch that fills no batch is left out.
 // Throws std::invalid_argument for a batch larger than the set or that `accumulate` does not
@@ -58,9 +47,7 @@ class Trainer {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void use_fused_layers();
   void take_step(Prefetcher<Batch>& source);
-  at::Tensor compute_gradients(const std::vector<Batch>& parts);
   void record_step();
   bool has_diverged(double loss);
   void evaluate_now();

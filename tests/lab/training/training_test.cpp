@@ -336,5 +336,28 @@ TEST(Eval, RefusesWhatIsNoRunOrNoCheckpoint) {
               HasSubstr("wanted format version 1, found 7"));
 }
 
+TEST(Bench, TimesEveryOptimizerAndWritesTheFigures) {
+  const TemporaryFolder folder;
+  Words words =
+      tiny_run(folder / "unused", {"--rounds", "2", "--json", (folder / "times.json").string()});
+  words[0] = "bench";
+  words.erase(words.begin() + 2, words.begin() + 4);  // a benchmark leaves no run: no --out
+  const Outcome outcome = run_sing(words);
+  ASSERT_EQ(outcome.code, 0) << outcome.error;
+  EXPECT_THAT(outcome.out,
+              HasSubstr("31 tensors, batches of 16; medians of 2 rounds of 5 steps each"));
+  const auto times = nlohmann::json::parse(read_whole(folder / "times.json"));
+  EXPECT_EQ(times["optimizer_step"].size(), 5U);
+  EXPECT_EQ(times["training_step"].size(), 2U);
+  for (const char* kind : {"optimizer_step", "training_step"}) {
+    EXPECT_EQ(times[kind][0]["title"], "torch AdamW, fused");
+    EXPECT_EQ(times[kind][0]["ratio"]["median"], 1);
+    for (const nlohmann::json& row : times[kind]) {
+      EXPECT_GT(row["milliseconds"]["median"].get<double>(), 0);
+    }
+  }
+  EXPECT_FALSE(fs::exists(folder / "unused"));
+}
+
 }  // namespace
 }  // namespace sing::test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace sing::bench {
+namespace sing::lab {
 
 struct Quartiles {
   double lower = 0;
@@ -25,4 +25,4 @@ inline Quartiles quartiles(std::vector<double> values) {
   return {.lower = at(0.25), .median = at(0.5), .upper = at(0.75)};
 }
 
-}  // namespace sing::bench
+}  // namespace sing::lab

@@ -1,0 +1,73 @@
+// Builds the model and differentiates its loss.
+#include "lab/loop/training_model.hpp"
+
+#include <torch/torch.h>
+
+#include "adapters/torch/autocast_guard.hpp"
+
+namespace sing::lab {
+
+TaskModel make_training_model(const Task& task, const TrainingPlan& plan) {
+  ::torch::manual_seed(static_cast<std::uint64_t>(plan.training.seed));
+  TaskModel model = task.make_model();
+  model.module->to(plan.device);
+  model.module->train();
+  return model;
+}
+
+sing::torch::Parameters trained_parameters(const ::torch::nn::Module& module) {
+  std::vector<sing::torch::NamedTensor> parameters;
+  for (const auto& item : module.named_parameters()) {
+    if (item.value().requires_grad()) {
+      parameters.emplace_back(item.key(), item.value());
+    }
+  }
+  return parameters;
+}
+
+bool takes_fused_layers(const TaskModel& model, const TrainingPlan& plan) {
+  return model.fused.has_value() && plan.device.is_cuda() &&
+         plan.training.precision == Precision::kBFloat16;
+}
+
+void use_fused_layers(TaskModel& model, sing::torch::Optimizer& optimizer) {
+  WeightCopies copies;
+  for (const at::Tensor& wanted : model.fused->copied) {
+    for (const auto& item : model.module->named_parameters()) {
+      if (item.value().is_same(wanted)) {
+        copies.add(
+            wanted,
+            wanted.requires_grad() ? optimizer.keep_copy(item.key()) : wanted.to(at::kBFloat16));
+      }
+    }
+  }
+  model.forward = [forward = model.fused->forward, copies](const Batch& batch) {
+    return forward(batch, copies);
+  };
+}
+
+at::Tensor compute_gradients(const Task& task,
+                             const TaskModel& model,
+                             const TrainingPlan& plan,
+                             const std::vector<Batch>& parts) {
+  model.module->zero_grad();
+  at::Tensor total;
+  for (const Batch& part : parts) {
+    at::Tensor loss;
+    {
+      const sing::torch::AutocastGuard autocast(
+          plan.device.type(), at::kBFloat16, plan.training.precision == Precision::kBFloat16);
+      const Batch ready = task.to_device(part);
+      loss = task.loss(model.forward(ready), ready);
+    }
+    if (parts.size() > 1) {
+      loss = loss / static_cast<std::int64_t>(parts.size());
+    }
+    loss.backward();
+    const at::Tensor value = loss.detach().to(at::kDouble);
+    total = total.defined() ? total + value : value;
+  }
+  return total;
+}
+
+}  // namespace sing::lab

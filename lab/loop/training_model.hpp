@@ -1,0 +1,30 @@
+// A task's model in training: its first weights, its trained parameters, its gradients.
+#pragma once
+
+#include <vector>
+
+#include "adapters/torch/optimizer.hpp"
+#include "lab/loop/training_plan.hpp"
+#include "lab/task/task.hpp"
+
+namespace sing::lab {
+
+// On the plan's device, with weights from the plan's seed.
+TaskModel make_training_model(const Task& task, const TrainingPlan& plan);
+
+// Those that were not taken out of the training, with their names.
+sing::torch::Parameters trained_parameters(const ::torch::nn::Module& module);
+
+// Whether the model has fused layers and the plan's device and precision are theirs.
+bool takes_fused_layers(const TaskModel& model, const TrainingPlan& plan);
+// From now on the model predicts with fused layers, from weights that the optimizer keeps in bf16.
+void use_fused_layers(TaskModel& model, sing::torch::Optimizer& optimizer);
+
+// Leaves in the parameters the gradients of the mean loss over all parts of a batch; gives that
+// mean, a scalar of type float64 on the device.
+at::Tensor compute_gradients(const Task& task,
+                             const TaskModel& model,
+                             const TrainingPlan& plan,
+                             const std::vector<Batch>& parts);
+
+}  // namespace sing::lab

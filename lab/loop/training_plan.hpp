@@ -1,0 +1,22 @@
+// Everything a training needs to know beside its task.
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include "lab/loop/training_options.hpp"
+#include "sing/optim/options.hpp"
+#include "sing/optim/schedule.hpp"
+
+namespace sing::lab {
+
+struct TrainingPlan {
+  TrainingOptions training;
+  ResourceOptions resources;
+  Options optimizer;
+  Schedule schedule;
+  c10::Device device = c10::DeviceType::CPU;
+  std::int64_t steps_per_epoch = 0;
+  std::int64_t total_steps = 0;
+};
+
+}  // namespace sing::lab
