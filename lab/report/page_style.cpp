@@ -25,6 +25,7 @@ td.number { text-align: right; } td.diverged, .failed { color: var(--bad); font-
 .legend button { font: inherit; font-size: .85rem; color: inherit; background: none; border: 0; padding: .1rem .4rem; cursor: pointer; }
 .legend button.off { opacity: .35; text-decoration: line-through; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(32rem, 100%), 1fr)); gap: 1rem 2rem; }
+.charts.even { grid-template-columns: repeat(auto-fill, minmax(min(32rem, 100%), 1fr)); } a { color: var(--c0); }
 figure { margin: 0; position: relative; } figcaption { font-weight: 600; margin: .4rem 0 .2rem; }
 svg { display: block; width: 100%; height: auto; overflow: visible; } svg svg { overflow: hidden; }
 svg text { font: 11px system-ui, sans-serif; fill: var(--faint); } text.x { text-anchor: middle; } text.y { text-anchor: end; }

@@ -58,7 +58,7 @@ Outcome check_escape(const Method& method) {
     tight_error = std::max(tight_error, std::abs(norm(point) / kRadius - 0.981));
   }
   return {{at_most("largest relative error of ‖step‖ = η√S", length_error, 1e-12),
-           at_least("nearest landing at 2r/√S, in radii", nearest, 1),
+           at_least("least distance beyond the sphere at 2r/√S, in radii", nearest - 1, 0.999e-6),
            at_most("error of the landing at 0.99 of it, 0.981 r", tight_error, 1e-12)}};
 }
 

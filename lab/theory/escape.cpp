@@ -9,6 +9,8 @@ namespace sing::theory {
 namespace {
 
 constexpr double kRadius = 0.75;
+// A start is at most (1 − 1e-6) r from the centre; 2r take it at least this far beyond the sphere.
+constexpr double kBeyond = 0.999e-6;
 constexpr double kRounding = 1e-12;  // thousands of double's roundings at numbers near 1
 
 double root(std::size_t count) { return std::sqrt(static_cast<double>(count)); }
@@ -49,7 +51,7 @@ Outcome check_bound(const Method& method) {
   }
   return {{shown("starts", starts),
            exactly("share of them that left", left / starts, 1),
-           at_least("nearest landing, in radii", nearest, 1)}};
+           at_least("least distance beyond the sphere, in radii", nearest - 1, kBeyond)}};
 }
 
 // The direction is balanced, so that the gradient of an even and symmetric F is parallel to the
@@ -144,8 +146,9 @@ Outcome check_gradient_descent(const Method& /*method*/) {
     }
   }
   std::vector<Number> numbers = {
-      at_least("nearest landing at 2r/‖∇F‖, in radii", nearest, 1),
-      at_most("farthest landing below (r − ‖x − x*‖)/‖∇F‖", farthest_kept, 1)};
+      at_least("least distance beyond the sphere at 2r/‖∇F‖, in radii", nearest - 1, kBeyond),
+      at_least(
+          "least distance inside it at 0.99 (r − ‖x − x*‖)/‖∇F‖", 1 - farthest_kept, 0.999e-8)};
   Vector distances;
   Vector rates;
   for (int exponent = 3; exponent <= 12; ++exponent) {
@@ -175,7 +178,7 @@ Outcome check_normalized_descent(const Method& method) {
       }
     }
   }
-  return {{at_least("nearest landing at 2r, in radii", nearest, 1)}};
+  return {{at_least("least distance beyond the sphere at 2r, in radii", nearest - 1, kBeyond)}};
 }
 
 Outcome check_zero_blocks(const Method& method) {

@@ -52,4 +52,15 @@ inline std::vector<Vector> starts_in_ball(std::size_t dimensions, double radius)
   return starts;
 }
 
+// Random directions at distances uniform in 0 … radius.
+inline std::vector<Vector> starts_throughout_ball(std::size_t dimensions, double radius) {
+  RandomNumbers random(Experiment::kFigures, dimensions);
+  std::vector<Vector> starts;
+  for (int each = 0; each < 200; ++each) {
+    Vector start = random.direction(dimensions);
+    starts.push_back(scaled(std::move(start), radius * random.uniform()));
+  }
+  return starts;
+}
+
 }  // namespace sing::theory

@@ -1,6 +1,5 @@
 // Figure 1, what escape takes by rate and number of tensors, and the appendix's two schedules.
 #include <cmath>
-#include <numeric>
 
 #include "lab/theory/descent_drawing.hpp"
 #include "lab/theory/escape_starts.hpp"
@@ -48,11 +47,11 @@ Outcome check_descent(const Method& method) {
       exactly("SING, η = 0.4: starts that stay in the first",
               count(Descent::kSing, 0.4, Basin::kFirst),
               10),
-      exactly("gradient descent, η = 1.5: starts that end in the wide one",
-              count(Descent::kPlain, 1.5, Basin::kWide),
+      exactly("gradient descent, η = 1.2: starts that end in the wide one",
+              count(Descent::kPlain, 1.2, Basin::kWide),
               10),
   }};
-  const double start = -4;
+  const double start = -3.8;
   outcome.figures.push_back(draw_descent("Figure 1: three minima, cosine decay over 60 steps",
                                          {{"gradient descent, η = 0.5",
                                            "color1",
@@ -75,7 +74,7 @@ std::vector<double> shares_that_leave(const Method& method,
                                       const std::vector<double>& rates) {
   const Objective objective = radial_basin(1);
   BlockStandardizer standardized(method, shapes, paper_options());
-  const std::vector<Vector> starts = starts_in_ball(size_of(shapes), 1);
+  const std::vector<Vector> starts = starts_throughout_ball(size_of(shapes), 1);
   std::vector<double> shares(rates.size(), 0.0);
   for (const Vector& start : starts) {
     const Vector direction = standardized(objective.gradient(start));
@@ -133,12 +132,11 @@ Outcome check_schedules(const Method& method) {
   const std::vector<Curve> curves = {
       sweep(method, Descent::kSing, kCosine, {"cosine", "color0", {}}),
       sweep(method, Descent::kSing, kHold, {"hold, then cosine", "color2", {}})};
-  std::vector<double> successes;
-  for (const Curve& curve : curves) {
-    successes.push_back(std::accumulate(
-        curve.points.begin(), curve.points.end(), 0.0, [](double sum, const auto& point) {
-          return sum + point.y / 600;
-        }));
+  double cosine_better = 0;
+  double hold_better = 0;
+  for (std::size_t at = 0; at < curves[0].points.size(); ++at) {
+    cosine_better += curves[0].points[at].y > curves[1].points[at].y ? 1 : 0;
+    hold_better += curves[1].points[at].y > curves[0].points[at].y ? 1 : 0;
   }
   Outcome outcome{{
       exactly("η = 2, cosine: starts that end in the wide minimum",
@@ -152,8 +150,8 @@ Outcome check_schedules(const Method& method) {
               0.1),
       at_most(
           "η = 2, hold: mean distance from it at the end", mean_distance(method, kHold, 2), 0.1),
-      shown("share of rates and starts that succeed, cosine", successes[0]),
-      shown("share of rates and starts that succeed, hold", successes[1]),
+      at_least("rates, of 60, at which more starts succeed with the cosine", cosine_better, 1),
+      at_least("and with the hold", hold_better, 1),
   }};
   outcome.figures.push_back(
       draw_keyed_chart({.title = "SING: starts, of ten, that end in the wide minimum",
@@ -179,7 +177,8 @@ std::vector<Claim> figure_claims() {
        "figure-escape",
        "Whatever the number of tensors D, no start stays at a rate above 2r/√D; most leave at far "
        "smaller ones.",
-       "A radial basin in 50 dimensions, 200 starts, one step at rates 0 … 2.2.",
+       "A radial basin in 50 dimensions, 200 starts at distances uniform in 0 … r, one step at "
+       "rates 0 … 2.2.",
        check_escape},
       {"figures",
        "figure-schedules",

@@ -1,11 +1,9 @@
 // Tries the claims one after the other, says each verdict as it is known, writes files at the end.
 #include "lab/theory/theory_command.hpp"
 
-#include <filesystem>
 #include <memory>
+#include <optional>
 #include <ostream>
-#include <string>
-#include <vector>
 
 #include "lab/theory/claims.hpp"
 #include "lab/theory/verdict_texts.hpp"
@@ -14,23 +12,36 @@
 namespace sing::theory {
 namespace {
 
-struct Request {
-  std::vector<std::string> names;
-  std::string json;
-  std::string page;
+// A file to write at the end, refused at the beginning.
+class Result {
+ public:
+  explicit Result(const std::string& path) : path_(path) {
+    if (!path.empty()) {
+      file_.emplace(path);
+    }
+  }
+
+  template <class Format>
+  void write(const Format& format, std::span<const Verdict> verdicts, std::ostream& out) {
+    if (file_) {
+      const std::string text = format(verdicts);
+      file_->write(std::as_bytes(std::span(text.data(), text.size())));
+      file_->commit();
+      out << path_ << '\n';
+    }
+  }
+
+ private:
+  std::string path_;
+  std::optional<AtomicFile> file_;
 };
 
-void write_file(const std::filesystem::path& path, const std::string& text, std::ostream& out) {
-  AtomicFile file(path);
-  file.write(std::as_bytes(std::span(text.data(), text.size())));
-  file.commit();
-  out << path.string() << '\n';
-}
+}  // namespace
 
-// Returns whether all hold.
-bool run(const Request& request, std::ostream& out) {
+int run_theory(const TheoryRequest& request, const Method& method, std::ostream& out) {
   const std::vector<Claim> claims = select_claims(request.names);
-  const Method method = library_method();
+  Result json(request.json);
+  Result page(request.page);
   std::vector<Verdict> verdicts;
   std::string failed;
   for (const Claim& claim : claims) {
@@ -42,21 +53,15 @@ bool run(const Request& request, std::ostream& out) {
   }
   out << claims.size() << (claims.size() == 1 ? " claim: " : " claims: ")
       << (failed.empty() ? "all hold" : "these fail:" + failed) << '\n';
-  if (!request.json.empty()) {
-    write_file(request.json, verdicts_json(verdicts), out);
-  }
-  if (!request.page.empty()) {
-    write_file(request.page, verdicts_page(verdicts), out);
-  }
-  return failed.empty();
+  json.write(verdicts_json, verdicts, out);
+  page.write(verdicts_page, verdicts, out);
+  return failed.empty() ? lab::kSuccess : lab::kFailure;
 }
-
-}  // namespace
 
 void add_theory_command(CLI::App& app, lab::Session& session) {
   CLI::App* const command =
       app.add_subcommand("theory", "Check the paper's theorems, and draw its figures");
-  const auto request = std::make_shared<Request>();
+  const auto request = std::make_shared<TheoryRequest>();
   command->add_option("CLAIM", request->names, "claims or families of claims; without any, all")
       ->type_name("");
   command->add_option("--json", request->json, "statements, numbers and verdicts")
@@ -65,7 +70,7 @@ void add_theory_command(CLI::App& app, lab::Session& session) {
       ->type_name("FILE");
   command->callback([request, &session] {
     session.chosen = [request, &session] {
-      session.exit_code = run(*request, session.out) ? lab::kSuccess : lab::kFailure;
+      session.exit_code = run_theory(*request, library_method(), session.out);
     };
   });
 }

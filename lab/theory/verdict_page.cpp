@@ -39,7 +39,7 @@ std::string section(const Verdict& verdict) {
   text += "</h2>\n<p>" + escape_html(claim.statement) + "</p>\n<p class=\"note\">";
   text += escape_html(claim.experiment) + "</p>\n" + numbers_table(verdict.outcome);
   if (!verdict.outcome.figures.empty()) {
-    text += "<div class=\"charts\">";
+    text += "<div class=\"charts even\">";
     for (const std::string& figure : verdict.outcome.figures) {
       text += figure;
     }
