@@ -20,8 +20,7 @@ inline double three_minima_slope(double x) {
          5.6 * x * std::exp(-x * x / 0.125);
 }
 
-// The maxima between the minima say which basin
-// a point is in.
+// The maxima between the minima say which basin a point is in.
 enum class Basin { kFirst, kSecond, kWide };
 inline Basin basin_of(double x) {
   constexpr double kFirstMaximum = -2.092;

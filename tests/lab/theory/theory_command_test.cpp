@@ -17,19 +17,19 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-struct Run {
+struct Printed {
   int code;
   std::string out;
 };
 
-Run run(const TheoryRequest& request, const Method& method = library_method()) {
+Printed run(const TheoryRequest& request, const Method& method = library_method()) {
   std::ostringstream out;
   const int code = run_theory(request, method, out);
   return {code, out.str()};
 }
 
 TEST(TheoryCommand, SaysStatementNumbersAndVerdict) {
-  const Run found = run({.names = {"escape-tight"}});
+  const Printed found = run({.names = {"escape-tight"}});
   EXPECT_EQ(found.code, lab::kSuccess);
   EXPECT_THAT(found.out, HasSubstr("holds  escape-tight\n"));
   EXPECT_THAT(found.out, HasSubstr("The bound is tight"));
@@ -38,7 +38,7 @@ TEST(TheoryCommand, SaysStatementNumbersAndVerdict) {
 }
 
 TEST(TheoryCommand, AFailureIsNamedAndIsTheExitCode) {
-  const Run found = run({.names = {"lemmas"}}, test::without_centralization());
+  const Printed found = run({.names = {"lemmas"}}, test::without_centralization());
   EXPECT_EQ(found.code, lab::kFailure);
   EXPECT_THAT(found.out, HasSubstr("FAILS  lemma-4\n"));
   EXPECT_THAT(found.out, HasSubstr("  ✗ largest error of ⟨x, φ(x)/Γ(φ(x))⟩ = N_φ(x)"));
@@ -72,7 +72,7 @@ TEST(TheoryCommand, FailuresAreInTheFilesToo) {
   const test::TemporaryFolder folder;
   const std::string json = (folder / "theory.json").string();
   const std::string page = (folder / "theory.html").string();
-  const Run found =
+  const Printed found =
       run({.names = {"lemma-1"}, .json = json, .page = page}, test::with_length_one());
   EXPECT_EQ(found.code, lab::kFailure);
   const auto parsed = nlohmann::json::parse(test::read_whole(json));

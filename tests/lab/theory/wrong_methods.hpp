@@ -42,12 +42,14 @@ inline theory::Method with_global_norm() {
   return [](Standardize options) -> theory::StandardizeFunction {
     const bool normalizes = options.normalize != Normalize::kOff;
     options.normalize = Normalize::kOff;
-    return [normalizes, centralize = theory::library_method()(options)](
-               std::span<const StandardizeTensor> tensors) {
+    return [normalizes,
+            epsilon = options.norm_epsilon,
+            centralize =
+                theory::library_method()(options)](std::span<const StandardizeTensor> tensors) {
       centralize(tensors);
       const double size = norm_of_all(tensors);
       if (normalizes && size > 0) {
-        multiply(tensors, 1 / size);
+        multiply(tensors, 1 / (size + epsilon));
       }
     };
   };
