@@ -18,7 +18,7 @@ using report::Scale;
 constexpr double kWidth = 640;
 constexpr double kHeight = 300;
 constexpr double kSeconds = 15;
-constexpr double kLow = -3.95;
+constexpr double kLow = -4.1;
 constexpr double kHigh = 6.2;
 
 std::string place_of(const Axis& x, const Axis& y, double position) {

@@ -63,7 +63,7 @@ Outcome check_descent(const Method& method) {
             rates_that_always_succeed(by_rate[0])),
       shown("and SING", rates_that_always_succeed(by_rate[1])),
   }};
-  const double start = -3.8;
+  const double start = -4;
   outcome.figures.push_back(draw_descent("Figure 1: three minima, cosine decay over 60 steps",
                                          {{"gradient descent, η = 0.5",
                                            "color1",
