@@ -34,6 +34,9 @@ inline double dot(std::span<const double> one, std::span<const double> other) {
   return sum;
 }
 
+// √D of D tensors.
+inline double root(std::size_t count) { return std::sqrt(static_cast<double>(count)); }
+
 inline double norm(std::span<const double> vector) { return std::sqrt(dot(vector, vector)); }
 
 inline Vector scaled(Vector vector, double factor) {

@@ -45,16 +45,16 @@ Outcome check_escape(const Method& method) {
   double length_error = 0;
   const Objective objective = radial_basin(kRadius);
   for (const Shapes& shapes : escape_cuts()) {
-    const double root = std::sqrt(calibration(shapes, kReference).sum);
+    const double root_of_sum = std::sqrt(calibration(shapes, kReference).sum);
     BlockStandardizer standardized(method, shapes, calibrated_options(kReference));
     for (Vector point : starts_in_ball(size_of(shapes), kRadius)) {
       const Vector& direction = standardized(objective.gradient(point));
-      length_error = std::max(length_error, std::abs(norm(direction) / root - 1));
-      add_scaled(point, -2 * kRadius / root, direction);
+      length_error = std::max(length_error, std::abs(norm(direction) / root_of_sum - 1));
+      add_scaled(point, -2 * kRadius / root_of_sum, direction);
       nearest = std::min(nearest, norm(point) / kRadius);
     }
     Vector point = scaled(calibrated_direction(shapes), 0.999 * kRadius);
-    add_scaled(point, -0.99 * 2 * kRadius / root, standardized(objective.gradient(point)));
+    add_scaled(point, -0.99 * 2 * kRadius / root_of_sum, standardized(objective.gradient(point)));
     tight_error = std::max(tight_error, std::abs(norm(point) / kRadius - 0.981));
   }
   return {{at_most("largest relative error of ‖step‖ = η√S", length_error, 1e-12),
@@ -86,9 +86,9 @@ Bounds bounds(const Problem& problem, const Plan& plan, double reference_size, d
   const double descent =
       problem.objective.value(problem.start) / (plan.rate * static_cast<double>(plan.steps));
   const double curved = plan.rate * problem.smoothness * found.sum / 2;
-  const double root = std::sqrt(found.sum);
-  return {.right = (descent + curved) / found.least + (1 + root / found.least) * precision,
-          .put_in_place = descent + curved + (1 + root) * precision};
+  const double root_of_sum = std::sqrt(found.sum);
+  return {.right = (descent + curved) / found.least + (1 + root_of_sum / found.least) * precision,
+          .put_in_place = descent + curved + (1 + root_of_sum) * precision};
 }
 
 Outcome check_convergence(const Method& method) {

@@ -13,8 +13,6 @@ constexpr double kRadius = 0.75;
 constexpr double kBeyond = 0.999e-6;
 constexpr double kRounding = 1e-12;  // thousands of double's roundings at numbers near 1
 
-double root(std::size_t count) { return std::sqrt(static_cast<double>(count)); }
-
 double distance_after(const Vector& start, double rate, const Vector& direction) {
   Vector next = start;
   add_scaled(next, -rate, direction);

@@ -32,7 +32,7 @@ inline Vector balanced_direction(const Shapes& shapes) {
     if (rank < 2) {
       block[0] = 1;
     }
-    const double size = norm(block) * std::sqrt(static_cast<double>(shapes.size()));
+    const double size = norm(block) * root(shapes.size());
     for (double& each : block) {
       each /= size;
     }

@@ -119,7 +119,7 @@ Outcome check_escape(const Method& method) {
     }
     outcome.numbers.push_back(
         at_most(concat(curve.label, ": largest rate at which a start stays, in 2r/√D"),
-                last_that_stayed / 2 * std::sqrt(shapes.size()),
+                last_that_stayed / 2 * root(shapes.size()),
                 1));
     curves.push_back(curve);
   }

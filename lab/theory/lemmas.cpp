@@ -90,8 +90,6 @@ Vector apply(const Method& method, const Sample& sample, const Standardize& opti
   return BlockStandardizer(method, sample.shapes, options)(sample.values);
 }
 
-double root(std::size_t count) { return std::sqrt(static_cast<double>(count)); }
-
 // Lemmas 1 and 3 for one operator: the length of the result.
 Outcome check_length(const Method& method, const Standardize& options, std::size_t Sample::*live) {
   double error = 0;
