@@ -21,7 +21,7 @@ PATH = re.compile(r"(?:sing|tests|tools|docs|bench|cmake|examples)/[\w./-]*|[A-Z
 NUMBER = re.compile(r"\((\d+)\)$", re.MULTILINE)
 CITATION = re.compile(r"(?:\beq\.|\b[Ee]quations?)\s+(\d+(?:(?:, | to | and )\d+)*)")
 # CTest names look like paths; these are the tests that are no file.
-TEST_NAMES = re.compile(r"docs/(?:check|options|new_rule|results)")
+TEST_NAMES = re.compile(r"docs/(?:check|options|new_rule|results|theory)")
 
 
 def pages(root):

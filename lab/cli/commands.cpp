@@ -4,6 +4,7 @@
 #include "lab/compare/compare_command.hpp"
 #include "lab/rde/data_command.hpp"
 #include "lab/report/report_command.hpp"
+#include "lab/theory/theory_command.hpp"
 
 namespace sing::lab {
 
@@ -13,6 +14,7 @@ void add_commands(CLI::App& app, Session& session) {
   rde::add_data_command(*data, session);
   compare::add_compare_command(app, session);
   report::add_report_command(app, session);
+  theory::add_theory_command(app, session);
 }
 
 }  // namespace sing::lab

@@ -34,17 +34,17 @@ void include(const std::vector<Curve>& curves, bool diverged, Scale scale, Range
   }
 }
 
-Range range_of_x(const std::vector<Curve>& curves, Scale y_scale) {
+Range range_of_x(const std::vector<Curve>& curves, const ChartOptions& options) {
   Range range;
   for (const Curve& curve : curves) {
     for (const CurvePoint& point : curve.points) {
-      if (is_drawable(point, y_scale)) {
+      if (is_drawable(point, options.y_scale)) {
         range.include(point.x);
       }
     }
   }
-  if (!range.empty) {
-    range.include(0);  // where every training starts
+  if (!range.empty && options.x_scale == Scale::kLinear) {
+    range.include(0);
   }
   return range;
 }
@@ -186,17 +186,18 @@ std::string draw_curve(const Curve& whole, const Axis& x, const Axis& y) {
 }  // namespace
 
 std::string draw_line_chart(const ChartOptions& options, const std::vector<Curve>& curves) {
-  const Range x_range = range_of_x(curves, options.y_scale);
+  const Range x_range = range_of_x(curves, options);
   if (x_range.empty) {
     return {};
   }
-  const Axis x(x_range, Scale::kLinear, kLeft, kRight);
+  const Axis x(x_range, options.x_scale, kLeft, kRight);
   const Axis y(range_of_y(curves, options), options.y_scale, kBottom, kTop);
   const std::string name = escape_html(options.title);
   std::string drawn = concat("<figure class=\"chart\"><figcaption>", name);
   drawn += y.scale() == Scale::kLog ? " <small>logarithmic</small>" : "";
   drawn += concat("</figcaption><svg viewBox=\"0 0 ", kWidth, " ", kHeight, "\" role=\"img\"");
-  drawn += concat(" aria-label=\"", name, "\"", attribute("x", x), attribute("y", y), ">");
+  drawn += concat(" aria-label=\"", name, "\"", attribute("x", x), attribute("y", y));
+  drawn += concat(" data-name=\"", escape_html(options.x_label), "\">");
   drawn += grid(x, y, options.x_label);
   // An inner drawing cuts off what a diverged run has outside the range. 4: half a marker, and
   // more.

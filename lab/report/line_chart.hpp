@@ -19,6 +19,7 @@ struct Curve {
 struct ChartOptions {
   std::string title;
   std::string x_label;
+  Scale x_scale = Scale::kLinear;  // linear axes begin at 0, where every training does
   Scale y_scale = Scale::kLinear;
   bool from_zero = false;
 };

@@ -1,9 +1,12 @@
-// The page's style sheet and script.
+// The parts that pages share: head, style sheet and script.
 #pragma once
 
 #include <string_view>
 
 namespace sing::report {
+
+// Up to the title, and with the rule that nothing is fetched from anywhere.
+std::string_view page_head();
 
 // Light or dark as the reader's system is; curves by class names colorK and dashK.
 std::string_view page_style();

@@ -57,7 +57,6 @@ function watchChart(figure) {
   const cursor = svg.appendChild(document.createElementNS(svg.namespaceURI, "path"));
   cursor.setAttribute("class", "cursor");
   const show = tipOf(figure);
-  const name = figure.closest(".by-epoch") ? "epoch" : "step";
   svg.addEventListener("mousemove", (event) => {
     const x = placeIn(svg, event).x;
     const seen = curves.filter(({path}) => !path.classList.contains("hidden"));
@@ -65,7 +64,7 @@ function watchChart(figure) {
     const found = seen.map(({path, points}) => ({path, point: nearest(points, x)})).sort((one, other) => one.point[1] - other.point[1]);
     const at = found.map(({point}) => point[0]).reduce((best, place) => Math.abs(place - x) < Math.abs(best - x) ? place : best);
     cursor.setAttribute("d", `M${at} 10V256`);
-    show(event, [[`${name} ${text(xOf(at))}`, ""], ...found.slice(0, 16).map(({path, point}) =>
+    show(event, [[`${svg.dataset.name} ${text(xOf(at))}`, ""], ...found.slice(0, 16).map(({path, point}) =>
       [path.dataset.label, (Math.abs(point[1]) < 1e5 ? "" : "beyond ") + text(yOf(point[1])), path.getAttribute("class").replace("curve", "")])]);
   });
   svg.addEventListener("mouseleave", (event) => { cursor.removeAttribute("d"); show(event, []); });

@@ -18,13 +18,14 @@ h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1.15rem; margin: 2rem 0 .5r
 table { border-collapse: collapse; font-size: .87rem; } .wide { overflow-x: auto; }
 th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align: left; white-space: nowrap; }
 td { font-variant-numeric: tabular-nums; } th { color: var(--faint); font-weight: 500; } #shared td { white-space: normal; }
-td.number { text-align: right; } td.diverged, td.failed { color: var(--bad); font-weight: 600; }
+td.number { text-align: right; } td.diverged, .failed { color: var(--bad); font-weight: 600; }
 .swatch { display: inline-block; width: 1.6em; margin-right: .5em; vertical-align: middle; border-top: 3px solid var(--run); }
 .swatch.dash1 { border-top-style: dashed; } .swatch.dash2 { border-top-style: dotted; } .swatch.dash3 { border-top-style: double; }
 .legend { position: sticky; top: 0; z-index: 1; margin: 0 -.3rem; padding: .4rem 0; background: var(--paper); }
 .legend button { font: inherit; font-size: .85rem; color: inherit; background: none; border: 0; padding: .1rem .4rem; cursor: pointer; }
 .legend button.off { opacity: .35; text-decoration: line-through; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(32rem, 100%), 1fr)); gap: 1rem 2rem; }
+.charts.even { grid-template-columns: repeat(auto-fill, minmax(min(32rem, 100%), 1fr)); } a { color: var(--c0); }
 figure { margin: 0; position: relative; } figcaption { font-weight: 600; margin: .4rem 0 .2rem; }
 svg { display: block; width: 100%; height: auto; overflow: visible; } svg svg { overflow: hidden; }
 svg text { font: 11px system-ui, sans-serif; fill: var(--faint); } text.x { text-anchor: middle; } text.y { text-anchor: end; }
@@ -39,6 +40,7 @@ circle { fill: var(--run); } svg text.diverged { fill: var(--run); font-size: 15
 .data { fill: var(--c4); background: var(--c4); } .model { fill: var(--c0); background: var(--c0); }
 .optimizer { fill: var(--c2); background: var(--c2); } b.data, b.model, b.optimizer { display: inline-block; width: .8em; height: .8em; margin-left: .8em; }
 .times { max-width: 64rem; } .picture img { max-width: 100%; min-width: min(28rem, 100%); image-rendering: pixelated; }
+.key { margin: .2rem 0 1rem; font-size: .85rem; } .key .swatch { margin-left: 1.2em; } .ball { stroke: var(--paper); stroke-width: 1.5; }
 .cursor { stroke: var(--faint); stroke-dasharray: 3 3; } .hidden { display: none; }
 .tip { position: absolute; z-index: 2; pointer-events: none; padding: .35rem .6rem; border: 1px solid var(--line); border-radius: 4px;
   background: var(--lift); font-size: .8rem; white-space: nowrap; font-variant-numeric: tabular-nums; }

@@ -152,13 +152,6 @@ std::string heading(const std::vector<RunRecord>& runs) {
   return escape_html(tasks.empty() ? what : concat(tasks, ": ", what));
 }
 
-constexpr std::string_view kHead =
-    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-    // The browser itself refuses whatever is not inside the page.
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-    "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-
 constexpr std::string_view kAxisChoice =
     "<input type=\"radio\" name=\"over\" id=\"over-steps\" checked>"
     "<label for=\"over-steps\">over steps</label>"
@@ -172,7 +165,7 @@ std::string report_page(const std::vector<RunRecord>& runs) {
   const std::vector<std::string> styles = run_styles(runs);
   const Subject subject{runs, styles};
   const std::string name = heading(runs);
-  std::string page(kHead);
+  std::string page(page_head());
   page += concat("<title>", name, "</title>\n<style>", page_style(), "</style></head><body>\n<h1>");
   page += name + "</h1>\n" + std::string(kAxisChoice) + "<main>\n";
   page += "<section><h2>Results</h2>\n" + results_table(runs, styles) + "</section>\n";

@@ -1,0 +1,62 @@
+// A claim of the theory as a program: what it says, what is tried, which numbers must come out.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lab/theory/method.hpp"
+
+namespace sing::theory {
+
+// The claim holds only if `low` ≤ `value` ≤ `high`. NaN lies nowhere.
+struct Number {
+  std::string name;
+  double value = std::numeric_limits<double>::quiet_NaN();
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+
+  bool holds() const { return value >= low && value <= high; }
+};
+
+inline Number shown(std::string name, double value) { return {std::move(name), value}; }
+inline Number at_most(std::string name, double value, double high) {
+  return {.name = std::move(name), .value = value, .high = high};
+}
+inline Number at_least(std::string name, double value, double low) {
+  return {.name = std::move(name), .value = value, .low = low};
+}
+inline Number close_to(std::string name, double value, double target, double tolerance) {
+  return {std::move(name), value, target - tolerance, target + tolerance};
+}
+inline Number exactly(std::string name, double value, double target) {
+  return close_to(std::move(name), value, target, 0);
+}
+
+// What a number must be, in words: "≤ 1", "= 0", "1 ± 1e-12", "" where nothing is asked.
+std::string wanted_text(const Number& number);
+
+struct Outcome {
+  std::vector<Number> numbers;
+  std::vector<std::string> figures = {};  // HTML, nothing outside it needed
+
+  bool holds() const;
+};
+
+struct Claim {
+  std::string family;
+  std::string name;
+  std::string statement;
+  std::string experiment;
+  std::function<Outcome(const Method&)> check;
+};
+
+struct Verdict {
+  Claim claim;
+  Outcome outcome;
+  double seconds = 0;
+};
+
+}  // namespace sing::theory

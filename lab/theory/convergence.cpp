@@ -1,0 +1,240 @@
+// Theorems 3.3 and 3.4: how small the gradient gets, and in how many steps.
+#include <cmath>
+
+#include "lab/report/html_text.hpp"
+#include "lab/theory/families.hpp"
+#include "lab/theory/keyed_chart.hpp"
+#include "lab/theory/stochastic_descent.hpp"
+
+namespace sing::theory {
+namespace {
+
+constexpr double kPrecisions[] = {0.4, 0.2, 0.1, 0.05, 0.025};
+
+// Four tensors with rows of four, each row of one curvature. Starts have row means.
+Problem quadratic_problem() {
+  const Shapes shapes = repeat(4, {2, 4});
+  Vector curvatures(32);
+  for (std::size_t i = 0; i < curvatures.size(); ++i) {
+    curvatures[i] = 1 / (1 + 0.5 * static_cast<double>(i / 4));
+  }
+  Vector start = RandomNumbers(Experiment::kConvergence, 100).normals(32);
+  for (double& each : start) {
+    each += 0.5;
+  }
+  return {"quadratic", quadratic(curvatures), 1, 2, shapes, start};
+}
+
+Problem wells_problem() {
+  RandomNumbers random(Experiment::kConvergence, 101);
+  Vector start(24);
+  for (double& each : start) {
+    each = random.uniform(-1.5, 2);
+  }
+  return {"wells", wells(), 2, 2, {{2, 4}, {3, 4}, {4}}, start};
+}
+
+// (2 + √D + D): the theorems' bound in units of ε.
+double bound_in_precisions(const Problem& problem) {
+  const auto tensors = static_cast<double>(problem.shapes.size());
+  return 2 + std::sqrt(tensors) + tensors;
+}
+
+std::string at_precision(const Problem& problem, const Plan& plan) {
+  return concat(problem.name, ", ε = ", report::short_number(plan.precision), ", T = ", plan.steps);
+}
+
+std::vector<Number> check_averages(const Method& method, const Standardize& options) {
+  std::vector<Number> numbers;
+  for (const Problem& problem : {quadratic_problem(), wells_problem()}) {
+    for (const double precision : kPrecisions) {
+      const Plan plan = plan_for(problem, precision);
+      const Estimate average = average_gradient(method, problem, plan, options);
+      numbers.push_back(at_most(concat(at_precision(problem, plan), ": average, upper limit"),
+                                average.upper(),
+                                bound_in_precisions(problem) * precision));
+    }
+  }
+  return numbers;
+}
+
+Outcome check_plain(const Method& method) { return {check_averages(method, normalization_only())}; }
+
+// What the projection takes out of ∇F of the quadratic, curvature times row mean, cannot change.
+Outcome check_centralized(const Method& method) {
+  Outcome outcome{check_averages(method, paper_options())};
+  const Problem problem = quadratic_problem();
+  const Plan plan = plan_for(problem, 0.05);
+  StochasticDescent descent(method, problem, plan, paper_options(), 0);
+  const Vector before = row_means(problem.shapes, descent.gradient());
+  for (std::int64_t t = 0; t < plan.steps; ++t) {
+    descent.step();
+  }
+  const Vector after = row_means(problem.shapes, descent.gradient());
+  outcome.numbers.push_back(at_most(
+      "quadratic: change of the row means of ∇F", largest(difference(after, before)), 1e-12));
+  outcome.numbers.push_back(
+      at_least("quadratic: ‖∇F‖ that is left at the end", norm(descent.gradient()), 0.5));
+  return outcome;
+}
+
+// F falls by η√D‖δ‖ − ηN + η²LD/2 at the least, with a plus: δ the noise, N the sum of norms.
+struct ProofCheck {
+  double least_slack = HUGE_VAL;
+  double steps = 0;
+  double printed_wrong = 0;  // steps in which the line with the minus of the paper fails
+  double noise = 0;          // Σ‖δ‖
+};
+
+ProofCheck follow_proof(const Method& method, const Problem& problem, const Plan& plan) {
+  ProofCheck found;
+  const auto tensors = static_cast<double>(problem.shapes.size());
+  StochasticDescent descent(method, problem, plan, paper_options(), 0);
+  for (std::int64_t t = 0; t < plan.steps; ++t) {
+    const DescentStep step = descent.step();
+    Vector sample = step.gradient;
+    add_scaled(sample, 1, step.noise);
+    const double sum = sum_of_block_norms(problem.shapes, centred(problem.shapes, sample));
+    const double by_noise = plan.rate * std::sqrt(tensors) * norm(step.noise);
+    const double curved = plan.rate * plan.rate * problem.smoothness * tensors / 2;
+    const double slack = step.value + by_noise - plan.rate * sum + curved - step.next_value;
+    found.least_slack = std::min(found.least_slack, slack);
+    found.printed_wrong += slack - 2 * by_noise < 0 ? 1 : 0;
+    found.noise += norm(step.noise);
+    found.steps += 1;
+  }
+  return found;
+}
+
+Outcome check_proof(const Method& method) {
+  Outcome outcome;
+  for (const Problem& problem : {quadratic_problem(), wells_problem()}) {
+    const Plan plan = plan_for(problem, 0.05);
+    const ProofCheck found = follow_proof(method, problem, plan);
+    const double noise = found.noise / found.steps;
+    const double root_of_batch = problem.deviation / std::sqrt(plan.batch);
+    outcome.numbers.push_back(at_least(
+        concat(problem.name, ": least slack of the corrected line"), found.least_slack, -1e-12));
+    outcome.numbers.push_back(
+        at_least(concat(problem.name, ": share of steps that break the printed one"),
+                 found.printed_wrong / found.steps,
+                 0.01));
+    outcome.numbers.push_back(
+        at_most(concat(problem.name, ": mean ‖noise‖ / (σ/√B)"), noise / root_of_batch, 1));
+    outcome.numbers.push_back(at_least(concat(problem.name, ": mean ‖noise‖ / (σ/B)"),
+                                       noise / (problem.deviation / plan.batch),
+                                       2));
+  }
+  return outcome;
+}
+
+// F(x₀) = 1 whatever the slope: ‖∇F‖ = 11ε until the corner, above the bound of 8ε for D = 4.
+Problem slope_problem(double precision) {
+  const Shapes shapes = repeat(4, {4});
+  const double slope = 11 * precision / 4;  // √16 elements
+  const double length = 1 / (16 * slope) + slope / 2;
+  return {"slope ∝ ε", slopes(slope, 1), 1, 1, shapes, Vector(16, length)};
+}
+
+struct Need {
+  Vector inverse_precisions;
+  Vector steps;
+  Vector samples;
+};
+
+template <class MakeProblem>
+Need measure_need(const Method& method,
+                  std::span<const double> precisions,
+                  const MakeProblem& make_problem) {
+  Need need;
+  for (const double precision : precisions) {
+    const Problem problem = make_problem(precision);
+    const Plan plan = plan_for(problem, precision);
+    const double steps = needed_steps(
+        method, problem, plan, normalization_only(), bound_in_precisions(problem) * precision);
+    need.inverse_precisions.push_back(1 / precision);
+    need.steps.push_back(steps);
+    need.samples.push_back(steps * plan.batch);
+  }
+  return need;
+}
+
+report::Curve curve_of(const Need& need, const std::string& label, int color) {
+  report::Curve curve{.label = label, .style = concat("color", color)};
+  for (std::size_t i = 0; i < need.steps.size(); ++i) {
+    curve.points.push_back(report::curve_point(need.inverse_precisions[i], need.steps[i]));
+  }
+  return curve;
+}
+
+Outcome check_rate(const Method& method) {
+  Outcome outcome;
+  std::vector<report::Curve> curves;
+  constexpr double kFine[] = {0.04, 0.02, 0.01, 0.005, 0.0025};
+  const auto add = [&](const std::string& name, const Need& need, double least) {
+    const Fit steps = fit_power_law(need.inverse_precisions, need.steps);
+    const Fit samples = fit_power_law(need.inverse_precisions, need.samples);
+    const std::string exponent = concat(name, ": exponent of 1/ε in ");
+    // 0.01: the slopes are left at F = 32ε², not 0, which saves the large ε a step in twenty.
+    outcome.numbers.push_back({exponent + "the steps needed", steps.exponent, least, 2.01});
+    outcome.numbers.push_back(
+        {exponent + "the gradients needed", samples.exponent, least + 2, 4.01});
+    curves.push_back(curve_of(need, name, static_cast<int>(curves.size())));
+  };
+  add("quadratic",
+      measure_need(method, kFine, [](double) { return quadratic_problem(); }),
+      -HUGE_VAL);
+  add("wells", measure_need(method, kFine, [](double) { return wells_problem(); }), -HUGE_VAL);
+  const Need slope = measure_need(method, kFine, slope_problem);
+  add("slope ∝ ε", slope, 1.99);
+  // From F = 1 with steps that lower F by η·Σ‖∇F_k‖ = 2ε · 4 · 11ε/2, less 3/(2·22²): noise of 1/22
+  // of a tensor's gradient, in the three directions across, turns them.
+  const double finest = slope.inverse_precisions.back();
+  const double straight = finest * finest / 44;
+  outcome.numbers.push_back(close_to("slope ∝ ε, ε = 0.0025: steps needed, in 1/(44ε²)",
+                                     slope.steps.back() / straight,
+                                     1.003,
+                                     0.002));
+  outcome.figures.push_back(draw_keyed_chart({.title = "Steps until ‖∇F‖ ≤ (2 + √D + D)ε",
+                                              .x_label = "1/ε",
+                                              .x_scale = report::Scale::kLog,
+                                              .y_scale = report::Scale::kLog},
+                                             curves));
+  return outcome;
+}
+
+}  // namespace
+
+std::vector<Claim> convergence_claims() {
+  const std::string experiment =
+      "A quadratic in 32 dimensions (D = 4) and wells Σx²/(1 + x²) in 24 (D = 3), Gaussian noise; "
+      "16 runs, upper end of the 99 % confidence interval, for ε = 0.4 … 0.025.";
+  return {
+      {"convergence",
+       "convergence-plain",
+       "Without centralization: with B = σ²/ε², η = 2ε/L, T = L·F(x₀)/(2ε²), each rounded up, the "
+       "average of E‖∇F(x_t)‖ is at most (2 + √D + D)ε.",
+       experiment,
+       check_plain},
+      {"convergence",
+       "convergence-centralized",
+       "With centralization the same holds of ‖∇F‖_φ, and of nothing more: the row means of the "
+       "parameters stay, and with them a part of the gradient.",
+       experiment,
+       check_centralized},
+      {"convergence",
+       "convergence-proof",
+       "The step of the proof holds with +η√D‖∇F − ∇f‖ (the centralized proof prints a minus), and "
+       "the noise of a batch is at most σ/√B (the proof prints σ/B).",
+       "Both lines at every step of one run at ε = 0.05.",
+       check_proof},
+      {"convergence",
+       "convergence-rate",
+       "The steps needed grow no faster than 1/ε², the gradients no faster than 1/ε⁴. One fixed "
+       "function needs fewer; functions whose slope is proportional to ε need as many.",
+       "Steps until ‖∇F‖ is first at most (2 + √D + D)ε; ε = 0.04 … 0.0025; exponents by least "
+       "squares.",
+       check_rate}};
+}
+
+}  // namespace sing::theory

@@ -1,0 +1,103 @@
+// Draws the function, the paths and the balls as SVG; the browser moves the balls without a script.
+#include "lab/theory/descent_drawing.hpp"
+
+#include "lab/report/axis.hpp"
+#include "lab/report/html_text.hpp"
+#include "lab/theory/three_minima.hpp"
+#include "sing/base/check.hpp"
+
+namespace sing::theory {
+namespace {
+
+using report::Axis;
+using report::coordinate;
+using report::Range;
+using report::Scale;
+
+// Units of the drawing.
+constexpr double kWidth = 640;
+constexpr double kHeight = 300;
+constexpr double kSeconds = 15;
+constexpr double kLow = -4.1;
+constexpr double kHigh = 6.2;
+
+std::string place_of(const Axis& x, const Axis& y, double position) {
+  return coordinate(x.place(position)) + " " + coordinate(y.place(three_minima(position)));
+}
+
+std::string landscape(const Axis& x, const Axis& y) {
+  std::string path = "<path class=\"axis\" stroke-width=\"2\" d=\"";
+  for (double position = kLow; position <= kHigh; position += 0.02) {
+    path += concat(position == kLow ? "M" : "L", place_of(x, y, position));
+  }
+  return path + "\"/>";
+}
+
+std::string trail(const DescentPath& path, const Axis& x, const Axis& y) {
+  std::string drawn = concat("<path class=\"curve ", path.style, "\" opacity=\".45\" d=\"");
+  for (std::size_t i = 0; i < path.positions.size(); ++i) {
+    drawn += concat(i == 0 ? "M" : "L", place_of(x, y, path.positions[i]));
+  }
+  return drawn + "\"/>";
+}
+
+std::string animation(const char* attribute, const std::string& values) {
+  return concat("<animate attributeName=\"",
+                attribute,
+                "\" dur=\"",
+                kSeconds,
+                "s\" repeatCount=\"indefinite\" values=\"",
+                values,
+                "\"/>");
+}
+
+// It rests at its end for a fifth of the time.
+std::string ball(const DescentPath& path, const Axis& x, const Axis& y) {
+  std::string across;
+  std::string down;
+  const std::size_t frames = path.positions.size() * 5 / 4;
+  for (std::size_t i = 0; i < frames; ++i) {
+    const double position = path.positions[std::min(i, path.positions.size() - 1)];
+    across += concat(i == 0 ? "" : ";", coordinate(x.place(position)));
+    down += concat(i == 0 ? "" : ";", coordinate(y.place(three_minima(position))));
+  }
+  // Without animation it shows the end.
+  const double end = path.positions.back();
+  return concat("<circle class=\"ball ", path.style, "\" r=\"6\" cx=\"", coordinate(x.place(end))) +
+         concat("\" cy=\"", coordinate(y.place(three_minima(end))), "\">") +
+         animation("cx", across) + animation("cy", down) +
+         concat("<title>", report::escape_html(path.label), "</title></circle>");
+}
+
+}  // namespace
+
+std::string draw_descent(const std::string& title, const std::vector<DescentPath>& paths) {
+  Range heights;
+  for (double position = kLow; position <= kHigh; position += 0.02) {
+    heights.include(three_minima(position));
+  }
+  const Axis x({kLow, kHigh, false}, Scale::kLinear, 8, kWidth - 8);
+  const Axis y(heights, Scale::kLinear, kHeight - 30, 10);
+  const std::string name = report::escape_html(title);
+  std::string drawn = concat("<figure class=\"descent\"><figcaption>", name, "</figcaption>");
+  drawn += concat("<svg viewBox=\"0 0 ", kWidth, " ", kHeight, "\" role=\"img\" aria-label=\"");
+  drawn += name + "\">" + landscape(x, y);
+  for (const report::Tick& tick : x.ticks()) {
+    drawn += concat("<text class=\"x\" x=\"", coordinate(x.place(tick.value)), "\" y=\"");
+    drawn += concat(kHeight - 8, "\">", tick.text, "</text>");
+  }
+  for (const DescentPath& path : paths) {
+    drawn += trail(path, x, y);
+  }
+  for (const DescentPath& path : paths) {
+    drawn += ball(path, x, y);
+  }
+  drawn += "</svg><p class=\"key\">";
+  for (const DescentPath& path : paths) {
+    drawn += concat("<i class=\"swatch ", path.style, "\"></i>", report::escape_html(path.label));
+    drawn += " ";
+  }
+  return drawn + "</p></figure>\n";
+}
+
+}  // namespace sing::theory

@@ -1,0 +1,66 @@
+// Where the escape experiments start, and how their parameters are cut into tensors.
+#pragma once
+
+#include "lab/theory/objectives.hpp"
+#include "lab/theory/random_numbers.hpp"
+
+namespace sing::theory {
+
+// 1, 2 and 50 dimensions as D = 1 … 50 tensors. Rows have at least two elements: others would be
+// centred away.
+inline std::vector<Shapes> escape_cuts() {
+  return {{{1}},
+          {{1, 2}},
+          repeat(2, {1}),
+          {{5, 10}},
+          repeat(2, {5, 5}),
+          {{4, 5}, {10}, {2, 2, 5}},
+          repeat(5, {2, 5}),
+          repeat(10, {1, 5}),
+          repeat(25, {1, 2}),
+          repeat(50, {1})};
+}
+
+// Length 1, zero row means, tensors of equal norms: what makes the escape bound an equality.
+inline Vector balanced_direction(const Shapes& shapes) {
+  Vector direction(size_of(shapes), 0.0);
+  for_each_row(shapes, direction, [](std::span<double> row) {
+    row[0] = 1;
+    row[1] = -1;
+  });
+  for_each_block(shapes, direction, [&](std::span<double> block, std::size_t rank) {
+    if (rank < 2) {
+      block[0] = 1;
+    }
+    const double size = norm(block) * root(shapes.size());
+    for (double& each : block) {
+      each /= size;
+    }
+  });
+  return direction;
+}
+
+// Random directions at distances from just beside the centre to just inside the sphere.
+inline std::vector<Vector> starts_in_ball(std::size_t dimensions, double radius) {
+  RandomNumbers random(Experiment::kEscape, dimensions);
+  std::vector<Vector> starts;
+  for (int each = 0; each < 40; ++each) {
+    for (const double share : {1e-6, 0.1, 0.5, 0.9, 1 - 1e-6}) {
+      starts.push_back(scaled(random.direction(dimensions), share * radius));
+    }
+  }
+  return starts;
+}
+
+// Random directions at distances uniform in 0 … radius.
+inline std::vector<Vector> starts_throughout_ball(std::size_t dimensions, double radius) {
+  RandomNumbers random(Experiment::kFigures, dimensions);
+  std::vector<Vector> starts;
+  for (int each = 0; each < 200; ++each) {
+    Vector start = random.direction(dimensions);
+    starts.push_back(scaled(std::move(start), radius * random.uniform()));
+  }
+  return starts;
+}
+
+}  // namespace sing::theory

@@ -1,0 +1,210 @@
+// Theorem 3.2: scales do not matter, and row means stay.
+#include <cmath>
+
+#include "lab/theory/families.hpp"
+#include "lab/theory/iterates.hpp"
+#include "lab/theory/random_numbers.hpp"
+
+namespace sing::theory {
+namespace {
+
+const Shapes kTensors = {{4, 6}, {2, 3, 3}, {7}};
+constexpr int kSteps = 6;
+constexpr double kRate = 0.25;
+
+// Elements have sizes in (¼, 1) and fixed signs, so that 16-bit types hold the gradient over nearly
+// their whole range; they change with x by at most ⅜ of its change.
+Vector bounded_gradient(const Vector& x) {
+  Vector gradient(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double size = 0.625 + 0.375 * x[i] / std::sqrt(1 + x[i] * x[i]);
+    gradient[i] = i % 3 == 1 ? -size : size;
+  }
+  return gradient;
+}
+
+Vector random_start() {
+  RandomNumbers random(Experiment::kInvariance, 0);
+  Vector start(size_of(kTensors));
+  for (double& each : start) {
+    each = random.uniform(-0.5, 0.5);
+  }
+  return start;
+}
+
+// Where kSteps of SING with an SGD host lead when tensor k's gradient is multiplied by factors[k].
+Vector end_point(const Method& method, Dtype dtype, const Vector& factors) {
+  Iterates iterates(method,
+                    {.shapes = kTensors, .dtype = dtype, .host = Sgd{.learning_rate = kRate}},
+                    random_start());
+  for (int step = 0; step < kSteps; ++step) {
+    Vector gradient = bounded_gradient(iterates.values());
+    std::size_t tensor = 0;
+    for_each_block(kTensors, gradient, [&](std::span<double> block, std::size_t) {
+      for (double& each : block) {
+        each *= factors[tensor];
+      }
+      ++tensor;
+    });
+    iterates.step(gradient);
+  }
+  return iterates.values();
+}
+
+struct Precision {
+  Dtype dtype;
+  double unit;      // half the distance of 1 and the next number
+  double sum_unit;  // of the type that sums are made in
+  double smallest;  // factor
+  int orders;       // of magnitude, from the smallest factor to the largest
+};
+
+// The squares of float32 must fit float32; ¼ of the smallest factor of float16 and the largest one
+// itself must be normal numbers, between 2⁻¹⁴ and 65504.
+constexpr Precision kPrecisions[] = {{Dtype::kFloat64, 0x1p-53, 0x1p-53, 1e-15, 30},
+                                     {Dtype::kFloat32, 0x1p-24, 0x1p-24, 1e-13, 30},
+                                     {Dtype::kBFloat16, 0x1p-8, 0x1p-24, 1e-13, 30},
+                                     {Dtype::kFloat16, 0x1p-11, 0x1p-24, 2.5e-4, 8}};
+
+// Two runs of kSteps that differ in roundings only. In a step of one run an element of the
+// parameter, below 2, is rounded by at most one unit; the standardized gradient by one unit for
+// itself, by ‖g‖/‖c‖ ≤ 4.3 for those of the gradient (the signs keep the norms of the centred c
+// above 1.15, 1 and 0.66), and by 16 units of sums. Earlier differences grow by at most
+// 1 + kRate · ⅜ / 0.66.
+double allowed_difference(const Precision& precision) {
+  const double once =
+      2 * (precision.unit + kRate * (5.3 * precision.unit + 16 * precision.sum_unit));
+  double sum = 0;
+  for (int step = 0; step < kSteps; ++step) {
+    sum = sum * (1 + kRate * 0.375 / 0.66) + once;
+  }
+  return sum;
+}
+
+// One factor for all tensors, or others for each.
+Vector factors_of(double factor, double opposite, bool each_tensor_its_own) {
+  return each_tensor_its_own ? Vector{factor, 1, opposite} : Vector(kTensors.size(), factor);
+}
+
+double power_of_two_below(double value) { return std::ldexp(1.0, std::ilogb(value)); }
+
+std::vector<Number> compare(const Method& method, bool each_tensor_its_own) {
+  std::vector<Number> numbers;
+  for (const Precision& precision : kPrecisions) {
+    const Vector plain = end_point(method, precision.dtype, Vector(kTensors.size(), 1.0));
+    const auto apart = [&](double factor, double opposite) {
+      const Vector factors = factors_of(factor, opposite, each_tensor_its_own);
+      return largest(difference(end_point(method, precision.dtype, factors), plain));
+    };
+    double twos = 0;
+    double tens = 0;
+    for (int order = 0; order <= precision.orders; ++order) {
+      const double factor = precision.smallest * std::pow(10.0, order);
+      const double opposite = precision.smallest * std::pow(10.0, precision.orders - order);
+      tens = std::max(tens, apart(factor, opposite));
+      twos = std::max(twos, apart(power_of_two_below(factor), power_of_two_below(opposite)));
+    }
+    const std::string what = concat(name_of(precision.dtype), ", ", precision.orders, " orders: ");
+    numbers.push_back(exactly(what + "largest difference, powers of two", twos, 0));
+    numbers.push_back(
+        at_most(what + "largest difference, powers of ten", tens, allowed_difference(precision)));
+  }
+  return numbers;
+}
+
+Outcome check_scale(const Method& method) {
+  std::vector<Number> numbers = compare(method, false);
+  const Vector moved =
+      difference(end_point(method, Dtype::kFloat64, Vector(kTensors.size(), 1.0)), random_start());
+  numbers.push_back(at_least("for comparison: largest movement", largest(moved), 0.2));
+  return {numbers};
+}
+
+Outcome check_layers(const Method& method) { return {compare(method, true)}; }
+
+Outcome check_epsilon(const Method& method) {
+  const Shapes shapes = {{2, 4}};
+  BlockStandardizer standardized(method, shapes, Standardize{});
+  const Vector direction = scaled({1, -1, 0, 0, 0, 0, 2, -2}, 1 / std::sqrt(10.0));
+  double error = 0;
+  std::vector<Number> numbers;
+  for (int power = -14; power <= 2; ++power) {
+    const double size = std::pow(10.0, power);
+    const double measured = norm(standardized(scaled(direction, size)));
+    error = std::max(error, std::abs(measured / (size / (size + 1e-8)) - 1));
+    if (power == -8 || power == -6) {
+      numbers.push_back(shown(concat("norm of the result at ‖g‖ = 1e", power), measured));
+    }
+  }
+  numbers.push_back(at_most("largest relative error of ‖g‖/(‖g‖ + eps)", error, 1e-14));
+  return {numbers};
+}
+
+// Row means and the overall mean before and after kSteps, as shares of the path's length.
+struct MeanShift {
+  double rows;
+  double overall;
+};
+
+MeanShift mean_shift(const Method& method, const Shapes& shapes, const Rule& host) {
+  RandomNumbers random(Experiment::kInvariance, 1);
+  const Vector start = random.normals(size_of(shapes));
+  const Vector target = random.normals(size_of(shapes));
+  Iterates iterates(method, {.shapes = shapes, .host = host}, start);
+  for (int step = 0; step < kSteps; ++step) {
+    iterates.step(difference(iterates.values(), target));
+  }
+  const Vector end = iterates.values();
+  const double path = norm(difference(end, start));
+  return {largest(difference(row_means(shapes, end), row_means(shapes, start))) / path,
+          std::abs(mean(end) - mean(start)) / path};
+}
+
+Outcome check_means(const Method& method) {
+  // Means of 20 numbers near 1 over 6 steps: some hundred roundings of 1.1e-16 each.
+  constexpr double kRounding = 1e-14;
+  constexpr double kNoticeable = 1e-3;
+  const Rule sgd = Sgd{.learning_rate = kRate};
+  const Rule adamw = AdamW{.learning_rate = kRate};
+  const MeanShift matrices = mean_shift(method, {{4, 5}, {2, 3, 4}}, sgd);
+  const MeanShift with_vector = mean_shift(method, {{4, 5}, {2, 3, 4}, {6}}, sgd);
+  const MeanShift under_adamw = mean_shift(method, {{4, 5}, {2, 3, 4}}, adamw);
+  return {{at_most("SGD, rank ≥ 2: row means moved", matrices.rows, kRounding),
+           at_most("SGD, rank ≥ 2: overall mean moved", matrices.overall, kRounding),
+           at_most("SGD, with a rank 1 tensor: row means moved", with_vector.rows, kRounding),
+           at_least("the same: overall mean moved", with_vector.overall, kNoticeable),
+           at_least("AdamW, rank ≥ 2: row means moved", under_adamw.rows, kNoticeable),
+           at_least("the same: overall mean moved", under_adamw.overall, kNoticeable)}};
+}
+
+}  // namespace
+
+std::vector<Claim> invariance_claims() {
+  return {
+      {"invariance",
+       "invariance-scale",
+       "Multiplying F by α > 0 leaves the iterates as they are (eps = 0): to the bit for powers of "
+       "two, to rounding for others.",
+       "Six steps, three tensors, SGD host; α over 30 orders of magnitude (8 in float16), each "
+       "against α = 1.",
+       check_scale},
+      {"invariance",
+       "invariance-layers",
+       "So does multiplying the gradient of every tensor by a factor of its own.",
+       "The same with factors that differ by up to 30 orders of magnitude between tensors.",
+       check_layers},
+      {"invariance",
+       "invariance-epsilon",
+       "With eps in the norm the step is shortened by ‖g‖/(‖g‖ + eps), g the centred gradient: "
+       "half a step at ‖g‖ = eps.",
+       "One tensor, default eps 1e-8, ‖g‖ from 1e-14 to 100.",
+       check_epsilon},
+      {"invariance",
+       "invariance-means",
+       "With an SGD host and no decay, every row mean of a tensor of rank ≥ 2 is preserved. The "
+       "overall mean is preserved only if every tensor has rank ≥ 2; under AdamW neither is.",
+       "Six steps towards a random point; how far means move, per distance moved.",
+       check_means}};
+}
+
+}  // namespace sing::theory

@@ -1,0 +1,23 @@
+// A line chart with the names of its curves below it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lab/report/html_text.hpp"
+#include "lab/report/line_chart.hpp"
+#include "sing/base/check.hpp"
+
+namespace sing::theory {
+
+inline std::string draw_keyed_chart(const report::ChartOptions& options,
+                                    const std::vector<report::Curve>& curves) {
+  std::string drawn = "<div>" + report::draw_line_chart(options, curves) + "<p class=\"key\">";
+  for (const report::Curve& curve : curves) {
+    drawn += concat("<i class=\"swatch ", curve.style, "\"></i>");
+    drawn += report::escape_html(curve.label) + " ";
+  }
+  return drawn + "</p></div>\n";
+}
+
+}  // namespace sing::theory

@@ -1,0 +1,49 @@
+// The one thing that the checks ask of the library: standardized gradients. Tests put a wrong
+// method in its place, to see which claims notice.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lab/theory/blocks.hpp"
+#include "sing/optim/standardizer.hpp"
+
+namespace sing::theory {
+
+// As Standardizer::run: writes each tensor's standardized gradient to its destination. Called many
+// times with lists alike.
+using StandardizeFunction = std::function<void(std::span<const StandardizeTensor>)>;
+using Method = std::function<StandardizeFunction(const Standardize& options)>;
+
+// The library's own. Without a backend: the CPU's, one thread.
+Method library_method(std::shared_ptr<Backend> backend = nullptr);
+
+// The options that the theory speaks of have no epsilon in the norm.
+constexpr Standardize paper_options() { return {.norm_epsilon = 0}; }
+constexpr Standardize normalization_only() { return {.centralize = false, .norm_epsilon = 0}; }
+constexpr Standardize centralization_only() { return {.normalize = Normalize::kOff}; }
+constexpr Standardize calibrated_options(double reference_size) {
+  return {
+      .normalize = Normalize::kSizeCalibrated, .norm_epsilon = 0, .reference_size = reference_size};
+}
+
+// Standardizes gradients given as one vector of doubles, cut into tensors in order.
+class BlockStandardizer {
+ public:
+  BlockStandardizer(const Method& method, Shapes shapes, const Standardize& options);
+
+  // The result lives until the next call.
+  const Vector& operator()(const Vector& gradient);
+
+  const Shapes& shapes() const { return shapes_; }
+
+ private:
+  Shapes shapes_;
+  StandardizeFunction standardize_;
+  Vector result_;
+  std::vector<StandardizeTensor> tensors_;
+};
+
+}  // namespace sing::theory

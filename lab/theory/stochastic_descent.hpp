@@ -1,0 +1,85 @@
+// Descent on noisy gradients, as the convergence theorems set it up, with what they speak of
+// measured along the way.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "lab/theory/estimate.hpp"
+#include "lab/theory/method.hpp"
+#include "lab/theory/objectives.hpp"
+#include "lab/theory/random_numbers.hpp"
+
+namespace sing::theory {
+
+struct Problem {
+  std::string name;
+  Objective objective;
+  double smoothness = 1;  // L
+  double deviation = 1;   // σ: E‖∇f − ∇F‖² = σ² for one sample
+  Shapes shapes = {};
+  Vector start = {};
+};
+
+// The theorems' choices for a precision ε, rounded up.
+struct Plan {
+  double precision;    // ε
+  double batch;        // B = ⌈σ²/ε²⌉
+  double rate;         // η = 2ε/L
+  std::int64_t steps;  // T = ⌈L F(x₀)/(2ε²)⌉
+};
+
+Plan plan_for(const Problem& problem, double precision);
+
+// One step, as the proofs look at it.
+struct DescentStep {
+  const Vector& gradient;  // ∇F(x)
+  const Vector& noise;     // ∇f(x) − ∇F(x)
+  double value;            // F(x)
+  double next_value;       // F(x₊)
+};
+
+class StochasticDescent {
+ public:
+  StochasticDescent(const Method& method,
+                    const Problem& problem,
+                    const Plan& plan,
+                    const Standardize& options,
+                    std::uint64_t repetition);
+
+  // The mean of B independent Gaussian samples is Gaussian: it is drawn as one.
+  DescentStep step();
+
+  // ∇F at the present point.
+  const Vector& gradient() const { return gradient_; }
+  const Vector& point() const { return point_; }
+
+ private:
+  const Problem& problem_;
+  Plan plan_;
+  double element_deviation_;
+  BlockStandardizer standardize_;
+  RandomNumbers random_;
+  Vector point_;
+  Vector gradient_;
+  Vector gradient_before_;
+  Vector noise_;
+  double value_;
+};
+
+// The average of ‖∇F(x_t)‖, or of ‖∇F(x_t)‖_φ where `options` centralize, over t < T; estimated
+// from kRepetitions runs.
+Estimate average_gradient(const Method& method,
+                          const Problem& problem,
+                          const Plan& plan,
+                          const Standardize& options);
+
+// Steps until that norm is at most `target` for the first time; the mean of kRepetitions runs. A
+// run that has not got there after T steps counts as T.
+double needed_steps(const Method& method,
+                    const Problem& problem,
+                    const Plan& plan,
+                    const Standardize& options,
+                    double target);
+
+}  // namespace sing::theory

@@ -1,0 +1,81 @@
+// Verdicts as lines of text and as JSON.
+#include "lab/theory/verdict_texts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "lab/report/html_text.hpp"
+#include "sing/base/check.hpp"
+
+namespace sing::theory {
+namespace {
+
+// Characters on the screen: bytes of UTF-8 that begin one.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
+}
+
+std::string padded(const std::string& text, std::size_t width) {
+  return text + std::string(width - std::min(width, width_of(text)), ' ');
+}
+
+nlohmann::ordered_json finite_or_null(double value) {
+  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+}
+
+}  // namespace
+
+std::string verdict_text(const Verdict& verdict) {
+  const Claim& claim = verdict.claim;
+  std::string text = concat(verdict.outcome.holds() ? "holds  " : "FAILS  ", claim.name, "\n");
+  text += concat("  ", claim.statement, "\n  ", claim.experiment, "\n");
+  std::size_t name_width = 0;
+  for (const Number& number : verdict.outcome.numbers) {
+    name_width = std::max(name_width, width_of(number.name));
+  }
+  for (const Number& number : verdict.outcome.numbers) {
+    text += concat(number.holds() ? "    " : "  ✗ ",
+                   padded(number.name, name_width + 2),
+                   padded(report::short_number(number.value), 12),
+                   wanted_text(number));
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += "\n";
+  }
+  return text + "\n";
+}
+
+std::string verdicts_json(std::span<const Verdict> verdicts) {
+  nlohmann::ordered_json claims = nlohmann::ordered_json::array();
+  for (const auto& [claim, outcome, seconds] : verdicts) {
+    nlohmann::ordered_json numbers = nlohmann::ordered_json::array();
+    for (const Number& number : outcome.numbers) {
+      numbers.push_back({{"name", number.name},
+                         {"value", finite_or_null(number.value)},
+                         {"low", finite_or_null(number.low)},
+                         {"high", finite_or_null(number.high)},
+                         {"shown", report::short_number(number.value)},
+                         {"wanted", wanted_text(number)},
+                         {"holds", number.holds()}});
+    }
+    claims.push_back({{"name", claim.name},
+                      {"family", claim.family},
+                      {"statement", claim.statement},
+                      {"experiment", claim.experiment},
+                      {"holds", outcome.holds()},
+                      {"seconds", seconds},
+                      {"numbers", std::move(numbers)}});
+  }
+  const nlohmann::ordered_json whole = {
+      {"format", "sing-theory-1"}, {"holds", all_hold(verdicts)}, {"claims", std::move(claims)}};
+  return whole.dump(1) + "\n";
+}
+
+bool all_hold(std::span<const Verdict> verdicts) {
+  return std::all_of(verdicts.begin(), verdicts.end(), [](const Verdict& verdict) {
+    return verdict.outcome.holds();
+  });
+}
+
+}  // namespace sing::theory
