@@ -110,25 +110,30 @@ def measure(model, device, rounds):
     }
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def argument_parser(description, rounds):
+    """The arguments of every benchmark of Python's step."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
-    parser.add_argument("--models", default="vit_s")
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=rounds)
     parser.add_argument("--threads", type=int, help="of torch (all cores)")
     parser.add_argument("--machine", help="name of the result file")
     parser.add_argument("--print-only", action="store_true", help="write no file")
-    options = parser.parse_args()
+    return parser
+
+
+def prepare(options):
     if options.threads:
         torch.set_num_threads(options.threads)
     if not sing.has_kernels(options.device):
-        sys.exit(f"[python_step_bench] wanted kernels for {options.device}, the operators have none")
+        sys.exit(f"[bench] wanted kernels for {options.device}, the operators have none")
+
+
+def circumstances(options, benchmark, other_load):
+    """What every result file begins with."""
     hardware = run_bench.hardware()
     is_cuda = options.device == "cuda"
-    names = options.models.split(",")
-    models, other_load = watched(lambda: [measure(name, options.device, options.rounds) for name in names])
-    result = {
-        "benchmark": make_benchmark_tables.PYTHON_STEP,
+    return {
+        "benchmark": benchmark,
         "machine": options.machine or ("cuda" if is_cuda else run_bench.machine_name(hardware)),
         "device": torch.cuda.get_device_name() if is_cuda else hardware["processor"],
         "threads": torch.get_num_threads(),
@@ -138,22 +143,37 @@ def main():
         "commit": run_bench.commit(),
         "rounds": options.rounds,
         "other_load": round(other_load, 4),
-        "models": models,
     }
+
+
+def write_result(options, prefix, result):
+    """Writes bench/results/<prefix>-<machine>.json and the tables, unless the machine was busy or --print-only was given."""
+    print(f"other programs used {result['other_load']:.1%} of the cores' time")
+    if options.print_only:
+        return
+    if result["other_load"] > run_bench.MOST_OTHER_LOAD:
+        sys.exit(f"[bench] wanted at most {run_bench.MOST_OTHER_LOAD:.0%} of other load; no result was written")
+    path = make_benchmark_tables.RESULTS / f"{prefix}-{result['machine']}.json"
+    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    make_benchmark_tables.write()
+    print(f"wrote {path.relative_to(ROOT)} and docs/benchmarks.md")
+
+
+def main():
+    parser = argument_parser(__doc__.splitlines()[0], rounds=15)
+    parser.add_argument("--models", default="vit_s")
+    options = parser.parse_args()
+    prepare(options)
+    names = options.models.split(",")
+    models, other_load = watched(lambda: [measure(name, options.device, options.rounds) for name in names])
     for each in models:
         ms, ratio = each["milliseconds"], each["ratio"]
         print(
             f"{each['model']}: torch {ms['torch_fused_adamw']['median']:.3f} ms, SING {ms['sing']['median']:.3f} ms, ratio "
             f"{ratio['median']:.3f} ({ratio['lower']:.3f} to {ratio['upper']:.3f}), host {each['host_milliseconds']['sing']['median']:.3f} ms"
         )
-    print(f"other programs used {other_load:.1%} of the cores' time")
-    if not options.print_only and other_load > run_bench.MOST_OTHER_LOAD:
-        sys.exit(f"[python_step_bench] wanted at most {run_bench.MOST_OTHER_LOAD:.0%} of other load; no result was written")
-    if not options.print_only:
-        path = make_benchmark_tables.RESULTS / f"python-{result['machine']}.json"
-        path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-        make_benchmark_tables.write()
-        print(f"wrote {path.relative_to(ROOT)} and docs/benchmarks.md")
+    head = circumstances(options, make_benchmark_tables.PYTHON_STEP, other_load)
+    write_result(options, "python", {**head, "models": models})
     return 0
 
 

@@ -12,11 +12,12 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
-# Values of "benchmark" in the result files: tools/run_bench.py, bench/cuda/cuda_step_bench.py and bench/python_step_bench.py
-# write them.
+# Values of "benchmark" in the result files: tools/run_bench.py, bench/cuda/cuda_step_bench.py, bench/python_step_bench.py and
+# bench/peers_step_bench.py write them.
 CPU_STEP = "cpu_step"
 CUDA_STEP = "cuda_step"
 PYTHON_STEP = "python_step"
+PEERS_STEP = "peers_step"
 
 
 def number(value, digits=3):
@@ -136,7 +137,36 @@ def python_lines(result):
     yield from map(python_row, result["models"])
 
 
-TABLES = {CPU_STEP: result_lines, CUDA_STEP: cuda_lines, PYTHON_STEP: python_lines}
+def peers_row(rule):
+    milliseconds, ratios = rule["milliseconds"], rule["ratio"]
+    fastest = min(ratios, key=lambda title: milliseconds[title]["median"])
+    others = ", ".join(f"{title} {number(milliseconds[title]['median'])}" for title in ratios if title != fastest)
+    ratio = ratios[fastest]
+    cells = (
+        rule["rule"],
+        number(milliseconds["sing"]["median"]),
+        f"{fastest} {number(milliseconds[fastest]['median'])}",
+        f"{ratio['median']:.2f}",
+        f"{ratio['lower']:.2f}–{ratio['upper']:.2f}",
+        others,
+    )
+    return "| " + " | ".join(cells) + " |"
+
+
+def peers_lines(result):
+    yield from ("", f"### Peers, {result['machine']}", "")
+    yield (
+        f"{result['device']}, {result['threads']} threads; torch {result['torch']}; the tensors of `{result['model']}`; "
+        f"{result['rounds']} rounds on {result['date']}, commit {result['commit'][:12]}; other programs used "
+        f"{result['other_load']:.1%} of the cores' time. Milliseconds a call of `step()`."
+    )
+    yield ""
+    yield "| rule | ours | fastest peer | ratio | quartiles | other peers |"
+    yield "|---|---:|---:|---:|---:|---|"
+    yield from map(peers_row, result["rules"])
+
+
+TABLES = {CPU_STEP: result_lines, CUDA_STEP: cuda_lines, PYTHON_STEP: python_lines, PEERS_STEP: peers_lines}
 
 
 def results():

@@ -43,6 +43,26 @@ void append_fields(Json& list, const Struct& options) {
   });
 }
 
+// State of a matrix under the default options, and passes over memory that the rule needs.
+template <class R>
+Json costs_of() {
+  std::size_t used_elements = 0;
+  Json others = Json::array();
+  for (std::size_t k = 0; k < sing::kSlotCount<R>; ++k) {
+    const bool is_used = R{}.uses_slot(k, sing::kIsFactored<R>);
+    if (R::kSlots[k].shape == sing::SlotShape::kElement) {
+      used_elements += is_used ? 1 : 0;
+    } else if (is_used) {
+      others.push_back(R::kSlots[k].name);
+    }
+  }
+  const int passes = 1 + (sing::kIsFactored<R> ? 1 : 0) + (sing::kSumCount<R> > 0 ? 1 : 0);
+  return {{"element_slots", used_elements},
+          {"most_element_slots", sing::kElementSlotCount<R>},
+          {"other_slots", others},
+          {"passes", passes}};
+}
+
 }  // namespace
 
 int main() {
@@ -52,6 +72,7 @@ int main() {
   append_fields(common, sing::Lookahead{});
   append_fields(common, options);
   Json rules = Json::object();
+  Json costs = Json::object();
   sing::for_each_rule_type([&]<class R>() {
     Json fields = Json::array();
     append_fields(fields, R{});
@@ -60,6 +81,7 @@ int main() {
       slots.push_back(slot.name);
     }
     rules[std::string(R::kName)] = {{"fields", fields}, {"slots", slots}};
+    costs[std::string(R::kName)] = costs_of<R>();
   });
   // What an optimizer whose rule is never set has other than the rule's own defaults: the paper's
   // SING.
@@ -73,6 +95,7 @@ int main() {
   }
   const Json all = {{"common", common},
                     {"rules", rules},
+                    {"costs", costs},
                     {"paper", {{"rule", sing::name_of(options.rule)}, {"options", paper}}}};
   std::puts(all.dump(1).c_str());
 }

@@ -7,7 +7,8 @@
 namespace sing::lab {
 namespace {
 
-constexpr std::string_view kPrefix = "sing-";
+constexpr std::string_view kSingPrefix = "sing-";
+constexpr std::string_view kCentralizePrefix = "gc-";
 constexpr double kSoftplusBeta = 50;
 
 // Paper, table of the best hyper-parameters on RDE; the better row where softplus was tried both
@@ -51,8 +52,10 @@ void apply_tuning(Options& options, std::string_view rule, bool with_sing) {
 
 std::vector<std::string> optimizer_names() {
   std::vector<std::string> names = training_rules();
-  for (const std::string& rule : training_rules()) {
-    names.push_back(concat(kPrefix, rule));
+  for (const std::string_view prefix : {kSingPrefix, kCentralizePrefix}) {
+    for (const std::string& rule : training_rules()) {
+      names.push_back(concat(prefix, rule));
+    }
   }
   return names;
 }
@@ -64,12 +67,14 @@ Options make_optimizer_options(std::string_view name) {
              name,
              "'",
              nearest_name_hint(name, known));
-  const bool with_sing = name.starts_with(kPrefix);
-  const std::string_view rule = with_sing ? name.substr(kPrefix.size()) : name;
+  const bool with_sing = name.starts_with(kSingPrefix);
+  const bool centralizes = name.starts_with(kCentralizePrefix);
+  const std::string_view rule =
+      name.substr(with_sing ? kSingPrefix.size() : (centralizes ? kCentralizePrefix.size() : 0));
   Options options;
   options.rule = make_rule(rule);
   if (!with_sing) {
-    options.standardize.centralize = false;
+    options.standardize.centralize = centralizes;
     options.standardize.normalize = Normalize::kOff;
     options.lookahead.reset();
   }

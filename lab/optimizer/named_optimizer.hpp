@@ -9,9 +9,10 @@
 
 namespace sing::lab {
 
-// Every rule twice: "<rule>" alone, and "sing-<rule>" on centralized gradients of unit norm with
-// LookAhead and, where the paper has it, softplus. Learning rate and weight decay are those that
-// the paper found best for a ViT-S on RDE (its table of the tuning), momentum is 0.9.
+// Every rule three times: "<rule>" alone, "sing-<rule>" on centralized gradients of unit norm with
+// LookAhead and, where the paper has it, softplus, and "gc-<rule>" on centralized gradients (GC).
+// Learning rate and weight decay are those that the paper found best for a ViT-S on RDE (its table
+// of the tuning), those of GC the rule's own; momentum is 0.9.
 std::vector<std::string> optimizer_names();
 
 // Throws std::invalid_argument naming the nearest known name.

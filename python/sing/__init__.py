@@ -1,6 +1,6 @@
 """SING: every tensor's gradient centralized and normalized before any first-order optimizer sees it.
 
-sing.SING replaces a torch.optim optimizer; sing.AdamW, sing.SGD, sing.AdaBelief and sing.Adafactor are the same with another
+sing.SING replaces a torch.optim optimizer; sing.AdamW, sing.SGD, sing.AdaBelief and their siblings are the same with another
 host; sing.attach brings centralization, normalization and LookAhead to any other torch optimizer.
 """
 

@@ -11,8 +11,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from sing import plain_rules
 from sing.options import Schema, scalar
 from sing.parameters import state_dtype
+from sing.plain_rules import decayed, rectification
 from sing.standardize import Standardize, Standardized, standardize_reference
 
 Group = dict[str, Any]
@@ -38,39 +40,38 @@ def _denominator(root: Tensor, group: Group, epsilon: float) -> Tensor:
 
 def adamw(weights: Tensor, gradient: Tensor, state: State, group: Group, now: Now) -> None:
     beta1, beta2 = group["betas"]
+    gradient = decayed(weights, gradient, group, now)
     first, second = state["exp_avg"], state["exp_avg_sq"]
     first.mul_(beta1).add_(gradient, alpha=1 - beta1)
     second.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
     root = second.sqrt() / math.sqrt(1 - beta2**now.step)
-    weights.mul_(1 - now.rate * now.decay)
     weights.addcdiv_(first, _denominator(root, group, group["eps"]), value=-now.rate / (1 - beta1**now.step))
 
 
 def sgd(weights: Tensor, gradient: Tensor, state: State, group: Group, now: Now) -> None:
-    direction = gradient
+    direction = gradient = decayed(weights, gradient, group, now)
     if group["momentum"] > 0:
         buffer = state["momentum_buffer"].mul_(group["momentum"]).add_(gradient)
         direction = gradient + group["momentum"] * buffer if group["nesterov"] else buffer
-    weights.mul_(1 - now.rate * now.decay).add_(direction, alpha=-now.rate)
+    weights.add_(direction, alpha=-now.rate)
 
 
 def adabelief(weights: Tensor, gradient: Tensor, state: State, group: Group, now: Now) -> None:
     beta1, beta2 = group["betas"]
     epsilon = group["eps"]
+    gradient = decayed(weights, gradient, group, now)
     first, belief = state["exp_avg"], state["exp_avg_var"]
     first.mul_(beta1).add_(gradient, alpha=1 - beta1)
     surprise = gradient - first
     belief.mul_(beta2).addcmul_(surprise, surprise, value=1 - beta2).add_(epsilon)
     power = beta2**now.step
-    rho_end = 2 / (1 - beta2) - 1
-    rho = rho_end - 2 * now.step * power / (1 - power)
     corrected = now.rate / (1 - beta1**now.step)
-    weights.mul_(1 - now.rate * now.decay)
-    if group["rectify"] and rho < 5:
+    factor = rectification(beta2, now.step) if group["rectify"] else 1.0
+    if factor is None:
         weights.add_(first, alpha=-corrected)
         return
     if group["rectify"]:
-        corrected *= math.sqrt((rho - 4) * (rho - 2) * rho_end / ((rho_end - 4) * (rho_end - 2) * rho))
+        corrected *= factor
         epsilon = epsilon / math.sqrt(1 - power)
     root = belief.sqrt() / math.sqrt(1 - power)
     weights.addcdiv_(first, _denominator(root, group, epsilon), value=-corrected)
@@ -94,13 +95,14 @@ def adafactor(weights: Tensor, gradient: Tensor, state: State, group: Group, now
     weights.mul_(1 - rate * now.decay).add_(direction, alpha=-rate / max(1.0, size / group["clip_threshold"]))
 
 
-RULES: dict[str, Rule] = {"adamw": adamw, "sgd": sgd, "adabelief": adabelief, "adafactor": adafactor}
+RULES: dict[str, Rule] = {"adamw": adamw, "sgd": sgd, "adabelief": adabelief, "adafactor": adafactor, **plain_rules.RULES}
 
 
 def slots_of(rule: str, parameter: Tensor, group: Group) -> dict[str, torch.Size]:
     """The state that a parameter has under these options, and its shapes."""
     shape = parameter.shape
     own = {
+        **{each: {name: shape for name in plain_rules.state_of(each, group)} for each in plain_rules.RULES},
         "adamw": {"exp_avg": shape, "exp_avg_sq": shape},
         "sgd": {"momentum_buffer": shape} if group.get("momentum") else {},
         "adabelief": {"exp_avg": shape, "exp_avg_var": shape},

@@ -20,6 +20,8 @@ from sing.parameters import memory_order
 STATE_NAMES = {
     "first_moment": "exp_avg",
     "second_moment": "exp_avg_sq",
+    "largest_second_moment": "max_exp_avg_sq",
+    "mean_step_size": "exp_avg_lr",
     "belief": "exp_avg_var",
     "momentum": "momentum_buffer",
     "row_second_moment": "exp_avg_sq_row",

@@ -70,6 +70,8 @@ class SINGOptimizer(Optimizer):
         for key in SHARED:
             if key in group and self.param_groups and group[key] != self.param_groups[0][key]:
                 raise ValueError(f"[{where}] {key} is one for the whole optimizer, {self.param_groups[0][key]!r}")
+        if {**self.defaults, **group}.get("base_learning_rate", 0) is None and scalar(group.get("lr", self.defaults["lr"])) > 0:
+            group["base_learning_rate"] = scalar(group.get("lr", self.defaults["lr"]))  # before any scheduler changes lr
         super().add_param_group(group)
         try:
             for parameter, name in zip(group["params"], names_of(self.param_groups)[-1]):

@@ -16,6 +16,13 @@ def test_generated_files_are_current(build_program):
     assert done.returncode == 0, done.stderr
 
 
+def test_the_table_of_optimizers_is_current(build_program):
+    program = build_program("option_fields")
+    command = [sys.executable, str(ROOT / "tools" / "make_optimizer_table.py"), program, "--check"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_versions_agree():
     text = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
     assert re.search(r"^  VERSION (\S+)$", text, re.MULTILINE)[1] == sing.__version__

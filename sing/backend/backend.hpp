@@ -87,7 +87,7 @@ struct GroupStep {
   const float* learning_rate_source = nullptr;
   GroupProgress* progress = nullptr;  // backend memory
 
-  // Decoupled decay of a tensor of this rank.
+  // Weight decay of a tensor of this rank, of whichever form.
   double weight_decay(std::int64_t rank) const {
     return rank >= 2 || decay_vectors ? weight_decay_of(rule) : 0;
   }

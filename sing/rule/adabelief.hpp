@@ -5,7 +5,9 @@
 #include <optional>
 
 #include "sing/rule/math.hpp"
+#include "sing/rule/rectification.hpp"
 #include "sing/rule/update_rule.hpp"
+#include "sing/rule/weight_decay.hpp"
 
 namespace sing {
 
@@ -15,6 +17,7 @@ struct AdaBelief {
   double beta2 = 0.999;
   double epsilon = 1e-16;
   double weight_decay = 0;
+  bool decoupled_decay = true;
   bool rectify = true;
   std::optional<double> softplus_beta = std::nullopt;
 
@@ -23,17 +26,21 @@ struct AdaBelief {
                                     {"belief", SlotShape::kElement}};
 
   static constexpr auto fields() {
-    return std::tuple{
-        field("learning_rate", &AdaBelief::learning_rate, "step size", at_least(0)),
-        field("beta1", &AdaBelief::beta1, "decay of the first moment", from_zero_below(1)),
-        field("beta2", &AdaBelief::beta2, "decay of the belief", from_zero_below(1)),
-        field("epsilon", &AdaBelief::epsilon, "added to the belief and to its root", at_least(0)),
-        field("weight_decay", &AdaBelief::weight_decay, "decoupled weight decay", at_least(0)),
-        field("rectify", &AdaBelief::rectify, "rectify the variance of early steps"),
-        field("softplus_beta",
-              &AdaBelief::softplus_beta,
-              "sharpness of the softplus that replaces root + epsilon; none: off",
-              at_least(1e-3))};
+    return std::tuple_cat(
+        std::tuple{
+            field("learning_rate", &AdaBelief::learning_rate, "step size", at_least(0)),
+            field("beta1", &AdaBelief::beta1, "decay of the first moment", from_zero_below(1)),
+            field("beta2", &AdaBelief::beta2, "decay of the belief", from_zero_below(1)),
+            field("epsilon",
+                  &AdaBelief::epsilon,
+                  "added to the belief and to its root",
+                  at_least(0))},
+        decay_fields<AdaBelief>(),
+        std::tuple{field("rectify", &AdaBelief::rectify, "rectify the variance of early steps"),
+                   field("softplus_beta",
+                         &AdaBelief::softplus_beta,
+                         "sharpness of the softplus that replaces root + epsilon; none: off",
+                         at_least(1e-3))});
   }
 
   bool uses_slot(std::size_t /*slot*/, bool /*factored*/) const { return true; }
@@ -41,10 +48,10 @@ struct AdaBelief {
   template <class Real>
   struct Constants {
     Real beta1, rest1, beta2, rest2;  // rest = 1 − beta
-    Real keep;                        // 1 − learning rate · weight decay
-    Real step_size;                   // with bias correction, rectification and softplus_beta
-    Real root_factor;                 // 1 / √(1 − beta2^t)
-    Real epsilon, root_epsilon;       // root_epsilon: epsilon / √(1 − beta2^t) when rectified
+    Decay<Real> decay;
+    Real step_size;              // with bias correction, rectification and softplus_beta
+    Real root_factor;            // 1 / √(1 − beta2^t)
+    Real epsilon, root_epsilon;  // root_epsilon: epsilon / √(1 − beta2^t) when rectified
     Softplus<Real> softplus;
     // 1 and 0; 0 and 1 while it is too early to rectify. Numbers, not a branch: loops vectorise.
     Real adaptive, momentum_only;
@@ -55,21 +62,17 @@ struct AdaBelief {
     const double step = static_cast<double>(at.step);
     const double beta2_power = ::pow(beta2, step);
     const double corrected = at.learning_rate / (1 - ::pow(beta1, step));
-    const double rho_end = 2 / (1 - beta2) - 1;
-    const double rho = rho_end - 2 * step * beta2_power / (1 - beta2_power);
-    const bool adaptive = !rectify || rho >= 5;
-    const double rectification =
-        rectify && adaptive
-            ? ::sqrt((rho - 4) * (rho - 2) * rho_end / ((rho_end - 4) * (rho_end - 2) * rho))
-            : 1.0;
+    const Rectification rectified =
+        rectify ? Rectification::of(beta2, at.step) : Rectification{true, 1};
+    const bool adaptive = rectified.adaptive;
     const double sharpness = adaptive && softplus_beta.has_value() ? *softplus_beta : 0.0;
     const double root_factor = 1 / ::sqrt(1 - beta2_power);
     return {.beta1 = Real(beta1),
             .rest1 = Real(1 - beta1),
             .beta2 = Real(beta2),
             .rest2 = Real(1 - beta2),
-            .keep = Real(1 - at.learning_rate * at.weight_decay),
-            .step_size = Real(corrected * rectification * (sharpness > 0 ? sharpness : 1.0)),
+            .decay = Decay<Real>::of(at, decoupled_decay),
+            .step_size = Real(corrected * rectified.factor * (sharpness > 0 ? sharpness : 1.0)),
             .root_factor = Real(root_factor),
             .epsilon = Real(epsilon),
             .root_epsilon = Real(rectify ? epsilon * root_factor : epsilon),
@@ -82,8 +85,9 @@ struct AdaBelief {
   SING_HOST_DEVICE static Real update(const Constants<Real>& c,
                                       const Element<Real>& e,
                                       ElementState<AdaBelief, Real>& state) {
-    const Real m = c.beta1 * state.slot[0] + c.rest1 * e.gradient;
-    const Real surprise = e.gradient - m;
+    const Real gradient = c.decay.gradient(e);
+    const Real m = c.beta1 * state.slot[0] + c.rest1 * gradient;
+    const Real surprise = gradient - m;
     const Real s = c.beta2 * state.slot[1] + c.rest2 * surprise * surprise + c.epsilon;
     state.slot[0] = m;
     state.slot[1] = s;
@@ -91,7 +95,7 @@ struct AdaBelief {
         c.softplus.beta > 0
             ? softplus(s, c.softplus)
             : Quotient<Real>{square_root(s) * c.root_factor + c.root_epsilon, Real(1)};
-    return c.keep * e.parameter -
+    return c.decay.keep * e.parameter -
            c.step_size * m * denominator.below / (c.adaptive * denominator.above + c.momentum_only);
   }
 };

@@ -5,7 +5,9 @@
 #include <optional>
 
 #include "sing/rule/math.hpp"
+#include "sing/rule/moments.hpp"
 #include "sing/rule/update_rule.hpp"
+#include "sing/rule/weight_decay.hpp"
 
 namespace sing {
 
@@ -15,6 +17,7 @@ struct AdamW {
   double beta2 = 0.999;
   double epsilon = 1e-8;
   double weight_decay = 0;
+  bool decoupled_decay = true;
   std::optional<double> softplus_beta = std::nullopt;
 
   static constexpr std::string_view kName = "adamw";
@@ -22,16 +25,14 @@ struct AdamW {
                                     {"second_moment", SlotShape::kElement}};
 
   static constexpr auto fields() {
-    return std::tuple{
-        field("learning_rate", &AdamW::learning_rate, "step size", at_least(0)),
-        field("beta1", &AdamW::beta1, "decay of the first moment", from_zero_below(1)),
-        field("beta2", &AdamW::beta2, "decay of the second moment", from_zero_below(1)),
-        field("epsilon", &AdamW::epsilon, "added to the root of the second moment", at_least(0)),
-        field("weight_decay", &AdamW::weight_decay, "decoupled weight decay", at_least(0)),
-        field("softplus_beta",
-              &AdamW::softplus_beta,
-              "sharpness of the softplus that replaces root + epsilon; none: off",
-              at_least(1e-3))};
+    return std::tuple_cat(
+        moment_fields<AdamW>(),
+        epsilon_field<AdamW>(),
+        decay_fields<AdamW>(),
+        std::tuple{field("softplus_beta",
+                         &AdamW::softplus_beta,
+                         "sharpness of the softplus that replaces root + epsilon; none: off",
+                         at_least(1e-3))});
   }
 
   bool uses_slot(std::size_t /*slot*/, bool /*factored*/) const { return true; }
@@ -39,9 +40,9 @@ struct AdamW {
   template <class Real>
   struct Constants {
     Real beta1, rest1, beta2, rest2;  // rest = 1 − beta
-    Real keep;                        // 1 − learning rate · weight decay
-    Real step_size;                   // learning rate / (1 − beta1^t), times softplus_beta
-    Real root_factor;                 // 1 / √(1 − beta2^t)
+    Decay<Real> decay;
+    Real step_size;    // learning rate / (1 − beta1^t), times softplus_beta
+    Real root_factor;  // 1 / √(1 − beta2^t)
     Real epsilon;
     Softplus<Real> softplus;
   };
@@ -56,7 +57,7 @@ struct AdamW {
             .rest1 = Real(1 - beta1),
             .beta2 = Real(beta2),
             .rest2 = Real(1 - beta2),
-            .keep = Real(1 - at.learning_rate * at.weight_decay),
+            .decay = Decay<Real>::of(at, decoupled_decay),
             .step_size = Real(sharpness > 0 ? corrected * sharpness : corrected),
             .root_factor = Real(root_factor),
             .epsilon = Real(epsilon),
@@ -67,14 +68,15 @@ struct AdamW {
   SING_HOST_DEVICE static Real update(const Constants<Real>& c,
                                       const Element<Real>& e,
                                       ElementState<AdamW, Real>& state) {
-    const Real m = c.beta1 * state.slot[0] + c.rest1 * e.gradient;
-    const Real v = c.beta2 * state.slot[1] + c.rest2 * e.gradient * e.gradient;
+    const Real gradient = c.decay.gradient(e);
+    const Real m = c.beta1 * state.slot[0] + c.rest1 * gradient;
+    const Real v = c.beta2 * state.slot[1] + c.rest2 * gradient * gradient;
     state.slot[0] = m;
     state.slot[1] = v;
     const Quotient<Real> denominator =
         c.softplus.beta > 0 ? softplus(v, c.softplus)
                             : Quotient<Real>{square_root(v) * c.root_factor + c.epsilon, Real(1)};
-    return c.keep * e.parameter - c.step_size * m * denominator.below / denominator.above;
+    return c.decay.keep * e.parameter - c.step_size * m * denominator.below / denominator.above;
   }
 };
 static_assert(UpdateRule<AdamW>);

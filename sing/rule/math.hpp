@@ -1,4 +1,4 @@
-// Square root, clamp and softplus for float and double, the same text on host and device.
+// Square root, clamp, sign and softplus for float and double, the same text on host and device.
 #pragma once
 
 #include <cmath>
@@ -31,6 +31,12 @@ SING_HOST_DEVICE Real larger(Real a, Real b) {
 template <class Real>
 SING_HOST_DEVICE Real smaller(Real a, Real b) {
   return a < b ? a : b;
+}
+
+// −1, 0 or 1.
+template <class Real>
+SING_HOST_DEVICE Real sign(Real x) {
+  return Real(x > 0 ? 1 : 0) - Real(x < 0 ? 1 : 0);
 }
 
 // above / below, kept apart so that dividing by it costs one division.

@@ -7,10 +7,18 @@
 #include <vector>
 
 #include "sing/rule/adabelief.hpp"
+#include "sing/rule/adabound.hpp"
 #include "sing/rule/adafactor.hpp"
+#include "sing/rule/adamod.hpp"
 #include "sing/rule/adamw.hpp"
+#include "sing/rule/eadam.hpp"
 #include "sing/rule/gradient.hpp"
+#include "sing/rule/lion.hpp"
+#include "sing/rule/nadam.hpp"
+#include "sing/rule/radam.hpp"
+#include "sing/rule/sadam.hpp"
 #include "sing/rule/sgd.hpp"
+#include "sing/rule/yogi.hpp"
 
 namespace sing {
 
@@ -19,7 +27,15 @@ using Rule = std::variant<  //
     Sgd,
     AdaBelief,
     AdaFactor,
-    Gradient>;
+    Gradient,
+    NAdam,
+    Yogi,
+    RAdam,
+    AdaBound,
+    AdaMod,
+    EAdam,
+    SAdam,
+    Lion>;
 
 inline constexpr std::size_t kRuleCount = std::variant_size_v<Rule>;
 

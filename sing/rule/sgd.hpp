@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sing/rule/update_rule.hpp"
+#include "sing/rule/weight_decay.hpp"
 
 namespace sing {
 
@@ -10,16 +11,18 @@ struct Sgd {
   double momentum = 0;
   bool nesterov = false;
   double weight_decay = 0;
+  bool decoupled_decay = true;
 
   static constexpr std::string_view kName = "sgd";
   static constexpr Slot kSlots[] = {{"momentum", SlotShape::kElement}};
 
   static constexpr auto fields() {
-    return std::tuple{
-        field("learning_rate", &Sgd::learning_rate, "step size", at_least(0)),
-        field("momentum", &Sgd::momentum, "decay of the momentum; 0: none", from_zero_below(1)),
-        field("nesterov", &Sgd::nesterov, "look one momentum step ahead"),
-        field("weight_decay", &Sgd::weight_decay, "decoupled weight decay", at_least(0))};
+    return std::tuple_cat(
+        std::tuple{
+            field("learning_rate", &Sgd::learning_rate, "step size", at_least(0)),
+            field("momentum", &Sgd::momentum, "decay of the momentum; 0: none", from_zero_below(1)),
+            field("nesterov", &Sgd::nesterov, "look one momentum step ahead")},
+        decay_fields<Sgd>());
   }
 
   bool uses_slot(std::size_t /*slot*/, bool /*factored*/) const { return momentum > 0; }
@@ -27,7 +30,7 @@ struct Sgd {
   template <class Real>
   struct Constants {
     Real momentum;
-    Real keep;  // 1 − learning rate · weight decay
+    Decay<Real> decay;
     Real learning_rate;
     Real of_gradient, of_momentum;  // share of each in the step
   };
@@ -35,7 +38,7 @@ struct Sgd {
   template <class Real>
   SING_HOST_DEVICE Constants<Real> constants(const StepScalars& at) const {
     return {.momentum = Real(momentum),
-            .keep = Real(1 - at.learning_rate * at.weight_decay),
+            .decay = Decay<Real>::of(at, decoupled_decay),
             .learning_rate = Real(at.learning_rate),
             .of_gradient = Real(nesterov ? 1 : 0),
             .of_momentum = Real(nesterov ? momentum : 1)};
@@ -45,10 +48,11 @@ struct Sgd {
   SING_HOST_DEVICE static Real update(const Constants<Real>& c,
                                       const Element<Real>& e,
                                       ElementState<Sgd, Real>& state) {
-    const Real m = c.momentum * state.slot[0] + e.gradient;
+    const Real gradient = c.decay.gradient(e);
+    const Real m = c.momentum * state.slot[0] + gradient;
     state.slot[0] = m;
-    const Real step = c.of_gradient * e.gradient + c.of_momentum * m;
-    return c.keep * e.parameter - c.learning_rate * step;
+    const Real step = c.of_gradient * gradient + c.of_momentum * m;
+    return c.decay.keep * e.parameter - c.learning_rate * step;
   }
 };
 static_assert(UpdateRule<Sgd>);

@@ -83,11 +83,18 @@ class Guard : public test::BackendTest {
 };
 SING_ON_BACKENDS(Guard, test::backend_kinds());
 
-// All rules, no decay: a zero gradient must leave the parameter where it is.
+// All rules, no decay, moments from zero: a zero gradient must leave the parameter where it is.
 std::vector<test::RuleVariant> rules_without_decay() {
   std::vector<test::RuleVariant> rules = test::rule_variants();
   for (test::RuleVariant& variant : rules) {
-    std::visit([](auto& rule) { rule.weight_decay = 0; }, variant.rule);
+    std::visit(
+        [](auto& rule) {
+          rule.weight_decay = 0;
+          if constexpr (requires { rule.initial_moment; }) {
+            rule.initial_moment = 0;
+          }
+        },
+        variant.rule);
   }
   return rules;
 }
@@ -211,7 +218,8 @@ TEST_P(Guard, SubnormalGradientsStayHarmless) {
             expect_finite(result.parameter);
             // Without a host the parameter is the gradient, of unit norm at most.
             const bool has_host = !std::holds_alternative<Gradient>(options.rule);
-            const double most = has_host ? 0.0625 * 1.05 : 1;
+            // With one, a first step is the learning rate at most; NAdam's is 1.06 of it.
+            const double most = has_host ? 0.0625 * 1.1 : 1;
             for (const double value : result.parameter) {
               EXPECT_LE(std::abs(has_host ? value - 1 : value), most)
                   << name_of(dtype) << " " << size;

@@ -6,6 +6,7 @@
 #include "tests/contract/rule_variants.hpp"
 #include "tests/support/backends.hpp"
 #include "tests/support/same_bytes.hpp"
+#include "tests/support/trajectory.hpp"
 
 namespace sing {
 namespace {
@@ -70,12 +71,46 @@ TEST_P(RuleContract, EveryWayToStandardize) {
   for (const bool centralize : {false, true}) {
     for (const Normalize normalize :
          {Normalize::kOff, Normalize::kUnitNorm, Normalize::kSizeCalibrated}) {
-      Options options = options_of(test::strong_rule<AdamW>());
+      SCOPED_TRACE(concat("centralize ", centralize, ", normalize ", name_of(normalize)));
+      Options options;
       options.standardize.centralize = centralize;
       options.standardize.normalize = normalize;
-      SCOPED_TRACE(concat("centralize ", centralize, ", normalize ", name_of(normalize)));
-      expect_reference(options, test::small_shapes(), {Dtype::kFloat32, Dtype::kFloat32}, 2);
+      for (const RuleVariant& variant : all_rules()) {
+        SCOPED_TRACE(variant.name);
+        options.rule = variant.rule;
+        expect_reference(options, test::small_shapes(), {Dtype::kFloat32, Dtype::kFloat32}, 2);
+      }
+      options.rule = test::strong_rule<AdamW>();
       expect_reference(options, test::large_shapes(), {Dtype::kFloat32, Dtype::kFloat32}, 1);
+    }
+  }
+}
+
+// SING around a rule is the rule, given the standardized gradient: standardizing first, then the
+// rule alone, takes the same steps.
+TEST_P(RuleContract, StandardizingIsTheSameAroundEveryRule) {
+  const std::vector<std::int64_t> shape{5, 7};
+  const std::vector<double> start = test::random_values(1, 35);
+  for (const RuleVariant& variant : test::rule_variants()) {
+    if (std::holds_alternative<Gradient>(variant.rule)) {
+      continue;
+    }
+    SCOPED_TRACE(variant.name);
+    for (const Normalize normalize : {Normalize::kOff, Normalize::kUnitNorm}) {
+      Options around = test::bare_rule(variant.rule);
+      around.standardize = {.centralize = true, .normalize = normalize};
+      Options first = around;
+      first.rule = Gradient{};
+      test::Trajectory at_once(backend_, around, shape, start);
+      test::Trajectory standardized(backend_, first, shape, start);
+      test::Trajectory rule_alone(backend_, test::bare_rule(variant.rule), shape, start);
+      for (std::uint64_t step = 0; step < kSteps; ++step) {
+        const std::vector<double> gradient = test::random_values(2 + step, 35);
+        const std::vector<double> actual = at_once.take(gradient);
+        const std::vector<double> expected = rule_alone.take(standardized.take(gradient));
+        test::expect_values(actual, expected, 1e-13);
+        EXPECT_TRUE(step + 1 < kSteps || actual != start);
+      }
     }
   }
 }

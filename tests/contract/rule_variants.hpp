@@ -16,6 +16,28 @@ struct RuleVariant {
   Rule rule;
 };
 
+// L2 decay: the rule's gradient holds a share of the parameter.
+template <class R>
+bool has_l2_decay(const R& rule) {
+  if constexpr (requires { rule.decoupled_decay; }) {
+    return !rule.decoupled_decay && rule.weight_decay > 0;
+  } else {
+    return false;
+  }
+}
+
+// Where the two parts of an L2 gradient cancel, what is left is rounding, and a rule that divides
+// by root + epsilon magnifies it by 1 / epsilon. The backends are compared where it does not.
+template <class R>
+R with_gentle_epsilon(R rule) {
+  if constexpr (requires { rule.epsilon; }) {
+    if (has_l2_decay(rule) && rule.epsilon < 1e-2) {
+      rule.epsilon = 1e-2;
+    }
+  }
+  return rule;
+}
+
 // A rate large enough that an update is many units in the last place of any parameter type.
 template <class R>
 R strong_rule() {
@@ -31,7 +53,7 @@ R strong_rule() {
       }
     }
   });
-  return rule;
+  return with_gentle_epsilon(rule);
 }
 
 inline std::vector<RuleVariant> rule_variants() {
@@ -45,9 +67,9 @@ inline std::vector<RuleVariant> rule_variants() {
       R changed = strong;
       if constexpr (std::is_same_v<Member, bool>) {
         changed.*(each.member) = !member;
-        variants.push_back({name + " " + std::string(each.name), changed});
+        variants.push_back({name + " " + std::string(each.name), with_gentle_epsilon(changed)});
       } else if constexpr (std::is_same_v<Member, std::optional<double>>) {
-        changed.*(each.member) = 50.0;
+        changed.*(each.member) = member ? std::nullopt : std::optional<double>(50.0);
         variants.push_back({name + " " + std::string(each.name), changed});
       } else if constexpr (std::is_same_v<Member, double>) {
         if (each.name == "momentum") {

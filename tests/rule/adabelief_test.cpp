@@ -113,5 +113,17 @@ TEST_P(AdaBeliefSteps, WithTheDefaultsRectificationBeginsAtStepSix) {
   EXPECT_GT(std::abs(before - path.take({1})[0] - 0.1), 1e-3);
 }
 
+// L2: 1 + 1 · p is the first test's gradient 2.
+TEST_P(AdaBeliefSteps, L2Decay) {
+  AdaBelief rule = half_and_three_quarters();
+  rule.epsilon = 0.25;
+  rule.rectify = false;
+  rule.weight_decay = 1;
+  rule.decoupled_decay = false;
+  Trajectory path(backend_, bare_rule(rule), {1}, {1});
+  expect_values(path.take({1}), {1 - 0.1 * 2 / (std::sqrt(2.0) + 0.25)}, kHandTolerance);
+  expect_values(path.state(1), {0.5}, kHandTolerance);
+}
+
 }  // namespace
 }  // namespace sing

@@ -102,5 +102,19 @@ TEST_P(AdamWSteps, FirstStepIsTheLearningRate) {
   expect_values(path.take({1e-6, -3, 700}), {-0.25, 0.25, -0.25}, kHandTolerance);
 }
 
+// L2: −1 + 3 · p = 2, which without ε gives a step of the learning rate and m = (1 − 1/2) · 2.
+TEST_P(AdamWSteps, L2Decay) {
+  const AdamW rule{.learning_rate = 0.1,
+                   .beta1 = 0.5,
+                   .beta2 = 0.75,
+                   .epsilon = 0,
+                   .weight_decay = 3,
+                   .decoupled_decay = false};
+  Trajectory path(backend_, bare_rule(rule), {1}, {1});
+  expect_values(path.take({-1}), {0.9}, kHandTolerance);
+  expect_values(path.state(0), {1}, kHandTolerance);
+  expect_values(path.state(1), {1}, kHandTolerance);
+}
+
 }  // namespace
 }  // namespace sing

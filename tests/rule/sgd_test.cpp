@@ -60,5 +60,14 @@ TEST_P(SgdSteps, StateIsTheMomentumAndNothingWithoutOne) {
   EXPECT_EQ(without.optimizer().state_bytes(), 0U);
 }
 
+// L2 enters the momentum: 1 + 0.5 · 2 = 2, p = 1.8; m = 0.5 · 2 + 1 + 0.5 · 1.8 = 2.9.
+TEST_P(SgdSteps, L2Decay) {
+  const Sgd rule{
+      .learning_rate = 0.1, .momentum = 0.5, .weight_decay = 0.5, .decoupled_decay = false};
+  Trajectory path(backend_, bare_rule(rule), {1}, {2});
+  expect_values(path.take({1}), {1.8}, kHandTolerance);
+  expect_values(path.take({1}), {1.51}, kHandTolerance);
+}
+
 }  // namespace
 }  // namespace sing

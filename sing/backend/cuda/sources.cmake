@@ -10,5 +10,6 @@ set(cuda_kernels
 target_sources(sing PRIVATE ${cuda_kernels} backend/cuda/cuda_backend.cpp backend/cuda/device_tables.cpp
                             backend/cuda/work_plan.cpp)
 # Quotients within 2 ulp and roots within 1: the bounds of docs/numerics.md. Float64 is not touched.
-set_source_files_properties(${cuda_kernels} PROPERTIES COMPILE_OPTIONS "--prec-div=false;--prec-sqrt=false")
+# Two threads: the two architectures of a file, which holds every rule, compile side by side.
+set_source_files_properties(${cuda_kernels} PROPERTIES COMPILE_OPTIONS "--prec-div=false;--prec-sqrt=false;--threads=2")
 target_link_libraries(sing PRIVATE CUDA::cudart_static)

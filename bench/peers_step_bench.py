@@ -1,0 +1,191 @@
+"""Times the step of every rule beside its peers' from other packages, in one process, in turns.
+
+python bench/peers_step_bench.py [--device cpu|cuda] [--rules lion,…] [--rounds N] [--threads N] [--machine NAME] [--print-only]
+
+The tensors are those of a ViT-S. Ours is the rule alone, without centralization, normalization and LookAhead, since that is
+what peers do. A turn is 10 steps; each contestant of a rule has one turn a round, in an order that rotates. The figures are
+medians over the rounds, ratios are taken within a round. Writes bench/results/peers-<machine>.json and the table of
+docs/benchmarks.md.
+"""
+
+import sys
+import warnings
+
+import adabelief_pytorch
+import python_step_bench as base
+import pytorch_optimizer
+import schedulefree
+import timm.optim
+import torch
+import torch_optimizer
+import transformers.optimization
+
+import make_benchmark_tables
+from sing.rules import CLASSES
+
+MODEL = "vit_s"
+ALONE = {"centralize": False, "normalize": "off", "lookahead": False, "decay_vectors": True}
+SHARED = {"lr": 1e-4, "weight_decay": 0.05}
+# Rule -> (options of ours, {title: (class, options)}). Decay is of one kind within a rule.
+PEERS = {
+    "adamw": ({}, {"torch, fused": (torch.optim.AdamW, {"fused": True}), "timm": (timm.optim.AdamWLegacy, {})}),
+    "sgd": (
+        {"momentum": 0.9, "decoupled_decay": False},
+        {"torch, fused": (torch.optim.SGD, {"momentum": 0.9, "fused": True})},
+    ),
+    "adabelief": (
+        {},
+        {
+            "adabelief-pytorch": (adabelief_pytorch.AdaBelief, {"print_change_log": False}),
+            "timm": (timm.optim.AdaBelief, {}),
+            "pytorch_optimizer": (pytorch_optimizer.AdaBelief, {"rectify": True}),
+        },
+    ),
+    "adafactor": (
+        {},
+        {
+            "torch, foreach": (torch.optim.Adafactor, {"foreach": True}),
+            "transformers": (transformers.optimization.Adafactor, {"relative_step": False}),
+            "timm": (timm.optim.Adafactor, {}),
+        },
+    ),
+    "nadam": (
+        {},
+        {
+            "torch, foreach": (torch.optim.NAdam, {"foreach": True}),
+            "torch, loop": (torch.optim.NAdam, {"foreach": False}),
+            "pytorch_optimizer": (pytorch_optimizer.load_optimizer("nadam"), {}),
+        },
+    ),
+    "yogi": (
+        {},
+        {
+            "torch_optimizer": (torch_optimizer.Yogi, {}),
+            "pytorch_optimizer": (pytorch_optimizer.Yogi, {"weight_decouple": False}),
+        },
+    ),
+    "radam": (
+        {},
+        {
+            "torch, foreach": (torch.optim.RAdam, {"foreach": True}),
+            "torch, loop": (torch.optim.RAdam, {"foreach": False}),
+            "torch_optimizer": (torch_optimizer.RAdam, {}),
+            "pytorch_optimizer": (pytorch_optimizer.RAdam, {}),
+        },
+    ),
+    "adabound": (
+        {},
+        {"torch_optimizer": (torch_optimizer.AdaBound, {}), "pytorch_optimizer": (pytorch_optimizer.AdaBound, {})},
+    ),
+    "adamod": (
+        {},
+        {"torch_optimizer": (torch_optimizer.AdaMod, {}), "pytorch_optimizer": (pytorch_optimizer.AdaMod, {})},
+    ),
+    # No package has these two: Adam, which does less.
+    "eadam": ({}, {"torch Adam, fused": (torch.optim.Adam, {"fused": True})}),
+    "sadam": ({}, {"torch Adam with AMSGrad, fused": (torch.optim.Adam, {"fused": True, "amsgrad": True})}),
+    "lion": (
+        {},
+        {"timm": (timm.optim.Lion, {}), "pytorch_optimizer": (pytorch_optimizer.Lion, {})},
+    ),
+    "lamb": (
+        {},
+        {
+            "timm": (timm.optim.Lamb, {}),
+            "torch_optimizer": (torch_optimizer.Lamb, {}),
+            "pytorch_optimizer": (pytorch_optimizer.Lamb, {}),
+        },
+    ),
+    "lars": (
+        {"momentum": 0.9},
+        {
+            "timm": (timm.optim.Lars, {"momentum": 0.9}),
+            "torch_optimizer": (torch_optimizer.LARS, {"momentum": 0.9}),
+        },
+    ),
+    "adanorm": ({}, {"pytorch_optimizer": (pytorch_optimizer.load_optimizer("adanorm"), {})}),
+    "muon": ({}, {"torch": (torch.optim.Muon, {})}),
+    "schedule_free_adamw": ({}, {"schedulefree": (schedulefree.AdamWScheduleFree, {})}),
+}
+# Rules for which the peer takes nothing but matrices.
+ONLY_MATRICES = {"muon"}
+OURS = "sing"
+
+
+def shapes_of(rule):
+    shapes = base.shapes_of(MODEL)
+    return [shape for shape in shapes if len(shape) == 2] if rule in ONLY_MATRICES else shapes
+
+
+def class_of(rule):
+    return next((cls for name, cls in CLASSES.items() if name != "SING" and cls._schema.rule == rule), None)
+
+
+def contestants(rule, device):
+    """Title -> optimizer over parameters and gradients of its own: some peers change gradients."""
+    options, peers = PEERS[rule]
+    generator = torch.Generator().manual_seed(1)
+    gradients = [torch.randn(shape, generator=generator).to(device) for shape in shapes_of(rule)]
+    listed = {OURS: (class_of(rule), {**ALONE, **options}), **peers}
+    made = {}
+    for title, (cls, own) in listed.items():
+        parameters = [torch.nn.Parameter(torch.full_like(each, 0.5)) for each in gradients]
+        for parameter, gradient in zip(parameters, gradients):
+            parameter.grad = gradient.clone()
+        made[title] = cls(parameters, **SHARED, **own)
+        if hasattr(made[title], "train"):
+            made[title].train()  # schedule-free optimizers refuse to step otherwise
+    return made
+
+
+def measure(rule, device, rounds):
+    optimizers = contestants(rule, device)
+    titles = list(optimizers)
+    for optimizer in optimizers.values():
+        base.turn(optimizer, device)
+    times = {title: [] for title in titles}
+    for number in range(rounds):
+        for position in range(len(titles)):
+            title = titles[(number + position) % len(titles)]
+            times[title].append(base.turn(optimizers[title], device)[0])
+    return {
+        "rule": rule,
+        "tensors": len(shapes_of(rule)),
+        "milliseconds": {title: base.spread(each) for title, each in times.items()},
+        "ratio": {
+            title: base.spread([mine / other for mine, other in zip(times[OURS], each)])
+            for title, each in times.items()
+            if title != OURS
+        },
+    }
+
+
+def print_row(row):
+    peers = ", ".join(f"{title} {row['milliseconds'][title]['median']:.3f}" for title in row["ratio"])
+    nearest = max(each["median"] for each in row["ratio"].values())
+    print(f"{row['rule']}: {row['milliseconds'][OURS]['median']:.3f} ms, {peers}; {nearest:.2f} of the fastest", flush=True)
+
+
+def measured_rows(rules, device, rounds):
+    rows = []
+    for rule in rules:
+        rows.append(measure(rule, device, rounds))
+        print_row(rows[-1])
+    return rows
+
+
+def main():
+    parser = base.argument_parser(__doc__.splitlines()[0], rounds=9)
+    parser.add_argument("--rules", help="of the table in this file (all that are built)")
+    options = parser.parse_args()
+    base.prepare(options)
+    warnings.simplefilter("ignore")  # of the peers, about calls that newer torch deprecates
+    rules = options.rules.split(",") if options.rules else [rule for rule in PEERS if class_of(rule) is not None]
+    rows, other_load = base.watched(lambda: measured_rows(rules, options.device, options.rounds))
+    head = base.circumstances(options, make_benchmark_tables.PEERS_STEP, other_load)
+    base.write_result(options, "peers", {**head, "model": MODEL, "rules": rows})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

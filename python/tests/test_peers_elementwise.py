@@ -1,0 +1,139 @@
+"""The element-wise rules against implementations from other packages, live: 60 steps, decay, warm-up, odd shapes."""
+
+import warnings
+
+import adabelief_pytorch
+import pytest
+import pytorch_optimizer
+import timm.optim
+import torch
+import torch_optimizer
+from peers import ALONE, expect_same, trajectory
+from transformers.optimization import Adafactor as TransformersAdafactor
+
+import sing
+
+SHARED = {"lr": 1e-2, "weight_decay": 0.1}
+
+
+def ours(cls, **options):
+    return lambda parameters: cls(parameters, **{**SHARED, **options}, **ALONE)
+
+
+def theirs(cls, **options):
+    return lambda parameters: cls(parameters, **{**SHARED, **options})
+
+
+def quietly(cls):
+    """Without the advertisement that the package prints."""
+    return lambda *arguments, **options: cls(*arguments, print_change_log=False, **options)
+
+
+L2 = {"decoupled_decay": False}
+DECOUPLED = {"decoupled_decay": True}
+BELIEF = quietly(adabelief_pytorch.AdaBelief)
+PAIRS = {
+    "sgd, torch": (ours(sing.SGD, momentum=0.9, **L2), theirs(torch.optim.SGD, momentum=0.9)),
+    "adamw, torch": (ours(sing.AdamW), theirs(torch.optim.AdamW)),
+    "adam, torch": (ours(sing.AdamW, **L2), theirs(torch.optim.Adam)),
+    "adabelief, adabelief-pytorch": (ours(sing.AdaBelief), theirs(BELIEF, eps=1e-16)),
+    "adabelief, adabelief-pytorch, L2, not rectified": (
+        ours(sing.AdaBelief, rectify=False, eps=1e-8, **L2),
+        theirs(BELIEF, eps=1e-8, rectify=False, weight_decouple=False),
+    ),
+    "adabelief, timm": (ours(sing.AdaBelief), theirs(timm.optim.AdaBelief)),
+    "adabelief, pytorch_optimizer": (ours(sing.AdaBelief), theirs(pytorch_optimizer.AdaBelief, rectify=True)),
+    "adafactor, transformers": (
+        ours(sing.Adafactor),
+        theirs(TransformersAdafactor, relative_step=False, scale_parameter=True),
+    ),
+    "adafactor, torch": (  # whose decay is the learning rate's, not the scaled step's
+        ours(sing.Adafactor, weight_decay=0),
+        theirs(torch.optim.Adafactor, weight_decay=0, eps=(1e-30, 1e-3)),
+    ),
+    "nadam, torch": (ours(sing.NAdam), theirs(torch.optim.NAdam)),
+    "nadam, torch, decoupled": (
+        ours(sing.NAdam, momentum_decay=0.5, **DECOUPLED),
+        theirs(torch.optim.NAdam, momentum_decay=0.5, decoupled_weight_decay=True),
+    ),
+    "nadam, timm": (ours(sing.NAdam), theirs(timm.optim.NAdamLegacy)),
+    "nadam, slow": (
+        ours(sing.NAdam, betas=(0.99, 0.999), momentum_decay=40.0),
+        theirs(torch.optim.NAdam, betas=(0.99, 0.999), momentum_decay=40.0),
+    ),
+    "yogi, torch_optimizer": (ours(sing.Yogi), theirs(torch_optimizer.Yogi)),
+    "yogi, pytorch_optimizer": (ours(sing.Yogi, **DECOUPLED), theirs(pytorch_optimizer.Yogi)),
+    "radam, torch": (ours(sing.RAdam), theirs(torch.optim.RAdam)),
+    "radam, torch, decoupled": (
+        ours(sing.RAdam, **DECOUPLED),
+        theirs(torch.optim.RAdam, decoupled_weight_decay=True),
+    ),
+    "radam, pytorch_optimizer": (ours(sing.RAdam, early_momentum=False, **DECOUPLED), theirs(pytorch_optimizer.RAdam)),
+    "radam, torch_optimizer": (ours(sing.RAdam, **DECOUPLED), theirs(torch_optimizer.RAdam)),
+    "adabound, torch_optimizer": (ours(sing.AdaBound), theirs(torch_optimizer.AdaBound)),
+    "adabound, torch_optimizer, soon closed": (
+        ours(sing.AdaBound, gamma=0.3, final_learning_rate=0.02),
+        theirs(torch_optimizer.AdaBound, gamma=0.3, final_lr=0.02),
+    ),
+    "adamod, torch_optimizer": (ours(sing.AdaMod), theirs(torch_optimizer.AdaMod)),
+    "adamod, pytorch_optimizer": (
+        ours(sing.AdaMod, beta3=0.9, **L2),
+        theirs(pytorch_optimizer.AdaMod, betas=(0.9, 0.999, 0.9), weight_decouple=False),
+    ),
+    "lion, timm": (ours(sing.Lion), theirs(timm.optim.Lion)),
+    "lion, pytorch_optimizer, L2": (ours(sing.Lion, **L2), theirs(pytorch_optimizer.Lion, weight_decouple=False)),
+    # No package has SAdam; without softplus it is AMSGrad, or Adam.
+    "sadam without softplus, torch": (
+        ours(sing.SAdam, softplus_beta=None, eps=0.0),
+        theirs(torch.optim.Adam, eps=0.0, amsgrad=True),
+    ),
+    "sadam without softplus and amsgrad, torch": (
+        ours(sing.SAdam, softplus_beta=None, eps=0.0, amsgrad=False),
+        theirs(torch.optim.Adam, eps=0.0),
+    ),
+}
+# Computes in float32 whatever the parameters are.
+FLOAT32_ONLY = {"radam, torch_optimizer"}
+
+
+def cases():
+    for name, pair in PAIRS.items():
+        yield pytest.param(*pair, torch.float32, id=f"{name}, float32")
+        if name not in FLOAT32_ONLY:
+            yield pytest.param(*pair, torch.float64, id=f"{name}, float64")
+
+
+@pytest.mark.parametrize(("mine", "other", "dtype"), cases())
+def test_equals_its_peer(mine, other, dtype):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the peers, about calls that newer torch deprecates
+        expected = trajectory(other, dtype)
+    expect_same(trajectory(mine, dtype), expected, dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_eadam_is_adam_whose_second_moment_grows_by_epsilon(dtype):
+    """No package has EAdam. Adam's second moment, raised by epsilon / beta2 before a step, is EAdam's after it."""
+    epsilon, beta2 = 1e-4, 0.999
+
+    def raised(optimizer):
+        for parameter in optimizer.param_groups[0]["params"]:
+            state = optimizer.state[parameter]
+            if not state:
+                zeros = torch.zeros_like(parameter)
+                state.update(step=torch.zeros(()), exp_avg=zeros, exp_avg_sq=zeros.clone())
+            state["exp_avg_sq"] += epsilon / beta2
+
+    expected = trajectory(theirs(torch.optim.Adam, eps=0.0), dtype, before_step=raised)
+    expect_same(trajectory(ours(sing.EAdam, eps=epsilon), dtype), expected, dtype)
+
+
+@pytest.mark.parametrize("amsgrad", [False, True])
+def test_sadam_is_adam_with_another_denominator(amsgrad):
+    """No package has SAdam. Where softplus is linear, far above 20 / beta, it is Adam again; elsewhere it is not."""
+    adam = trajectory(theirs(torch.optim.Adam, eps=0.0, amsgrad=amsgrad), torch.float64)
+    sharp = trajectory(ours(sing.SAdam, amsgrad=amsgrad, softplus_beta=1e9), torch.float64)
+    expect_same(sharp, adam, torch.float64)
+    soft = trajectory(ours(sing.SAdam, amsgrad=amsgrad), torch.float64)
+    with pytest.raises(AssertionError, match="step 1,"):
+        expect_same(soft, adam, torch.float64)

@@ -1,0 +1,132 @@
+"""Writes the table of docs/optimizers.md from the library's list of rules and from docs/algorithm.md.
+
+python tools/make_optimizer_table.py OPTION_FIELDS [--check], where OPTION_FIELDS is the program of tools/option_fields.cpp
+(./dev run python tools/make_optimizer_table.py option_fields). A rule's header cites its equations, the section that holds
+the first of them has the formula (all its lines, if they are few, or that with "p ←") and a line "Source: …". --check writes nothing and exits with 1 if the
+table is not current.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "python"))
+
+PAGE = ROOT / "docs" / "optimizers.md"
+EQUATIONS = ROOT / "docs" / "algorithm.md"
+BEGIN, END = "<!-- optimizers: generated, begin -->", "<!-- optimizers: generated, end -->"
+HEAD = "| name | formula | state bytes | passes | defaults | decay | source |\n|---|---|---|---:|---|---|---|\n"
+MOST_LINES = 3  # of a section's equations that are shown whole; of longer ones the update alone
+FENCE = re.compile(r"^```$(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+class Section:
+    """One section of docs/algorithm.md."""
+
+    def __init__(self, text):
+        self.title, _, body = text.partition("\n")
+        self.title = self.title.strip()
+        self.anchor = re.sub(r"[^\w -]", "", self.title.lower()).replace(" ", "-")
+        fences = "\n".join(FENCE.findall(body))
+        self.numbers = {int(number) for number in re.findall(r"\((\d+)\)$", fences, re.MULTILINE)}
+        lines = [re.sub(r"\s+", " ", re.sub(r"\(\d+\)$", "", line)).strip() for line in fences.splitlines() if line.strip()]
+        updates = [line[line.index("p ← ") :] for line in lines if "p ← " in line]
+        self.formula = "; ".join(lines) if updates and len(lines) <= MOST_LINES else next(iter(updates), None)
+        source = re.search(r"^Source: (.*?)\.?\n(?:\n|\Z)", body + "\n", re.MULTILINE | re.DOTALL)
+        self.source = source and re.sub(r"\s+", " ", source[1])
+
+
+def sections():
+    _, *parts = re.split(r"^## ", EQUATIONS.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return [Section(part) for part in parts]
+
+
+def section_of(rule, found):
+    """The section with the first equation that the rule's header cites."""
+    headers = [
+        path
+        for path in sorted((ROOT / "sing" / "rule").glob("*.hpp"))
+        if re.search(rf'kName = "{rule}"', path.read_text(encoding="utf-8"))
+    ]
+    opening = headers[0].read_text(encoding="utf-8").partition("#pragma once")[0] if headers else ""
+    cited = re.search(r"eq\.\s+(?://\s*)?(\d+)", opening)
+    section = next((each for each in found if cited and int(cited[1]) in each.numbers), None)
+    if section is None or not section.formula or not section.source:
+        raise ValueError(
+            f"[{PAGE.name}] rule '{rule}': wanted a header that cites an equation of {EQUATIONS.name} in its first lines, and "
+            "there a section with a line 'p ← …' and a line 'Source: …'; found not all"
+        )
+    return section
+
+
+def state_text(costs):
+    own, most = 4 * costs["element_slots"], 4 * costs["most_element_slots"]
+    text = str(own)
+    if costs["other_slots"]:
+        return text + " + " + ", ".join(name.replace("_", " ") for name in costs["other_slots"])
+    return text if own == most else f"{text}, at most {most}"
+
+
+def decay_text(fields):
+    chosen = next((each["default"] for each in fields if each["name"] == "decoupled_decay"), None)
+    return {None: "as in the formula", True: "decoupled or L2", False: "L2 or decoupled"}[chosen]
+
+
+def default_text(value):
+    return {True: "on", False: "off", None: "none"}[value] if isinstance(value, (bool, type(None))) else f"{value:g}"
+
+
+def defaults_text(fields):
+    shown = [each for each in fields if each["name"] not in ("weight_decay", "decoupled_decay")]
+    return ", ".join(
+        f"{each['name']} {each['default'] if isinstance(each['default'], str) else default_text(each['default'])}" for each in shown
+    )
+
+
+def table(listed, no_optimizers):
+    found = sections()
+    rows = []
+    for rule, entry in listed["rules"].items():
+        if rule in no_optimizers:
+            continue
+        section, costs = section_of(rule, found), listed["costs"][rule]
+        cells = (
+            f"[{rule}](algorithm.md#{section.anchor})",
+            section.formula.replace("|", "\\|"),
+            state_text(costs),
+            str(costs["passes"]),
+            defaults_text(entry["fields"]),
+            decay_text(entry["fields"]),
+            section.source,
+        )
+        rows.append("| " + " | ".join(cells) + " |\n")
+    return HEAD + "".join(rows)
+
+
+def main():
+    from sing.options import NO_OPTIMIZERS
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    listed = json.loads(subprocess.run([arguments.program], check=True, capture_output=True, text=True).stdout)
+    page = PAGE.read_text(encoding="utf-8")
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    wanted = f"{before}{BEGIN}\n\n{table(listed, NO_OPTIMIZERS)}\n{END}{after}"
+    if page == wanted:
+        return 0
+    if arguments.check:
+        print(f"{PAGE.name} not current: ./dev run python tools/make_optimizer_table.py option_fields", file=sys.stderr)
+        return 1
+    PAGE.write_text(wanted, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
