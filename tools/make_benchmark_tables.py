@@ -12,12 +12,13 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
-# Values of "benchmark" in the result files: tools/run_bench.py, bench/cuda/cuda_step_bench.py, bench/python_step_bench.py and
-# bench/peers_step_bench.py write them.
+# Values of "benchmark" in the result files: tools/run_bench.py, bench/cuda/cuda_step_bench.py, bench/python_step_bench.py,
+# bench/peers_step_bench.py and bench/image_bench.py write them.
 CPU_STEP = "cpu_step"
 CUDA_STEP = "cuda_step"
 PYTHON_STEP = "python_step"
 PEERS_STEP = "peers_step"
+IMAGES = "images"
 
 
 def number(value, digits=3):
@@ -166,7 +167,33 @@ def peers_lines(result):
     yield from map(peers_row, result["rules"])
 
 
-TABLES = {CPU_STEP: result_lines, CUDA_STEP: cuda_lines, PYTHON_STEP: python_lines, PEERS_STEP: peers_lines}
+def image_row(row):
+    rate, ratio = row["images_per_second"], row["ratio"]
+    cells = (row["title"], f"{rate['median']:.0f}", f"{ratio['median']:.2f}", f"{ratio['lower']:.2f}–{ratio['upper']:.2f}")
+    return "| " + " | ".join(cells) + " |"
+
+
+def image_lines(result):
+    yield from ("", f"### Images, {result['machine']}", "")
+    yield (
+        f"{result['processor']}, one thread, processor time; crops of {result['size']} × {result['size']}; torchvision "
+        f"{result['torchvision']}, Pillow {result['pillow']}; {result['rounds']} rounds on {result['date']}, commit "
+        f"{result['commit'][:12]}."
+    )
+    for each in result["sets"]:
+        yield from ("", f"**{each['title']}**: {each['images']:,} images of {each['mean_bytes']:,} bytes on average.", "")
+        yield "| | images a second | of torchvision | quartiles |"
+        yield "|---|---:|---:|---:|"
+        yield from map(image_row, each["rows"])
+
+
+TABLES = {
+    CPU_STEP: result_lines,
+    CUDA_STEP: cuda_lines,
+    PYTHON_STEP: python_lines,
+    PEERS_STEP: peers_lines,
+    IMAGES: image_lines,
+}
 
 
 def results():

@@ -66,6 +66,9 @@ void run(const EvalRequest& request, std::ostream& out) {
                 100 * result.accuracy,
                 result.loss);
   out << text;
+  if (const std::string notice = recorded.task().notice(); !notice.empty()) {
+    out << notice << '\n';
+  }
 }
 
 }  // namespace

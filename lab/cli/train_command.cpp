@@ -94,6 +94,12 @@ void say_no_op_clipping(std::ostream& out, const TrainingPlan& plan) {
   }
 }
 
+void say_notice(std::ostream& out, const Task& task) {
+  if (const std::string notice = task.notice(); !notice.empty()) {
+    out << notice << '\n';
+  }
+}
+
 void start(Line& line, const TrainingPlan& plan, RunDirectory& directory, Session& session) {
   std::ostream& out = session.out;
   if (const auto end = directory.has_run() ? read_end(directory.metrics()) : std::nullopt) {
@@ -120,9 +126,11 @@ void start(Line& line, const TrainingPlan& plan, RunDirectory& directory, Sessio
     out << ", going on from step " << trainer.first_step();
   }
   out << '\n';
+  say_notice(out, line.request.task());
   say_no_op_clipping(out, plan);
   const EndRecord end = trainer.run(stop);
   out << text_of(end, directory.path()) << '\n';
+  say_notice(out, line.request.task());
   session.exit_code = exit_code_of(end.status);
 }
 

@@ -3,6 +3,7 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace sing::lab {
@@ -10,13 +11,25 @@ namespace {
 
 constexpr int kRunsBeforeRecording = 3;
 
+bool same_shapes(const std::vector<Batch>& a, const std::vector<Batch>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Batch& x, const Batch& y) {
+    return std::equal(
+        x.begin(), x.end(), y.begin(), y.end(), [](const at::Tensor& s, const at::Tensor& t) {
+          return s.sizes() == t.sizes();
+        });
+  });
+}
+
 }  // namespace
 
 GradientPass::GradientPass(const at::Device& device, Work work, bool record)
     : device_(device), work_(std::move(work)), record_(record && device.is_cuda()) {}
 
 void GradientPass::copy_in(const std::vector<Batch>& parts) {
-  if (inputs_.empty()) {
+  if (!same_shapes(inputs_, parts)) {
+    inputs_.clear();
+    graph_.reset();
+    runs_ = 0;
     for (const Batch& part : parts) {
       Batch& input = inputs_.emplace_back();
       for (const at::Tensor& tensor : part) {

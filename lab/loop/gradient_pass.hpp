@@ -17,7 +17,7 @@ class GradientPass {
 
   GradientPass(const at::Device& device, Work work, bool record);
 
-  // Waits for nothing. Parts must have the shapes of the first call; the loss holds until the next.
+  // Waits for nothing. The loss holds until the next call; parts of other shapes are recorded anew.
   at::Tensor run(const std::vector<Batch>& parts);
 
  private:

@@ -3,9 +3,8 @@
 
 #include <cstddef>
 #include <numeric>
-#include <utility>
 
-#include "lab/random/random_stream.hpp"
+#include "lab/random/shuffled.hpp"
 
 namespace sing::rde {
 namespace {
@@ -27,12 +26,7 @@ std::vector<std::uint64_t> training_indices(const SetOptions& options,
   if (!options.fixed) {
     return count_from(epoch * static_cast<std::uint64_t>(options.train_count), options.train_count);
   }
-  std::vector<std::uint64_t> indices = count_from(0, options.train_count);
-  lab::RandomStream random(seed, epoch, kOrderPurpose);
-  for (std::size_t left = indices.size(); left > 1; --left) {
-    std::swap(indices[left - 1], indices[random.below(static_cast<std::uint32_t>(left))]);
-  }
-  return indices;
+  return lab::shuffled(options.train_count, lab::RandomStream(seed, epoch, kOrderPurpose));
 }
 
 std::vector<std::uint64_t> test_indices(const SetOptions& options) {

@@ -1,6 +1,9 @@
 // One line a task.
 #include "lab/task/registry.hpp"
 
+#include "lab/cifar100/cifar100_task.hpp"
+#include "lab/imagefolder/imagefolder_task.hpp"
+#include "lab/mnist/mnist_task.hpp"
 #include "lab/rde/rde_task.hpp"
 
 namespace sing::lab {
@@ -8,6 +11,11 @@ namespace sing::lab {
 std::span<const TaskEntry> task_entries() {
   static constexpr TaskEntry kEntries[] = {
       {"rde", "Rectangle depth estimation (docs/rde.md)", rde::make_task},
+      {"cifar100", "CIFAR-100 from its binary files (docs/images.md)", cifar100::make_task},
+      {"mnist", "MNIST from its idx files (docs/images.md)", mnist::make_task},
+      {"imagefolder",
+       "Images in ImageNet's folders, or a pack of them (docs/images.md)",
+       imagefolder::make_task},
   };
   return kEntries;
 }

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "lab/model/weight_copies.hpp"
@@ -58,6 +59,9 @@ class Task {
 
   // Once, after the flags are read and before anything below. Throws std::invalid_argument.
   virtual void prepare(const TaskSetting& setting) = 0;
+
+  // What everyone who reads a result has to know of the data, said with it; "": nothing.
+  virtual std::string notice() const { return {}; }
 
   virtual std::int64_t example_count(Split split) const = 0;  // of an epoch
 

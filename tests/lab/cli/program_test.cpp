@@ -4,11 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "lab/picture/png.hpp"
+#include "tests/lab/cli/run_words.hpp"
 #include "tests/optim/temporary_folder.hpp"
 
 namespace sing::lab {
@@ -17,25 +17,11 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-struct Outcome {
-  int code;
-  std::string out;
-  std::string error;
-};
-
-Outcome run(std::vector<std::string> arguments) {
-  std::vector<const char*> pointers = {"sing"};
-  for (const std::string& argument : arguments) {
-    pointers.push_back(argument.c_str());
-  }
-  std::ostringstream out;
-  std::ostringstream error;
-  const int code = run_program(static_cast<int>(pointers.size()), pointers.data(), out, error);
-  return {code, out.str(), error.str()};
-}
+using test::run_words;
+using Outcome = test::WordsOutcome;
 
 void expect_usage_error(const std::vector<std::string>& arguments, const std::string& message) {
-  const Outcome outcome = run(arguments);
+  const Outcome outcome = run_words(arguments);
   EXPECT_EQ(outcome.code, kUsage) << message;
   EXPECT_EQ(outcome.error, message + "\n");
   EXPECT_EQ(outcome.out, "");
@@ -48,9 +34,10 @@ TEST(Program, UnknownWordsAreNamedWithTheNearestKnownOne) {
   expect_usage_error({"data", "rde", "--image_size=64"},
                      "[sing data rde] wanted a known option, given '--image_size' (nearest known: "
                      "'--image-size')");
-  expect_usage_error(
-      {"data", "rd", "--seed", "1"},
-      "[sing data] wanted one of the commands rde, given 'rd' (nearest known: 'rde')");
+  expect_usage_error({"data", "rd", "--seed", "1"},
+                     "[sing data] wanted one of the commands rde, cifar100, mnist, pack, given "
+                     "'rd' (nearest known: "
+                     "'rde')");
   expect_usage_error({"dat", "rde"},
                      "[sing] wanted one of the commands data, compare, report, theory, given 'dat' "
                      "(nearest known: 'data')");
@@ -60,7 +47,8 @@ TEST(Program, UnknownWordsAreNamedWithTheNearestKnownOne) {
 TEST(Program, MissingAndBadValuesAreSaid) {
   expect_usage_error({},
                      "[sing] wanted one of the commands data, compare, report, theory, given none");
-  expect_usage_error({"data"}, "[sing data] wanted one of the commands rde, given none");
+  expect_usage_error(
+      {"data"}, "[sing data] wanted one of the commands rde, cifar100, mnist, pack, given none");
   expect_usage_error({"data", "rde"},
                      "[sing data rde] wanted --out, --preview or --check, given none of them");
   expect_usage_error({"data", "rde", "--labels", "chan", "--check", "1"},
@@ -69,14 +57,14 @@ TEST(Program, MissingAndBadValuesAreSaid) {
                      "[rde] rectangles must be in [1, 16], got 17");
   expect_usage_error({"data", "rde", "--check", "1", "--seed", "-1"},
                      "[sing data rde] seed must be at least 0 and finite, got -1");
-  const Outcome outcome = run({"data", "rde", "--check", "1x"});
+  const Outcome outcome = run_words({"data", "rde", "--check", "1x"});
   EXPECT_EQ(outcome.code, kUsage);
   EXPECT_THAT(outcome.error, HasSubstr("[--check]"));
   EXPECT_THAT(outcome.error, HasSubstr("'1x'"));
 }
 
 TEST(Program, HelpNamesEveryOptionWithItsDefault) {
-  const Outcome outcome = run({"data", "rde", "--help"});
+  const Outcome outcome = run_words({"data", "rde", "--help"});
   EXPECT_EQ(outcome.code, kSuccess);
   EXPECT_EQ(outcome.error, "");
   EXPECT_THAT(outcome.out, HasSubstr("--min-visible INTEGER=250"));
@@ -88,7 +76,8 @@ TEST(Program, WritesASetAndAPreview) {
   const test::TemporaryFolder folder;
   const std::string set = (folder / "set.safetensors").string();
   const std::string picture = (folder / "picture.png").string();
-  const Outcome outcome = run({"data", "rde", "--count", "3", "--out", set, "--preview", picture});
+  const Outcome outcome =
+      run_words({"data", "rde", "--count", "3", "--out", set, "--preview", picture});
   EXPECT_EQ(outcome.code, kSuccess) << outcome.error;
   EXPECT_THAT(outcome.out, HasSubstr("3 images"));
   EXPECT_EQ(std::filesystem::file_size(set) % 8, 0U);
@@ -103,7 +92,7 @@ TEST(Program, OptionsAndSplitReachTheImages) {
   const auto bytes_with = [&](std::vector<std::string> more) {
     const std::string path = (folder / "set").string();
     more.insert(more.begin(), {"data", "rde", "--count", "2", "--out", path});
-    EXPECT_EQ(run(more).code, kSuccess);
+    EXPECT_EQ(run_words(more).code, kSuccess);
     const std::string text = test::read_whole(path);
     return text.substr(text.size() - 2 * 128 * 128);
   };
@@ -117,15 +106,15 @@ TEST(Program, OptionsAndSplitReachTheImages) {
 TEST(Program, AFailureLeavesNoFileAndSaysWhich) {
   const test::TemporaryFolder folder;
   const std::string path = (folder / "absent/set").string();
-  const Outcome outcome = run({"data", "rde", "--out", path});
+  const Outcome outcome = run_words({"data", "rde", "--out", path});
   EXPECT_EQ(outcome.code, kFailure);
   EXPECT_THAT(outcome.error, HasSubstr(path));
-  EXPECT_EQ(run({"data", "rde", "--out", "/dev/full", "--count", "1"}).code, kFailure);
+  EXPECT_EQ(run_words({"data", "rde", "--out", "/dev/full", "--count", "1"}).code, kFailure);
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 
 TEST(Program, CheckPrintsTheCounts) {
-  const Outcome outcome = run({"data", "rde", "--check", "200", "--labels", "chain"});
+  const Outcome outcome = run_words({"data", "rde", "--check", "200", "--labels", "chain"});
   EXPECT_EQ(outcome.code, kSuccess) << outcome.error;
   EXPECT_THAT(outcome.out, HasSubstr("form a chain"));
   EXPECT_THAT(outcome.out, HasSubstr("100.000 %"));

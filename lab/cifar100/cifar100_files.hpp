@@ -1,0 +1,20 @@
+// CIFAR-100 from its official binary files.
+#pragma once
+
+#include <filesystem>
+
+#include "lab/image/official_files.hpp"
+#include "lab/image/small_images.hpp"
+
+namespace sing::cifar100 {
+
+inline constexpr image::SmallShape kShape = {.channels = 3, .size = 32, .classes = 100};
+
+const image::OfficialSet& official_set();
+
+// Fine labels. Records are [coarse][fine][1024 red][1024 green][1024 blue]. Throws
+// std::invalid_argument for missing files, FileError for files of another size or with labels that
+// do not exist.
+image::SmallSet read_set(const std::filesystem::path& folder);
+
+}  // namespace sing::cifar100

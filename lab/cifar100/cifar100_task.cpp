@@ -1,0 +1,21 @@
+// The paper's CIFAR-100 setting: cut-outs, mirror images, rotations, label smoothing, ResNet18.
+#include "lab/cifar100/cifar100_task.hpp"
+
+#include "lab/cifar100/cifar100_files.hpp"
+#include "lab/image/small_image_task.hpp"
+
+namespace sing::cifar100 {
+
+std::unique_ptr<lab::Task> make_task() {
+  return image::make_small_image_task({.official = official_set(),
+                                       .shape = kShape,
+                                       .read = read_set,
+                                       // Of the 50 000 training images' values.
+                                       .normalization = {.mean = {129.304, 124.070, 112.434},
+                                                         .deviation = {68.170, 65.392, 70.418}},
+                                       .augment = {.pad = 4, .mirror = true, .rotation = 15},
+                                       .model = {.stem = lab::Stem::kCifar},
+                                       .classification = {.label_smoothing = 0.1}});
+}
+
+}  // namespace sing::cifar100

@@ -1,0 +1,93 @@
+// Gathers four neighbours a pixel and weighs them.
+#include "lab/image/augment.hpp"
+
+#include <torch/torch.h>
+
+#include "lab/image/augment_parameters.hpp"
+
+namespace sing::image {
+namespace {
+
+// Two weights of 11 bits and a byte make 30: whole numbers of 32 bits hold them.
+constexpr int kPlaceBits = 11;
+constexpr std::int64_t kPlaceUnit = 1 << kPlaceBits;
+
+// One corner of the interpolation: source pixels at (x, y) of the cut-out, mirrored or not, zero
+// outside of it and outside of the image. All int32 [B, S·S]; returns [B, C, S·S].
+struct Corners {
+  const at::Tensor& pixels;  // uint8 [B, C, S·S]
+  std::int64_t size;
+  at::Tensor origin_x, origin_y, mirrored;  // [B, 1]
+
+  at::Tensor at_places(const at::Tensor& x, const at::Tensor& y) const {
+    const auto inside = [&](const at::Tensor& place) {
+      return (place >= 0).logical_and(place < size);
+    };
+    // Products with 0 and 1 in the place of at::where, whose scalars a CUDA graph cannot copy.
+    const at::Tensor image_x = x + mirrored * (size - 1 - 2 * x) + origin_x;
+    const at::Tensor image_y = y + origin_y;
+    const at::Tensor seen =
+        inside(x).logical_and(inside(y)).logical_and(inside(image_x).logical_and(inside(image_y)));
+    const at::Tensor place = ((image_y * size + image_x) * seen).to(at::kLong);
+    const at::Tensor found =
+        pixels.gather(2, place.unsqueeze(1).expand({-1, pixels.size(1), -1})).to(at::kInt);
+    return found * seen.unsqueeze(1);
+  }
+};
+
+}  // namespace
+
+Augmenter::Augmenter(const Normalization& normalization,
+                     std::int64_t size,
+                     bool turns,
+                     at::Device device)
+    : size_(size), turns_(turns), normalizer_(normalization, device) {
+  const at::Tensor axis = torch::arange(size, at::TensorOptions(device).dtype(at::kInt));
+  columns_ = axis.repeat({size}).unsqueeze(0);
+  rows_ = axis.repeat_interleave(size).unsqueeze(0);
+}
+
+at::Tensor Augmenter::operator()(const at::Tensor& pixels, const at::Tensor& rows) const {
+  const at::Tensor chosen = pixels.flatten(2).index_select(0, rows.select(1, kIndex));
+  const auto column = [&](AugmentColumn which) {
+    return rows.slice(1, static_cast<std::int64_t>(which), static_cast<std::int64_t>(which) + 1);
+  };
+  const Corners corners{chosen, size_, column(kOriginX), column(kOriginY), column(kMirrored)};
+  const auto shaped = [&](const at::Tensor& values) {
+    return values.view({rows.size(0), pixels.size(1), size_, size_});
+  };
+  if (!turns_) {
+    const at::Tensor x = columns_.expand({rows.size(0), -1});
+    const at::Tensor y = rows_.expand({rows.size(0), -1});
+    return normalizer_.normalized(shaped(corners.at_places(x, y)));
+  }
+  // Twice the distance from the middle is whole; the source is the place turned back.
+  const at::Tensor from_middle_x = 2 * columns_ - (size_ - 1);
+  const at::Tensor from_middle_y = 2 * rows_ - (size_ - 1);
+  const at::Tensor cosine = column(kCosine);
+  const at::Tensor sine = column(kSine);
+  const auto source = [&](const at::Tensor& doubled) {
+    constexpr int kDropped = kAngleBits + 1 - kPlaceBits;
+    const std::int64_t middle = (size_ - 1) << kAngleBits;
+    return at::bitwise_right_shift(doubled + (middle + (1 << (kDropped - 1))), kDropped);
+  };
+  const at::Tensor x = source(cosine * from_middle_x - sine * from_middle_y);
+  const at::Tensor y = source(sine * from_middle_x + cosine * from_middle_y);
+  const at::Tensor left = at::bitwise_right_shift(x, kPlaceBits);
+  const at::Tensor top = at::bitwise_right_shift(y, kPlaceBits);
+  const at::Tensor right_weight = x - left * kPlaceUnit;
+  const at::Tensor bottom_weight = y - top * kPlaceUnit;
+  at::Tensor sum;
+  for (const std::int64_t down : {0, 1}) {
+    const at::Tensor row_weight = down == 1 ? bottom_weight : kPlaceUnit - bottom_weight;
+    for (const std::int64_t right : {0, 1}) {
+      const at::Tensor weight =
+          row_weight * (right == 1 ? right_weight : kPlaceUnit - right_weight);
+      const at::Tensor part = corners.at_places(left + right, top + down) * weight.unsqueeze(1);
+      sum = sum.defined() ? sum + part : part;
+    }
+  }
+  return normalizer_.normalized(shaped(sum.to(at::kFloat) * (1.0 / (kPlaceUnit * kPlaceUnit))));
+}
+
+}  // namespace sing::image

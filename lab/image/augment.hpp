@@ -1,0 +1,31 @@
+// The pixel work of augmenting small images, in tensor functions that run wherever the images lie.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "lab/image/normalizer.hpp"
+
+namespace sing::image {
+
+// What does not change from batch to batch, on the device.
+class Augmenter {
+ public:
+  // With `turns` false the cosines and sines are taken as 1 and 0, in a quarter of the work.
+  Augmenter(const Normalization& normalization, std::int64_t size, bool turns, at::Device device);
+
+  // `pixels` uint8 [N, C, S, S] and rows of augment_parameters.hpp, int32 [B, kColumns], to floats
+  // [B, C, S, S]: cut out of black surroundings, mirrored, turned about the middle with black
+  // beyond the edges, normalized. Coordinates and weights are whole numbers, so that CPU and GPU
+  // give the same floats; places are rounded to 1/2048 of a pixel.
+  at::Tensor operator()(const at::Tensor& pixels, const at::Tensor& rows) const;
+
+  const Normalizer& normalizer() const { return normalizer_; }
+
+ private:
+  std::int64_t size_;
+  bool turns_;
+  Normalizer normalizer_;
+  at::Tensor columns_, rows_;  // x and y of each place, int32 [1, S·S]
+};
+
+}  // namespace sing::image

@@ -1,0 +1,60 @@
+// What is done to a small image of an epoch, as a few whole numbers: where it is cut out, whether
+// it is mirrored, how far it is turned.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <tuple>
+
+#include "sing/base/fields.hpp"
+
+namespace sing::image {
+
+struct AugmentOptions {
+  std::int64_t pad = 4;
+  bool mirror = false;
+  double rotation = 15;
+
+  static constexpr auto fields() {
+    using A = AugmentOptions;
+    return std::tuple{
+        field("pad",
+              &A::pad,
+              "black pixels around the image, from which its size is cut out at a random place",
+              between(0, 1024)),
+        field("mirror", &A::mirror, "mirror every other image, by chance"),
+        field("rotation",
+              &A::rotation,
+              "turn by up to this many degrees, bilinear",
+              between(0, 180))};
+  }
+};
+
+// Columns of the table of parameters, int32 [B, kColumns].
+enum AugmentColumn : std::size_t {
+  kIndex,    // of the image
+  kOriginX,  // of the cut-out in the image: −pad … pad
+  kOriginY,
+  kMirrored,  // 0 or 1
+  kCosine,    // of the angle, in units of 2^-kAngleBits
+  kSine,
+  kColumns
+};
+inline constexpr int kAngleBits = 16;
+using AugmentRow = std::array<std::int32_t, kColumns>;
+
+// A function of its arguments alone, so that a resumed run sees the same pixels.
+AugmentRow draw_augmentation(const AugmentOptions& options,
+                             std::uint64_t seed,
+                             std::uint64_t epoch,
+                             std::uint64_t index);
+
+// The row that changes nothing.
+AugmentRow no_augmentation(std::uint64_t index);
+
+// The row for given parameters; degrees turn counter-clockwise.
+AugmentRow augmentation(
+    std::uint64_t index, int origin_x, int origin_y, bool mirrored, double degrees);
+
+}  // namespace sing::image

@@ -1,0 +1,99 @@
+// Cross entropy, argmax, and a sheet of pictures.
+#include "lab/image/classification.hpp"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+
+#include "lab/model/vit.hpp"
+#include "lab/picture/png.hpp"
+
+namespace sing::image {
+namespace {
+
+constexpr std::int64_t kPictureImages = 32;
+constexpr int kColumns = 8;
+constexpr int kFrame = 2;
+constexpr int kGap = 2;
+constexpr lab::Color kRight = {40, 160, 70};
+constexpr lab::Color kWrong = {200, 50, 40};
+
+}  // namespace
+
+at::Tensor classification_loss(const ClassificationOptions& options,
+                               const at::Tensor& logits,
+                               const lab::Batch& batch) {
+  return at::cross_entropy_loss(logits.to(at::kFloat),
+                                batch[kLabels],
+                                /*weight=*/{},
+                                at::Reduction::Mean,
+                                /*ignore_index=*/-100,
+                                options.label_smoothing);
+}
+
+at::Tensor right_count(const at::Tensor& logits, const lab::Batch& batch) {
+  return (logits.argmax(1) == batch[kLabels]).sum();
+}
+
+lab::TaskModel make_classifier(const lab::ResnetOptions& model,
+                               const ClassificationOptions& options,
+                               std::int64_t channels,
+                               std::int64_t classes,
+                               at::Device device) {
+  const auto resnet = std::make_shared<lab::ResnetImpl>(model, channels, classes);
+  if (model.freeze_norms) {
+    lab::freeze_norms(*resnet);
+  }
+  if (device.is_cuda()) {
+    lab::to_channels_last(*resnet);
+  }
+  return {resnet, [resnet, mirrored = options.mirrored_test](const lab::Batch& batch) {
+            const at::Tensor logits = resnet->forward(batch[kImages]);
+            if (!mirrored || resnet->is_training()) {
+              return logits;
+            }
+            return (logits + resnet->forward(batch[kImages].flip(3))) / 2;
+          }};
+}
+
+void write_class_picture(const std::filesystem::path& path,
+                         const at::Tensor& values,
+                         const at::Tensor& logits,
+                         const at::Tensor& labels) {
+  const std::int64_t count = std::min(values.size(0), kPictureImages);
+  const at::Tensor shown = values.slice(0, 0, count)
+                               .expand({-1, 3, -1, -1})
+                               .round()
+                               .clamp(0, 255)
+                               .to(at::kCPU, at::kByte)
+                               .permute({0, 2, 3, 1})
+                               .contiguous();  // [count, H, W, 3]
+  const at::Tensor right =
+      (logits.slice(0, 0, count).argmax(1) == labels.slice(0, 0, count)).to(at::kCPU);
+  const int height = static_cast<int>(shown.size(1));
+  const int width = static_cast<int>(shown.size(2));
+  const int step_x = width + 2 * kFrame + kGap;
+  const int step_y = height + 2 * kFrame + kGap;
+  const int columns = std::min(kColumns, static_cast<int>(count));
+  const int rows = (static_cast<int>(count) + kColumns - 1) / kColumns;
+  lab::Picture picture(kGap + columns * step_x, kGap + rows * step_y, {255, 255, 255});
+  const std::uint8_t* pixel = shown.const_data_ptr<std::uint8_t>();
+  for (int image = 0; image < static_cast<int>(count); ++image) {
+    const int left = kGap + image % kColumns * step_x;
+    const int top = kGap + image / kColumns * step_y;
+    const lab::Color frame = right[image].item<bool>() ? kRight : kWrong;
+    for (int y = 0; y < height + 2 * kFrame; ++y) {
+      for (int x = 0; x < width + 2 * kFrame; ++x) {
+        picture.set(left + x, top + y, frame);
+      }
+    }
+    for (int y = 0; y < height; ++y) {
+      for (int x = 0; x < width; ++x, pixel += 3) {
+        picture.set(left + kFrame + x, top + kFrame + y, {pixel[0], pixel[1], pixel[2]});
+      }
+    }
+  }
+  lab::write_png(path, picture);
+}
+
+}  // namespace sing::image

@@ -1,0 +1,88 @@
+// Decodes, crops, resizes.
+#include "lab/image/crop_loader.hpp"
+
+#include <algorithm>
+
+#include "lab/data/parallel_chunks.hpp"
+#include "lab/image/crop_boxes.hpp"
+#include "sing/base/check.hpp"
+
+namespace sing::image {
+namespace {
+
+constexpr std::uint32_t kCropPurpose = 1;
+
+int checked(int threads) {
+  SING_CHECK(threads >= 1, "[images] wanted at least 1 thread, got ", threads);
+  return threads;
+}
+
+}  // namespace
+
+Crop CropRule::choose(ImageSize size, std::uint64_t index) const {
+  if (subset == Subset::kTest) {
+    return {central_box(size, test_share), false};
+  }
+  lab::RandomStream random(seed, epoch << 32 | index, kCropPurpose);
+  const Box box = random_resized_box(random, size, least_area);
+  return {box, random.below(2) == 1};
+}
+
+void CropReader::read_raw(const StoredImage& image,
+                          int size,
+                          const Crop& crop,
+                          std::uint8_t* destination) {
+  const ImageView whole{reinterpret_cast<const std::uint8_t*>(image.bytes.data()),
+                        image.size.width,
+                        image.size.height,
+                        std::ptrdiff_t{3} * image.size.width};
+  const Window all{0, 0, static_cast<double>(crop.box.width), static_cast<double>(crop.box.height)};
+  resizer_.resize(whole.part(crop.box), all, {size, size}, crop.mirrored, destination);
+}
+
+void CropReader::read_jpeg(int size, const Crop& crop, std::uint8_t* destination) {
+  const Box& box = crop.box;
+  decoder_.decode(box, decoder_.enough_eighths(box, {size, size}), part_);
+  // Only pixels that the box touches take part, as in a crop that is resized afterwards.
+  const int eighths = part_.eighths;
+  const int left = box.x * eighths / 8;
+  const int right =
+      std::min(((box.x + box.width) * eighths + 7) / 8, part_.left + part_.image.width);
+  const ImageView shown =
+      part_.image.view().part({left - part_.left, 0, right - left, part_.image.height});
+  const auto place = [&](int pixel, int first) { return pixel * eighths / 8.0 - first; };
+  const Window window{place(box.x, left),
+                      place(box.y, part_.top),
+                      std::min<double>(place(box.x + box.width, left), shown.width),
+                      std::min<double>(place(box.y + box.height, part_.top), shown.height)};
+  resizer_.resize(shown, window, {size, size}, crop.mirrored, destination);
+}
+
+CropLoader::CropLoader(const ImageSource& source, int threads)
+    : source_(source), pool_(checked(threads)), tools_(static_cast<std::size_t>(threads)) {}
+
+void CropLoader::load(std::span<const std::uint64_t> indices,
+                      const CropRule& rule,
+                      int size,
+                      std::uint8_t* pixels,
+                      std::int64_t* labels) {
+  const std::size_t bytes =
+      std::size_t{3} * static_cast<std::size_t>(size) * static_cast<std::size_t>(size);
+  lab::for_each_chunk(
+      pool_, indices.size(), 2, [&](std::size_t begin, std::size_t end, int worker) {
+        Tools& tools = tools_[static_cast<std::size_t>(worker)];
+        for (std::size_t place = begin; place < end; ++place) {
+          const auto index = static_cast<std::size_t>(indices[place]);
+          const StoredImage stored = source_.fetch(rule.subset, index, tools.buffer);
+          tools.reader.read(
+              stored,
+              source_.name(rule.subset, index),
+              size,
+              [&](ImageSize found) { return rule.choose(found, index); },
+              pixels + place * bytes);
+          labels[place] = source_.label(rule.subset, index);
+        }
+      });
+}
+
+}  // namespace sing::image

@@ -1,0 +1,85 @@
+// Fills batches of crops from an image source on several threads.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lab/image/image_source.hpp"
+#include "lab/image/jpeg_decoder.hpp"
+#include "lab/image/resize.hpp"
+#include "sing/backend/cpu/thread_pool.hpp"
+
+namespace sing::image {
+
+// What is shown of an image: a box of it, mirrored or not.
+struct Crop {
+  Box box;
+  bool mirrored = false;
+};
+
+// How crops are chosen, from these numbers and an image's index alone, so that a resumed run sees
+// the same pixels. A training crop is RandomResizedCrop's, mirrored in one of two cases; a test
+// crop the middle.
+struct CropRule {
+  Subset subset = Subset::kTraining;
+  std::uint64_t seed = 0;
+  std::uint64_t epoch = 0;    // below 2^32
+  double least_area = 0.08;   // of a training crop
+  double test_share = 0.875;  // of the shorter side
+
+  Crop choose(ImageSize size, std::uint64_t index) const;
+};
+
+// One thread's tools, kept from image to image.
+class CropReader {
+ public:
+  // The box of a picture at size × size, three bytes a pixel. A JPEG is decoded at the least scale
+  // that has as many pixels as wanted, and only where the crop lies. Throws FileError.
+  template <class Choose>  // Crop(ImageSize)
+  void read(const StoredImage& image,
+            std::string_view name,
+            int size,
+            const Choose& choose,
+            std::uint8_t* destination) {
+    if (image.encoding == Encoding::kRaw) {
+      read_raw(image, size, choose(image.size), destination);
+    } else {
+      read_jpeg(size, choose(decoder_.open(image.bytes, name)), destination);
+    }
+  }
+
+ private:
+  void read_raw(const StoredImage& image, int size, const Crop& crop, std::uint8_t* destination);
+  void read_jpeg(int size, const Crop& crop, std::uint8_t* destination);
+
+  JpegDecoder decoder_;
+  Resizer resizer_;
+  DecodedPart part_;
+};
+
+class CropLoader {
+ public:
+  // The source must outlive the loader. Throws std::invalid_argument for threads < 1.
+  CropLoader(const ImageSource& source, int threads);
+
+  // Image indices[i] goes to place i: `pixels` uint8 [B, size, size, 3], `labels` [B]. Throws
+  // FileError naming an image that cannot be read. One call at a time.
+  void load(std::span<const std::uint64_t> indices,
+            const CropRule& rule,
+            int size,
+            std::uint8_t* pixels,
+            std::int64_t* labels);
+
+ private:
+  struct Tools {
+    CropReader reader;
+    std::vector<std::byte> buffer;
+  };
+
+  const ImageSource& source_;
+  cpu::ThreadPool pool_;
+  std::vector<Tools> tools_;
+};
+
+}  // namespace sing::image

@@ -1,0 +1,53 @@
+// Reads a file an image.
+#include "lab/image/folder_source.hpp"
+
+#include <fstream>
+#include <utility>
+
+#include "sing/base/check.hpp"
+
+namespace sing::image {
+namespace {
+
+class FolderSource final : public ImageSource {
+ public:
+  explicit FolderSource(ImageFolder folder) : folder_(std::move(folder)) {}
+
+  const std::vector<std::string>& classes() const override { return folder_.classes; }
+  std::size_t count(Subset subset) const override { return images(subset).size(); }
+  std::uint32_t label(Subset subset, std::size_t index) const override {
+    return images(subset)[index].label;
+  }
+  std::string name(Subset subset, std::size_t index) const override {
+    return images(subset)[index].path;
+  }
+
+  StoredImage fetch(Subset subset,
+                    std::size_t index,
+                    std::vector<std::byte>& buffer) const override {
+    const std::filesystem::path path = folder_.root / images(subset)[index].path;
+    std::ifstream stream(path, std::ios::binary | std::ios::ate);
+    const auto size = stream.good() ? static_cast<std::streamoff>(stream.tellg()) : 0;
+    buffer.resize(static_cast<std::size_t>(size));
+    stream.seekg(0);
+    if (!stream.read(reinterpret_cast<char*>(buffer.data()), size)) {
+      throw FileError(concat("[images] '", path.string(), "': cannot read it"));
+    }
+    return {buffer, Encoding::kJpeg, {}};
+  }
+
+ private:
+  const std::vector<ListedImage>& images(Subset subset) const {
+    return folder_.images[static_cast<std::size_t>(subset)];
+  }
+
+  ImageFolder folder_;
+};
+
+}  // namespace
+
+std::unique_ptr<ImageSource> make_folder_source(ImageFolder folder) {
+  return std::make_unique<FolderSource>(std::move(folder));
+}
+
+}  // namespace sing::image

@@ -1,0 +1,117 @@
+// Lists and checks the files of a folder.
+#include "lab/image/image_folder.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "lab/data/parallel_chunks.hpp"
+#include "lab/image/jpeg_decoder.hpp"
+#include "lab/image/mapped_file.hpp"
+#include "sing/base/check.hpp"
+
+namespace sing::image {
+namespace {
+
+constexpr std::array<const char*, 2> kSubsetFolders = {"train", "val"};
+constexpr std::size_t kNamedImages = 10;
+
+bool is_hidden(const std::filesystem::path& path) {
+  return path.filename().string().starts_with('.');
+}
+
+std::vector<std::string> names_in(const std::filesystem::path& folder, bool folders) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (!is_hidden(entry.path()) && entry.is_directory() == folders) {
+      names.push_back(entry.path().filename().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<ListedImage> list_subset(const ImageFolder& folder, const char* subset) {
+  std::vector<ListedImage> images;
+  for (const std::string& name : names_in(folder.root / subset, /*folders=*/true)) {
+    const auto found = std::lower_bound(folder.classes.begin(), folder.classes.end(), name);
+    SING_CHECK(found != folder.classes.end() && *found == name,
+               "[images] '",
+               (folder.root / subset / name).string(),
+               "': wanted a class that train/ has too");
+    const auto label = static_cast<std::uint32_t>(found - folder.classes.begin());
+    const std::string prefix = std::string(subset) + "/" + name + "/";
+    for (const std::string& file : names_in(folder.root / subset / name, /*folders=*/false)) {
+      images.push_back({prefix + file, label});
+    }
+  }
+  SING_CHECK(!images.empty(),
+             "[images] '",
+             (folder.root / subset).string(),
+             "': wanted images in one folder a class, found none");
+  return images;
+}
+
+}  // namespace
+
+ImageFolder list_image_folder(const std::filesystem::path& root) {
+  for (const char* const subset : kSubsetFolders) {
+    SING_CHECK(std::filesystem::is_directory(root / subset),
+               "[images] wanted the folder '",
+               (root / subset).string(),
+               "' with one folder of JPEG files a class, found none");
+  }
+  ImageFolder folder{root, names_in(root / kSubsetFolders[0], /*folders=*/true), {}};
+  for (std::size_t subset = 0; subset < kSubsetFolders.size(); ++subset) {
+    folder.images[subset] = list_subset(folder, kSubsetFolders[subset]);
+  }
+  return folder;
+}
+
+void refuse_bad_images(const std::vector<std::string>& messages) {
+  if (messages.empty()) {
+    return;
+  }
+  std::string text = concat("[images] wanted whole JPEG files (or --bad-images skip), found ",
+                            messages.size(),
+                            " that are not:");
+  for (std::size_t i = 0; i < std::min(messages.size(), kNamedImages); ++i) {
+    text += "\n  " + messages[i];
+  }
+  if (messages.size() > kNamedImages) {
+    text += concat("\n  and ", messages.size() - kNamedImages, " more");
+  }
+  throw FileError(text);
+}
+
+std::vector<std::string> drop_bad_images(ImageFolder& folder, BadImages policy, int threads) {
+  constexpr std::size_t kChunk = 32;
+  cpu::ThreadPool pool(threads);
+  std::vector<JpegDecoder> decoders(static_cast<std::size_t>(threads));
+  std::vector<std::string> messages;
+  for (std::vector<ListedImage>& images : folder.images) {
+    std::vector<std::string> wrong(images.size());
+    lab::for_each_chunk(
+        pool, images.size(), kChunk, [&](std::size_t begin, std::size_t end, int worker) {
+          JpegDecoder& decoder = decoders[static_cast<std::size_t>(worker)];
+          for (std::size_t i = begin; i < end; ++i) {
+            try {
+              const MappedFile file(folder.root / images[i].path);
+              decoder.open(file.bytes(), images[i].path);
+              decoder.check();
+            } catch (const FileError& problem) {
+              wrong[i] = problem.what();
+            }
+          }
+        });
+    std::size_t index = 0;
+    std::erase_if(images, [&](const ListedImage&) { return !wrong[index++].empty(); });
+    std::erase(wrong, "");
+    messages.insert(messages.end(), wrong.begin(), wrong.end());
+  }
+  if (policy == BadImages::kRefuse) {
+    refuse_bad_images(messages);
+  }
+  return messages;
+}
+
+}  // namespace sing::image

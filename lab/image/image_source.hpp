@@ -1,0 +1,39 @@
+// Where encoded images come from, a folder or a pack: how many, their labels, their bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lab/image/rgb_image.hpp"
+
+namespace sing::image {
+
+enum class Subset : std::uint8_t { kTraining, kTest };
+
+enum class Encoding : std::uint32_t { kJpeg, kRaw };
+
+struct StoredImage {
+  std::span<const std::byte> bytes;
+  Encoding encoding = Encoding::kJpeg;
+  ImageSize size;  // of raw pixels; a JPEG says its own
+};
+
+// Safe to use from several threads.
+class ImageSource {
+ public:
+  virtual ~ImageSource() = default;
+
+  virtual const std::vector<std::string>& classes() const = 0;
+  virtual std::size_t count(Subset subset) const = 0;
+  virtual std::uint32_t label(Subset subset, std::size_t index) const = 0;
+  virtual std::string name(Subset subset, std::size_t index) const = 0;  // for messages
+  // The bytes may lie in `buffer`, which the caller keeps. Throws FileError.
+  virtual StoredImage fetch(Subset subset,
+                            std::size_t index,
+                            std::vector<std::byte>& buffer) const = 0;
+};
+
+}  // namespace sing::image

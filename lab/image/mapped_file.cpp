@@ -1,0 +1,45 @@
+// Maps a file.
+#include "lab/image/mapped_file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "sing/base/check.hpp"
+#include "sing/optim/file_descriptor.hpp"
+
+namespace sing::image {
+
+MappedFile::MappedFile(const std::filesystem::path& path) : name_(path.string()) {
+  const auto fail = [&](const char* action) {
+    throw FileError(concat("[images] '", name_, "': cannot ", action, ": ", std::strerror(errno)));
+  };
+  const FileDescriptor file(::open(name_.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (!file.is_open() || ::fstat(file.get(), &status) != 0) {
+    fail("open it");
+  }
+  if (!S_ISREG(status.st_mode)) {
+    throw FileError(concat("[images] '", name_, "': wanted a file, found none"));
+  }
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size == 0) {
+    return;
+  }
+  void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (address == MAP_FAILED) {
+    fail("map it");
+  }
+  bytes_ = {static_cast<const std::byte*>(address), size};
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) {
+    ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  }
+}
+
+}  // namespace sing::image

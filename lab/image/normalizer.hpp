@@ -1,0 +1,29 @@
+// Pixel values with mean 0 and deviation 1 in each channel.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+namespace sing::image {
+
+// Of values of 0 … 255, one a channel.
+struct Normalization {
+  std::vector<double> mean;
+  std::vector<double> deviation;
+};
+
+class Normalizer {
+ public:
+  Normalizer(const Normalization& normalization, at::Device device);
+
+  // Of [B, C, H, W]. A subtraction and a product, each rounded once: the same floats on every
+  // device.
+  at::Tensor normalized(const at::Tensor& values) const;
+  at::Tensor values_of(const at::Tensor& normalized) const;
+
+ private:
+  at::Tensor mean_, scale_;  // float [1, C, 1, 1]
+};
+
+}  // namespace sing::image

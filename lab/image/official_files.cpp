@@ -1,0 +1,87 @@
+// Looks for files and reads them through zlib.
+#include "lab/image/official_files.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "lab/image/sha256.hpp"
+#include "sing/base/check.hpp"
+
+namespace sing::image {
+
+std::vector<std::filesystem::path> find_files(const OfficialSet& set,
+                                              const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> found;
+  std::string missing;
+  for (const OfficialFile& file : set.files) {
+    const std::filesystem::path plain = folder / file.name;
+    const std::filesystem::path packed = plain.string() + ".gz";
+    if (!std::filesystem::exists(plain) && !std::filesystem::exists(packed)) {
+      missing += (missing.empty() ? "" : ", ") + std::string(file.name);
+      continue;
+    }
+    found.push_back(std::filesystem::exists(plain) ? plain : packed);
+  }
+  SING_CHECK(missing.empty(),
+             "[",
+             set.name,
+             "] wanted ",
+             missing,
+             " in '",
+             folder.string(),
+             "' (--data FOLDER), found none. They belong to ",
+             set.title,
+             "; `sing data ",
+             set.name,
+             " --from FOLDER` checks them. Without files: --stand-in trains on generated patterns, "
+             "and the task rde needs none.");
+  return found;
+}
+
+std::vector<std::uint8_t> read_content(const std::filesystem::path& path,
+                                       std::uint64_t most_bytes) {
+  const auto fail = [&](const char* what) {
+    throw FileError(concat("[images] '", path.string(), "': ", what));
+  };
+  const auto close = [](gzFile file) { gzclose(file); };
+  const std::unique_ptr<gzFile_s, decltype(close)> file(gzopen(path.c_str(), "rb"), close);
+  if (!file || std::filesystem::is_directory(path)) {
+    fail("cannot open it");
+  }
+  constexpr unsigned kBlock = 1U << 20;
+  gzbuffer(file.get(), kBlock);
+  std::vector<std::uint8_t> content;
+  for (;;) {
+    const std::size_t size = content.size();
+    content.resize(size + kBlock);
+    const int got = gzread(file.get(), content.data() + size, kBlock);
+    if (got < 0) {
+      fail("cannot unpack it");
+    }
+    content.resize(size + static_cast<std::size_t>(got));
+    if (content.size() > most_bytes) {
+      fail("it is larger than it should be");
+    }
+    if (got == 0) {
+      break;
+    }
+  }
+  int status = Z_OK;
+  gzerror(file.get(), &status);
+  if (status != Z_OK) {  // a gzip file that ends too early is read up to there
+    fail("it is cut short");
+  }
+  return content;
+}
+
+std::string fault_of(const OfficialFile& file, std::span<const std::uint8_t> content) {
+  if (content.size() != file.bytes) {
+    return concat("wanted ", file.bytes, " bytes, found ", content.size());
+  }
+  const std::string found = hexadecimal(sha256(std::as_bytes(content)));
+  return found == file.sha256 ? "" : concat("wanted SHA-256 ", file.sha256, ", found ", found);
+}
+
+}  // namespace sing::image

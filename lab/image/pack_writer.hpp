@@ -1,0 +1,63 @@
+// Writes an image folder into one file that training maps into memory.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "lab/image/image_folder.hpp"
+#include "sing/base/fields.hpp"
+
+namespace sing::image {
+
+constexpr std::string_view name_of(Encoding encoding) {
+  return encoding == Encoding::kJpeg ? "jpeg" : "raw";
+}
+constexpr std::string_view names_of(Encoding) { return "jpeg, raw"; }
+constexpr bool parse_name(std::string_view text, Encoding& encoding) {
+  for (const Encoding each : {Encoding::kJpeg, Encoding::kRaw}) {
+    if (text == name_of(each)) {
+      encoding = each;
+      return true;
+    }
+  }
+  return false;
+}
+
+struct PackOptions {
+  Encoding format = Encoding::kJpeg;
+  std::int64_t longest_side = 400;
+  std::int64_t quality = 90;
+  BadImages bad_images = BadImages::kRefuse;
+
+  static constexpr auto fields() {
+    using P = PackOptions;
+    return std::tuple{
+        field("format", &P::format, "jpeg: as they are where they fit; raw: pixels, read fastest"),
+        field("longest_side",
+              &P::longest_side,
+              "pixels; larger images are made smaller; 0: none is",
+              between(0, 65535)),
+        field("quality", &P::quality, "of the images encoded anew", between(1, 100)),
+        field("bad_images",
+              &P::bad_images,
+              "refuse or skip files that are no whole JPEG; each is named")};
+  }
+};
+
+struct PackSummary {
+  std::size_t images = 0;
+  std::uint64_t bytes = 0;
+  std::vector<std::string> skipped;  // what is wrong with each image left out
+};
+
+// Replaces `out` as a whole. The bytes do not depend on the number of threads. Throws FileError;
+// then an old file is untouched. Under BadImages::kRefuse all bad images are found before that.
+PackSummary write_pack(const ImageFolder& folder,
+                       const PackOptions& options,
+                       int threads,
+                       const std::filesystem::path& out);
+
+}  // namespace sing::image

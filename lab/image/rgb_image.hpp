@@ -1,0 +1,53 @@
+// An image in memory, and a look at a part of one: red, green and blue bytes, row by row.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace sing::image {
+
+struct ImageSize {
+  int width = 0;
+  int height = 0;
+
+  bool operator==(const ImageSize&) const = default;
+};
+
+// Whole pixels of an image.
+struct Box {
+  int x = 0;
+  int y = 0;
+  int width = 0;
+  int height = 0;
+
+  bool operator==(const Box&) const = default;
+};
+
+struct ImageView {
+  const std::uint8_t* pixels = nullptr;  // of the first row
+  int width = 0;
+  int height = 0;
+  std::ptrdiff_t row_bytes = 0;  // from row to row
+
+  const std::uint8_t* row(int y) const { return pixels + y * row_bytes; }
+  ImageView part(const Box& box) const {
+    return {row(box.y) + std::ptrdiff_t{3} * box.x, box.width, box.height, row_bytes};
+  }
+};
+
+struct RgbImage {
+  int width = 0;
+  int height = 0;
+  std::vector<std::uint8_t> bytes;  // 3 · width · height
+
+  void set_size(int new_width, int new_height) {
+    width = new_width;
+    height = new_height;
+    bytes.resize(std::size_t{3} * static_cast<std::size_t>(width) *
+                 static_cast<std::size_t>(height));
+  }
+  ImageView view() const { return {bytes.data(), width, height, std::ptrdiff_t{3} * width}; }
+};
+
+}  // namespace sing::image

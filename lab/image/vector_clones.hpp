@@ -1,0 +1,19 @@
+// Marks a function of integers to be compiled for AVX2 too and chosen when the program starts.
+// Integers give the same bytes either way; floating-point loops are not for this.
+#pragma once
+
+// Sanitizers run before the choice can be made.
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+#if defined(__clang__)
+#if __clang_major__ >= 14 && !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+#define SING_VECTOR_CLONES __attribute__((target_clones("avx2", "default")))
+#endif
+#else
+#define SING_VECTOR_CLONES __attribute__((target_clones("avx2", "default")))
+#endif
+#endif
+
+#ifndef SING_VECTOR_CLONES
+#define SING_VECTOR_CLONES
+#endif

@@ -1,0 +1,12 @@
+// Images in ImageNet's folder layout as a task of the training loop.
+#pragma once
+
+#include <memory>
+
+#include "lab/task/task.hpp"
+
+namespace sing::imagefolder {
+
+std::unique_ptr<lab::Task> make_task();
+
+}  // namespace sing::imagefolder

@@ -1,0 +1,56 @@
+// What can be chosen of the images of a folder: sizes, crops, and how the size grows.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+
+#include "lab/image/image_folder.hpp"
+#include "sing/base/fields.hpp"
+
+namespace sing::imagefolder {
+
+struct Options {
+  std::int64_t train_size = 192;
+  std::int64_t first_size = 0;
+  std::int64_t ramp_begin = 0;
+  std::int64_t ramp_end = 0;
+  std::int64_t test_size = 224;
+  double test_share = 0.875;
+  double least_area = 0.08;
+  image::BadImages bad_images = image::BadImages::kRefuse;
+  bool stand_in = false;
+
+  static constexpr auto fields() {
+    using O = Options;
+    return std::tuple{
+        field("train_size", &O::train_size, "pixels a side of a training image", between(1, 4096)),
+        field("first_size",
+              &O::first_size,
+              "pixels a side in the first epochs; 0: train_size",
+              between(0, 4096)),
+        field("ramp_begin", &O::ramp_begin, "epoch after which the size grows", between(0, 1e9)),
+        field("ramp_end", &O::ramp_end, "epoch from which it is train_size", between(0, 1e9)),
+        field("test_size", &O::test_size, "pixels a side of a test image", between(1, 4096)),
+        field("test_share",
+              &O::test_share,
+              "side of the square in the middle that is tested on, of the shorter side",
+              between(1e-3, 1)),
+        field("least_area",
+              &O::least_area,
+              "least share of an image's area that a training crop shows",
+              between(1e-3, 1)),
+        field("bad_images",
+              &O::bad_images,
+              "refuse or skip files that are no whole JPEG; each is named"),
+        field("stand_in", &O::stand_in, "train on generated patterns; results mean nothing")};
+  }
+};
+
+// Throws std::invalid_argument for values out of bounds or a ramp that ends before it begins.
+void check(const Options& options);
+
+// FFCV's progressive resizing: first_size up to epoch ramp_begin, train_size from ramp_end on, in
+// between on the line, rounded to a multiple of 32.
+std::int64_t training_size(const Options& options, std::int64_t epoch);
+
+}  // namespace sing::imagefolder

@@ -1,0 +1,178 @@
+// The residual network, layer by layer.
+#include "lab/model/resnet.hpp"
+
+#include <torch/torch.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace sing::lab {
+namespace {
+
+struct NamedSize {
+  ResnetSize size;
+  std::string_view name;
+  std::array<std::int64_t, 4> blocks;
+};
+constexpr std::array<NamedSize, 2> kSizes = {{{ResnetSize::kResnet18, "resnet18", {2, 2, 2, 2}},
+                                              {ResnetSize::kResnet34, "resnet34", {3, 4, 6, 3}}}};
+constexpr std::array<std::pair<Stem, std::string_view>, 2> kStems = {
+    {{Stem::kImagenet, "imagenet"}, {Stem::kCifar, "cifar"}}};
+
+const NamedSize& find_size(ResnetSize size) { return kSizes[static_cast<std::size_t>(size)]; }
+
+// FFCV leaves the convolution of an image's own channels as it is.
+constexpr std::int64_t kLeastBlurredChannels = 16;
+
+struct ConvolutionShape {
+  std::int64_t in, out, size, stride;
+};
+
+// A convolution without bias, blurred before if it skips places. Its name is the convolution's.
+class ConvolutionImpl final : public torch::nn::Module {
+ public:
+  ConvolutionImpl(const ConvolutionShape& shape, bool blurpool)
+      : shape_(shape),
+        weight_(register_parameter("weight",
+                                   torch::empty({shape.out, shape.in, shape.size, shape.size}))) {
+    torch::nn::init::kaiming_normal_(weight_, 0, torch::kFanOut, torch::kReLU);
+    if (blurpool && shape.stride > 1 && shape.in >= kLeastBlurredChannels) {
+      const at::Tensor line = torch::tensor({1.0F, 2.0F, 1.0F}) / 4;
+      filter_ = at::outer(line, line).expand({shape.in, 1, 3, 3}).contiguous();
+    }
+  }
+
+  at::Tensor forward(const at::Tensor& input) {
+    const std::int64_t padding = shape_.size / 2;
+    return at::conv2d(filter_.defined() ? blur(input) : input, weight_, {}, shape_.stride, padding);
+  }
+
+ private:
+  at::Tensor blur(const at::Tensor& input) {
+    if (filter_.device() != input.device() || filter_.scalar_type() != weight_.scalar_type()) {
+      filter_ = filter_.to(input.device(), weight_.scalar_type());
+    }
+    return at::conv2d(input, filter_, {}, 1, 1, 1, shape_.in);
+  }
+
+  ConvolutionShape shape_;
+  at::Tensor weight_;
+  at::Tensor filter_;  // [in, 1, 3, 3] or none; no buffer, since torchvision has no such name
+};
+TORCH_MODULE(Convolution);
+
+class BasicBlockImpl final : public torch::nn::Module {
+ public:
+  BasicBlockImpl(std::int64_t in, std::int64_t out, std::int64_t stride, bool blurpool)
+      : conv1_(
+            register_module("conv1", Convolution(ConvolutionShape{in, out, 3, stride}, blurpool))),
+        bn1_(register_module("bn1", torch::nn::BatchNorm2d(out))),
+        conv2_(register_module("conv2", Convolution(ConvolutionShape{out, out, 3, 1}, blurpool))),
+        bn2_(register_module("bn2", torch::nn::BatchNorm2d(out))) {
+    if (stride > 1 || in != out) {
+      downsample_ = register_module(
+          "downsample",
+          torch::nn::Sequential(Convolution(ConvolutionShape{in, out, 1, stride}, blurpool),
+                                torch::nn::BatchNorm2d(out)));
+    }
+  }
+
+  at::Tensor forward(const at::Tensor& input) {
+    const at::Tensor inner = bn2_(conv2_(at::relu(bn1_(conv1_(input)))));
+    return at::relu(inner + (downsample_.is_empty() ? input : downsample_->forward(input)));
+  }
+
+ private:
+  Convolution conv1_;
+  torch::nn::BatchNorm2d bn1_;
+  Convolution conv2_;
+  torch::nn::BatchNorm2d bn2_;
+  torch::nn::Sequential downsample_ = nullptr;
+};
+TORCH_MODULE(BasicBlock);
+
+}  // namespace
+
+std::string_view name_of(ResnetSize size) { return find_size(size).name; }
+
+std::string_view names_of(ResnetSize) { return "resnet18, resnet34"; }
+
+bool parse_name(std::string_view text, ResnetSize& size) {
+  for (const NamedSize& each : kSizes) {
+    if (each.name == text) {
+      size = each.size;
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string_view name_of(Stem stem) { return kStems[static_cast<std::size_t>(stem)].second; }
+
+std::string_view names_of(Stem) { return "imagenet, cifar"; }
+
+bool parse_name(std::string_view text, Stem& stem) {
+  for (const auto& [each, name] : kStems) {
+    if (name == text) {
+      stem = each;
+      return true;
+    }
+  }
+  return false;
+}
+
+struct ResnetImpl::Parts {
+  bool pools = false;
+  Convolution conv1 = nullptr;
+  torch::nn::BatchNorm2d bn1 = nullptr;
+  std::vector<BasicBlock> blocks;
+  torch::nn::Linear fc = nullptr;
+};
+
+ResnetImpl::ResnetImpl(const ResnetOptions& options, std::int64_t channels, std::int64_t classes)
+    : parts_(std::make_unique<Parts>()) {
+  validate(options, "resnet");
+  const bool large = options.stem == Stem::kImagenet;
+  const ConvolutionShape stem{channels, options.width, large ? 7 : 3, large ? 2 : 1};
+  parts_->pools = large;
+  parts_->conv1 = register_module("conv1", Convolution(stem, options.blurpool));
+  parts_->bn1 = register_module("bn1", torch::nn::BatchNorm2d(options.width));
+  std::int64_t in = options.width;
+  for (std::size_t layer = 0; layer < 4; ++layer) {
+    torch::nn::Sequential sequence;
+    const std::int64_t out = options.width << layer;
+    for (std::int64_t block = 0; block < find_size(options.model).blocks[layer]; ++block) {
+      const std::int64_t stride = layer > 0 && block == 0 ? 2 : 1;
+      parts_->blocks.emplace_back(in, out, stride, options.blurpool);
+      sequence->push_back(parts_->blocks.back());
+      in = out;
+    }
+    register_module("layer" + std::to_string(layer + 1), sequence);
+  }
+  parts_->fc = register_module("fc", torch::nn::Linear(in, classes));
+}
+
+ResnetImpl::~ResnetImpl() = default;
+
+at::Tensor ResnetImpl::forward(const at::Tensor& images) {
+  at::Tensor features = at::relu(parts_->bn1(parts_->conv1(images)));
+  if (parts_->pools) {
+    features = at::max_pool2d(features, 3, 2, 1);
+  }
+  for (BasicBlock& block : parts_->blocks) {
+    features = block(features);
+  }
+  return parts_->fc(features.mean({2, 3}));
+}
+
+void to_channels_last(torch::nn::Module& model) {
+  const torch::NoGradGuard no_gradient;
+  for (at::Tensor& parameter : model.parameters()) {
+    if (parameter.dim() == 4) {
+      parameter.set_data(parameter.contiguous(at::MemoryFormat::ChannelsLast));
+    }
+  }
+}
+
+}  // namespace sing::lab

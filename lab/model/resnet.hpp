@@ -1,0 +1,69 @@
+// Residual networks of basic blocks for image classification (He et al. 2016).
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <tuple>
+
+#include "sing/base/fields.hpp"
+
+namespace sing::lab {
+
+enum class ResnetSize : std::int32_t { kResnet18, kResnet34 };
+
+std::string_view name_of(ResnetSize size);
+std::string_view names_of(ResnetSize);
+bool parse_name(std::string_view text, ResnetSize& size);
+
+// kImagenet: 7 × 7 convolution of stride 2 and a pooling of stride 2. kCifar: 3 × 3, neither.
+enum class Stem : std::int32_t { kImagenet, kCifar };
+
+std::string_view name_of(Stem stem);
+std::string_view names_of(Stem);
+bool parse_name(std::string_view text, Stem& stem);
+
+struct ResnetOptions {
+  ResnetSize model = ResnetSize::kResnet18;
+  std::int64_t width = 64;
+  Stem stem = Stem::kImagenet;
+  bool blurpool = false;
+  bool freeze_norms = false;
+
+  static constexpr auto fields() {
+    using R = ResnetOptions;
+    return std::tuple{
+        field("model", &R::model, "resnet18 or resnet34"),
+        field("width", &R::width, "channels of the first blocks", between(1, 4096)),
+        field("stem", &R::stem, "imagenet: 7 x 7, stride 2, pooling; cifar: 3 x 3"),
+        field("blurpool", &R::blurpool, "blur before each convolution of stride 2, as FFCV does"),
+        field("freeze_norms",
+              &R::freeze_norms,
+              "leave the scales and shifts of batch normalization as they start")};
+  }
+};
+
+// Parameters, buffers and first weights as in torchvision's resnet18 and resnet34. With `blurpool`
+// what a convolution of stride 2 and at least 16 input channels is given is smoothed first, by
+// [1 2 1] ⊗ [1 2 1] / 16 with zeros around it (libffcv/ffcv-imagenet); that adds no parameter.
+// `freeze_norms` is for the owner to carry out (freeze_norms in lab/model/vit.hpp).
+class ResnetImpl final : public ::torch::nn::Module {
+ public:
+  ResnetImpl(const ResnetOptions& options, std::int64_t channels, std::int64_t classes);
+  ~ResnetImpl() override;
+
+  // [B, channels, H, W] to [B, classes].
+  at::Tensor forward(const at::Tensor& images);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+// Weights of convolutions with channels innermost, as GPUs read them fastest. Values and names
+// stay.
+void to_channels_last(::torch::nn::Module& model);
+
+}  // namespace sing::lab

@@ -1,0 +1,169 @@
+// Checks JPEG decoding: parts against wholes, odd colours, and files that are no whole JPEG.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lab/image/jpeg_decoder.hpp"
+#include "sing/base/check.hpp"
+#include "tests/lab/image/sample_images.hpp"
+
+namespace sing::image {
+namespace {
+
+using test::message_of;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::Le;
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+RgbImage decoded(const std::string& file) {
+  JpegDecoder decoder;
+  decoder.open(bytes_of(file), "x");
+  RgbImage image;
+  decoder.decode(image);
+  return image;
+}
+
+// Quality 92 rounds the noise of sample_image away, half-size colours some of the waves.
+constexpr double kMeanDifference = 12;
+
+TEST(Jpeg, DecodesWhatWasEncoded) {
+  const RgbImage image = test::sample_image(75, 51);
+  const RgbImage back = decoded(test::sample_jpeg(75, 51));
+  ASSERT_EQ(back.width, 75);
+  ASSERT_EQ(back.height, 51);
+  double sum = 0;
+  for (std::size_t i = 0; i < image.bytes.size(); ++i) {
+    sum += std::abs(image.bytes[i] - back.bytes[i]);
+  }
+  EXPECT_LT(sum / static_cast<double>(image.bytes.size()), kMeanDifference);
+}
+
+// What the part shows is what the whole image shows there, at every scale, up to every edge.
+TEST(Jpeg, APartIsThatPartOfTheWhole) {
+  const std::string file = test::sample_jpeg(131, 97);
+  JpegDecoder decoder;
+  for (const int eighths : {1, 2, 4, 8}) {
+    DecodedPart whole;
+    decoder.open(bytes_of(file), "x");
+    decoder.decode({0, 0, 131, 97}, eighths, whole);
+    ASSERT_EQ(whole.image.width, (131 * eighths + 7) / 8);
+    if (eighths == 8) {
+      ASSERT_EQ(whole.image.bytes, decoded(file).bytes);
+    }
+    for (const Box box : {Box{0, 0, 20, 20},
+                          Box{33, 17, 50, 41},
+                          Box{16, 16, 16, 16},
+                          Box{47, 1, 84, 96},
+                          Box{130, 96, 1, 1},
+                          Box{1, 95, 130, 2}}) {
+      DecodedPart part;
+      decoder.open(bytes_of(file), "x");
+      decoder.decode(box, eighths, part);
+      const int left = box.x * eighths / 8;
+      const int right = std::min(whole.image.width, ((box.x + box.width) * eighths + 7) / 8);
+      ASSERT_LE(part.left, left);
+      ASSERT_GE(part.left + part.image.width, right);
+      ASSERT_EQ(part.top, box.y * eighths / 8);
+      ASSERT_EQ(part.top + part.image.height, ((box.y + box.height) * eighths + 7) / 8);
+      for (int y = 0; y < part.image.height; ++y) {
+        for (int i = 3 * left; i < 3 * right; ++i) {
+          ASSERT_EQ(part.image.view().row(y)[i - 3 * part.left],
+                    whole.image.view().row(part.top + y)[i])
+              << eighths << "/8, box " << box.x << ", " << box.y << ", place " << i / 3 << ", "
+              << part.top + y;
+        }
+      }
+    }
+  }
+}
+
+TEST(Jpeg, TheLeastScaleThatIsLargeEnough) {
+  const std::string file = test::sample_jpeg(90, 90);
+  JpegDecoder decoder;
+  decoder.open(bytes_of(file), "x");
+  EXPECT_EQ(decoder.enough_eighths({0, 0, 80, 90}, {10, 10}), 1);
+  EXPECT_EQ(decoder.enough_eighths({0, 0, 79, 90}, {10, 10}), 2);
+  EXPECT_EQ(decoder.enough_eighths({0, 0, 90, 20}, {10, 10}), 4);
+  EXPECT_EQ(decoder.enough_eighths({0, 0, 90, 19}, {10, 10}), 8);
+  EXPECT_EQ(decoder.enough_eighths({0, 0, 1, 1}, {10, 10}), 8);
+}
+
+TEST(Jpeg, GreyAndInksBecomeRed_Green_Blue) {
+  const RgbImage grey = decoded(test::grey_jpeg(20, 10));
+  EXPECT_THAT(grey.bytes, ::testing::Each(90));
+  // light 180: 180 − (255 − 200) · 180 / 255 and so on, Pillow's rounding.
+  const RgbImage inks = decoded(test::cmyk_jpeg(20, 10));
+  EXPECT_EQ(inks.bytes[0], 180 - 39);
+  EXPECT_EQ(inks.bytes[1], 180 - 95);
+  EXPECT_EQ(inks.bytes[2], 180 - 138);
+  const RgbImage pixel = decoded(test::sample_jpeg(1, 1));
+  EXPECT_EQ(pixel.width * pixel.height, 1);
+}
+
+// Every shortening of a file is refused with its name, whatever is asked of it, and the decoder
+// goes on with the next.
+TEST(Jpeg, FilesCutShortAreRefused) {
+  const std::string file = test::sample_jpeg(60, 40);
+  JpegDecoder decoder;
+  RgbImage image;
+  for (std::size_t length = 0; length < file.size(); length += length < 700 ? 1 : 13) {
+    const std::string cut = file.substr(0, length);
+    EXPECT_THAT(message_of<FileError>([&] {
+                  decoder.open(bytes_of(cut), "folder/cut.jpg");
+                  decoder.check();
+                }),
+                HasSubstr("[jpeg] 'folder/cut.jpg': "))
+        << length;
+  }
+  decoder.open(bytes_of(file), "whole");
+  decoder.decode(image);
+  EXPECT_EQ(image.width, 60);
+}
+
+// A byte changed anywhere gives an image or FileError, never anything else.
+TEST(Jpeg, DamagedFilesDecodeOrAreRefused) {
+  for (const std::string& file :
+       {test::sample_jpeg(60, 40), test::grey_jpeg(30, 30), test::cmyk_jpeg(30, 30)}) {
+    JpegDecoder decoder;
+    lab::RandomStream random(7, file.size(), 0);
+    int refused = 0;
+    for (int trial = 0; trial < 1500; ++trial) {
+      std::string damaged = file;
+      const auto place = random.below(static_cast<std::uint32_t>(file.size()));
+      damaged[place] = static_cast<char>(random.below(256));
+      try {
+        const ImageSize size = decoder.open(bytes_of(damaged), "x");
+        DecodedPart part;
+        if (size.width >= 8 && size.height >= 8 && size.width * size.height < 1'000'000) {
+          decoder.decode({size.width / 4, size.height / 4, size.width / 2, size.height / 2},
+                         trial % 2 == 0 ? 8 : 4,
+                         part);
+        }
+      } catch (const FileError&) {
+        ++refused;
+      }
+    }
+    EXPECT_GT(refused, 50);
+    EXPECT_LT(refused, 1450);
+  }
+}
+
+TEST(Jpeg, OtherFilesAndHugeOnesAreRefused) {
+  JpegDecoder decoder;
+  EXPECT_THAT(message_of<FileError>([&] { decoder.open(bytes_of("GIF89a..."), "a.jpg"); }),
+              HasSubstr("'a.jpg': Not a JPEG file"));
+  EXPECT_THAT(message_of<FileError>([&] { decoder.open({}, "b.jpg"); }),
+              HasSubstr("'b.jpg': wanted a JPEG file, found an empty one"));
+  std::string huge = test::sample_jpeg(16, 16);
+  const std::size_t frame = huge.find("\xFF\xC0");
+  ASSERT_NE(frame, std::string::npos);
+  huge.replace(frame + 5, 4, "\xEA\x60\xEA\x60");  // 60 000 × 60 000
+  EXPECT_THAT(message_of<FileError>([&] { decoder.open(bytes_of(huge), "c.jpg"); }),
+              HasSubstr("found 60000 × 60000"));
+}
+
+}  // namespace
+}  // namespace sing::image

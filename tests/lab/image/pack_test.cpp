@@ -1,0 +1,170 @@
+// Checks image folders and packs of them: round trips, bad images, damaged packs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lab/image/folder_source.hpp"
+#include "lab/image/jpeg_decoder.hpp"
+#include "lab/image/pack_source.hpp"
+#include "lab/image/pack_writer.hpp"
+#include "lab/image/resize.hpp"
+#include "sing/base/check.hpp"
+#include "tests/lab/image/sample_images.hpp"
+
+namespace sing::image {
+namespace {
+
+using test::message_of;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::string stored_bytes(const ImageSource& source, Subset subset, std::size_t index) {
+  std::vector<std::byte> buffer;
+  const StoredImage image = source.fetch(subset, index, buffer);
+  return {reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size()};
+}
+
+RgbImage decoded(const std::string& bytes) {
+  JpegDecoder decoder;
+  decoder.open(std::as_bytes(std::span(bytes)), "x");
+  RgbImage image;
+  decoder.decode(image);
+  return image;
+}
+
+TEST(ImageFolder, ListsInOrderOfNames) {
+  const test::TemporaryFolder folder;
+  test::put_sample_folder(folder.path());
+  test::put_file(folder / "train/cat/.hidden", "x");
+  const ImageFolder found = list_image_folder(folder.path());
+  EXPECT_THAT(found.classes, ElementsAre("cat", "dog"));
+  ASSERT_THAT(found.images[0], SizeIs(10));
+  EXPECT_EQ(found.images[0][0].path, "train/cat/a.JPEG");
+  EXPECT_EQ(found.images[0][9].path, "train/dog/pixel.jpg");
+  EXPECT_EQ(found.images[0][9].label, 1U);
+  EXPECT_THAT(found.images[1], SizeIs(6));
+}
+
+TEST(ImageFolder, SaysWhatIsMissing) {
+  const test::TemporaryFolder folder;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { list_image_folder(folder.path()); }),
+              HasSubstr("/train' with one folder of JPEG files a class, found none"));
+  test::put_sample_folder(folder.path());
+  test::put_file(folder / "val/zebra/x.jpg", "x");
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { list_image_folder(folder.path()); }),
+              HasSubstr("val/zebra': wanted a class that train/ has too"));
+}
+
+TEST(ImageFolder, BadImagesAreNamedAndSkippedOrRefused) {
+  const test::TemporaryFolder folder;
+  test::put_sample_folder(folder.path());
+  ImageFolder good = list_image_folder(folder.path());
+  EXPECT_THAT(drop_bad_images(good, BadImages::kRefuse, 2), IsEmpty());
+  EXPECT_THAT(good.images[0], SizeIs(10));
+  test::put_bad_files(folder.path());
+  ImageFolder listed = list_image_folder(folder.path());
+  const std::string refusal =
+      message_of<FileError>([&] { drop_bad_images(listed, BadImages::kRefuse, 2); });
+  for (const char* name : {"train/cat/cut.JPEG", "train/dog/empty.JPEG", "val/dog/text.JPEG"}) {
+    EXPECT_THAT(refusal, HasSubstr(name));
+  }
+  EXPECT_THAT(refusal, HasSubstr("(or --bad-images skip), found 3 that are not"));
+  listed = list_image_folder(folder.path());
+  EXPECT_THAT(drop_bad_images(listed, BadImages::kSkip, 2), SizeIs(3));
+  EXPECT_THAT(listed.images[0], SizeIs(10));
+  EXPECT_THAT(listed.images[1], SizeIs(6));
+}
+
+TEST(Pack, KeepsSmallJpegsAsTheyAreAndShrinksLargeOnes) {
+  const test::TemporaryFolder folder;
+  test::put_sample_folder(folder.path());
+  const ImageFolder listed = list_image_folder(folder.path());
+  const PackSummary summary = write_pack(listed, {}, 1, folder / "pack");
+  EXPECT_EQ(summary.images, 16U);
+  EXPECT_EQ(summary.bytes, std::filesystem::file_size(folder / "pack"));
+  const auto pack = open_pack(folder / "pack");
+  EXPECT_THAT(pack->classes(), ElementsAre("cat", "dog"));
+  EXPECT_EQ(pack->count(Subset::kTraining), 10U);
+  EXPECT_EQ(pack->count(Subset::kTest), 6U);
+  EXPECT_EQ(pack->label(Subset::kTraining, 4), 0U);
+  EXPECT_EQ(pack->label(Subset::kTraining, 5), 1U);
+  EXPECT_EQ(stored_bytes(*pack, Subset::kTraining, 0),
+            test::read_whole(folder / "train/cat/a.JPEG"));
+  EXPECT_EQ(stored_bytes(*pack, Subset::kTest, 5), test::read_whole(folder / "val/dog/2.JPEG"));
+  const RgbImage large = decoded(stored_bytes(*pack, Subset::kTraining, 1));
+  EXPECT_EQ(large.width, 400);
+  EXPECT_EQ(large.height, 96);
+  const RgbImage inks = decoded(stored_bytes(*pack, Subset::kTraining, 3));  // red, green, blue now
+  EXPECT_EQ(inks.width, 33);
+  EXPECT_NO_THROW(check_pack(folder / "pack"));
+  write_pack(listed, {}, 3, folder / "again");
+  EXPECT_EQ(test::read_whole(folder / "again"), test::read_whole(folder / "pack"));
+}
+
+TEST(Pack, RawImagesAreTheDecodedPixels) {
+  const test::TemporaryFolder folder;
+  test::put_sample_folder(folder.path());
+  write_pack(list_image_folder(folder.path()), {.format = Encoding::kRaw}, 2, folder / "pack");
+  const auto pack = open_pack(folder / "pack");
+  const std::string raw = stored_bytes(*pack, Subset::kTraining, 0);
+  const RgbImage image = decoded(test::read_whole(folder / "train/cat/a.JPEG"));
+  EXPECT_EQ(raw, std::string(image.bytes.begin(), image.bytes.end()));
+  std::vector<std::byte> buffer;
+  const StoredImage large = pack->fetch(Subset::kTraining, 1, buffer);
+  EXPECT_EQ(large.size, (ImageSize{400, 96}));
+  EXPECT_EQ(large.bytes.size(), 3U * 400 * 96);
+}
+
+TEST(Pack, BadImagesAreSkippedOrRefusedAndThenNoFileIsWritten) {
+  const test::TemporaryFolder folder;
+  test::put_sample_folder(folder.path());
+  test::put_bad_files(folder.path());
+  const ImageFolder listed = list_image_folder(folder.path());
+  const auto refused = [&] { write_pack(listed, {}, 2, folder / "pack"); };
+  EXPECT_THAT(message_of<FileError>(refused), HasSubstr("train/cat/cut.JPEG"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "pack"));
+  const PackSummary summary =
+      write_pack(listed, {.bad_images = BadImages::kSkip}, 2, folder / "pack");
+  EXPECT_EQ(summary.images, 16U);
+  EXPECT_THAT(summary.skipped,
+              ElementsAre(HasSubstr("cut.JPEG"), HasSubstr("empty.JPEG"), HasSubstr("text.JPEG")));
+}
+
+TEST(Pack, DamagedPacksAreRefused) {
+  const test::TemporaryFolder folder;
+  test::put_sample_folder(folder.path());
+  write_pack(list_image_folder(folder.path()), {}, 1, folder / "pack");
+  const std::string whole = test::read_whole(folder / "pack");
+  const auto refused = [&](const std::string& bytes) {
+    test::write_whole(folder / "bad", bytes);
+    return message_of<FileError>([&] { open_pack(folder / "bad"); });
+  };
+  for (std::size_t length = 0; length < whole.size(); length += 1 + whole.size() / 300) {
+    EXPECT_THAT(refused(whole.substr(0, length)), HasSubstr("/bad': wanted a whole pack file"));
+  }
+  std::string newer = whole;
+  newer[8] = 2;
+  EXPECT_THAT(refused(newer), HasSubstr("wanted version 1, found 2"));
+  EXPECT_THAT(refused(test::sample_jpeg(90, 90)), HasSubstr("it does not begin as one"));
+  for (std::size_t place = whole.size() - 56 - 16 * 32; place < whole.size(); ++place) {
+    std::string damaged = whole;
+    damaged[place] = static_cast<char>(damaged[place] ^ 0x10);
+    refused(damaged);  // expects FileError: index and footer are covered
+  }
+}
+
+TEST(Pack, AChangedImageIsFoundByItsChecksum) {
+  const test::TemporaryFolder folder;
+  test::put_sample_folder(folder.path());
+  write_pack(list_image_folder(folder.path()), {}, 1, folder / "pack");
+  std::string damaged = test::read_whole(folder / "pack");
+  damaged[16 + 500] = static_cast<char>(damaged[16 + 500] ^ 1);
+  test::write_whole(folder / "pack", damaged);
+  EXPECT_NO_THROW(open_pack(folder / "pack"));
+  EXPECT_THAT(message_of<FileError>([&] { check_pack(folder / "pack"); }),
+              HasSubstr("training image 0, class cat': its checksum is another"));
+}
+
+}  // namespace
+}  // namespace sing::image
