@@ -69,6 +69,46 @@ RULES: dict[str, dict[str, Any]] = {
         ],
         'slots': [],
     },
+    'lamb': {
+        'fields': [
+            {'name': 'learning_rate', 'kind': 'float', 'default': 0.001, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'step size', 'choices': []},
+            {'name': 'beta1', 'kind': 'float', 'default': 0.9, 'low': 0.0, 'high': 1.0, 'open_high': True, 'help': 'decay of the first moment', 'choices': []},
+            {'name': 'beta2', 'kind': 'float', 'default': 0.999, 'low': 0.0, 'high': 1.0, 'open_high': True, 'help': 'decay of the second moment', 'choices': []},
+            {'name': 'epsilon', 'kind': 'float', 'default': 1e-06, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'added to the root of the second moment', 'choices': []},
+            {'name': 'weight_decay', 'kind': 'float', 'default': 0.0, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'weight decay, inside the norm', 'choices': []},
+            {'name': 'bias_correction', 'kind': 'bool', 'default': False, 'low': None, 'high': None, 'open_high': False, 'help': 'correct both moments as Adam does', 'choices': []},
+            {'name': 'always_adapt', 'kind': 'bool', 'default': True, 'low': None, 'high': None, 'open_high': False, 'help': 'give tensors without weight decay a trust ratio too', 'choices': []},
+            {'name': 'norm_limit', 'kind': 'optional_float', 'default': 10.0, 'low': 1e-30, 'high': None, 'open_high': False, 'help': 'largest norm taken for a parameter; none: no limit', 'choices': []},
+            {'name': 'clip_norm', 'kind': 'optional_float', 'default': None, 'low': 1e-30, 'high': None, 'open_high': False, 'help': 'largest norm of all gradients together; none: not clipped', 'choices': []},
+            {'name': 'decoupled_decay', 'kind': 'bool', 'default': False, 'low': None, 'high': None, 'open_high': False, 'help': 'decay the parameter itself, outside the norm', 'choices': []},
+        ],
+        'slots': ['first_moment', 'second_moment'],
+    },
+    'lars': {
+        'fields': [
+            {'name': 'learning_rate', 'kind': 'float', 'default': 1.0, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'step size', 'choices': []},
+            {'name': 'momentum', 'kind': 'float', 'default': 0.0, 'low': 0.0, 'high': 1.0, 'open_high': True, 'help': 'decay of the momentum; 0: none', 'choices': []},
+            {'name': 'nesterov', 'kind': 'bool', 'default': False, 'low': None, 'high': None, 'open_high': False, 'help': 'look one momentum step ahead', 'choices': []},
+            {'name': 'weight_decay', 'kind': 'float', 'default': 0.0, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'weight decay, inside the ratio', 'choices': []},
+            {'name': 'trust_coefficient', 'kind': 'float', 'default': 0.001, 'low': 0.0, 'high': None, 'open_high': False, 'help': "size of a step against the parameter's norm", 'choices': []},
+            {'name': 'epsilon', 'kind': 'float', 'default': 1e-08, 'low': 0.0, 'high': None, 'open_high': False, 'help': "added to the ratio's denominator", 'choices': []},
+            {'name': 'always_adapt', 'kind': 'bool', 'default': False, 'low': None, 'high': None, 'open_high': False, 'help': 'give tensors without weight decay a trust ratio too', 'choices': []},
+            {'name': 'decoupled_decay', 'kind': 'bool', 'default': False, 'low': None, 'high': None, 'open_high': False, 'help': 'decay the parameter itself, outside the ratio', 'choices': []},
+        ],
+        'slots': ['momentum'],
+    },
+    'adanorm': {
+        'fields': [
+            {'name': 'learning_rate', 'kind': 'float', 'default': 0.001, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'step size', 'choices': []},
+            {'name': 'beta1', 'kind': 'float', 'default': 0.9, 'low': 0.0, 'high': 1.0, 'open_high': True, 'help': 'decay of the first moment', 'choices': []},
+            {'name': 'beta2', 'kind': 'float', 'default': 0.999, 'low': 0.0, 'high': 1.0, 'open_high': True, 'help': 'decay of the second moment', 'choices': []},
+            {'name': 'norm_decay', 'kind': 'float', 'default': 0.95, 'low': 0.0, 'high': 1.0, 'open_high': True, 'help': "decay of the mean of the gradient's norm", 'choices': []},
+            {'name': 'epsilon', 'kind': 'float', 'default': 1e-08, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'added to the second moment and to its root', 'choices': []},
+            {'name': 'weight_decay', 'kind': 'float', 'default': 0.0, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'weight decay', 'choices': []},
+            {'name': 'decoupled_decay', 'kind': 'bool', 'default': False, 'low': None, 'high': None, 'open_high': False, 'help': 'decay the parameter itself, not its gradient', 'choices': []},
+        ],
+        'slots': ['first_moment', 'second_moment', 'gradient_norm'],
+    },
 }
 
 PAPER: dict[str, Any] = {

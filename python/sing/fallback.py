@@ -4,31 +4,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from sing import tensor_rules
 from sing.options import Schema, scalar
 from sing.parameters import state_dtype
 from sing.standardize import Standardize, Standardized, standardize_reference
-
-Group = dict[str, Any]
-State = dict[str, Tensor]
-
-
-class Now(NamedTuple):
-    """What changes from step to step, resolved for one tensor."""
-
-    step: int  # of this parameter, from 1
-    rate: float
-    decay: float  # 0 where the tensor is not decayed
-
-
-# Changes weights and state by one step of the gradient.
-Rule = Callable[[Tensor, Tensor, State, Group, Now], None]
+from sing.tensor_rules import Group, Now, Rule, State
 
 
 def _denominator(root: Tensor, group: Group, epsilon: float) -> Tensor:
@@ -94,7 +80,7 @@ def adafactor(weights: Tensor, gradient: Tensor, state: State, group: Group, now
     weights.mul_(1 - rate * now.decay).add_(direction, alpha=-rate / max(1.0, size / group["clip_threshold"]))
 
 
-RULES: dict[str, Rule] = {"adamw": adamw, "sgd": sgd, "adabelief": adabelief, "adafactor": adafactor}
+RULES: dict[str, Rule] = {"adamw": adamw, "sgd": sgd, "adabelief": adabelief, "adafactor": adafactor, **tensor_rules.RULES}
 
 
 def slots_of(rule: str, parameter: Tensor, group: Group) -> dict[str, torch.Size]:
@@ -107,6 +93,7 @@ def slots_of(rule: str, parameter: Tensor, group: Group) -> dict[str, torch.Size
         "adafactor": {"exp_avg_sq_row": shape[:-1], "exp_avg_sq_col": shape[:-2] + shape[-1:]}
         if len(shape) >= 2
         else {"exp_avg_sq": shape},
+        **tensor_rules.slots(shape, group),
     }[rule]
     found: dict[str, torch.Size] = dict(own)
     if group["lookahead"]:
@@ -192,8 +179,11 @@ class FallbackEngine:
                 return
         for each in self._steps:
             each += 1
+        total = math.sqrt(sum(scalar(each.gradient.double().square().sum()) for each in found.values()))
         for i, standardized in found.items():
-            self._update(i, standardized.gradient)
+            limit = self._groups[self._group_of[i]].get("clip_norm")
+            factor = limit / total if limit is not None and total > limit else 1.0
+            self._update(i, standardized.gradient * factor)
 
     def _update(self, index: int, gradient: Tensor) -> None:
         group, parameter = self._groups[self._group_of[index]], self.parameters[index]

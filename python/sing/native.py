@@ -24,6 +24,7 @@ STATE_NAMES = {
     "momentum": "momentum_buffer",
     "row_second_moment": "exp_avg_sq_row",
     "column_second_moment": "exp_avg_sq_col",
+    "gradient_norm": "exp_grad_norm",
     "slow": "slow",
     "master": "master",
 }

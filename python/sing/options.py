@@ -30,7 +30,7 @@ def _flag(name: str, default: bool, help: str) -> Field:
 
 # Python's names where torch's users expect another one than the library's.
 TORCH_NAMES = {"learning_rate": "lr", "epsilon": "eps"}
-CLASS_NAMES = {"adamw": "AdamW", "sgd": "SGD", "adabelief": "AdaBelief", "adafactor": "Adafactor"}
+CLASS_NAMES = {"adamw": "AdamW", "sgd": "SGD", "adabelief": "AdaBelief", "adafactor": "Adafactor", "adanorm": "AdaNorm"}
 # What the library standardizes gradients with: the parameter becomes its gradient.
 NO_OPTIMIZERS = {"gradient"}
 # Options of the package that are no group option in the library.

@@ -131,6 +131,21 @@ struct StepRequest {
   std::uint64_t version = 0;
 };
 
+// Whether a tensor with this gradient is updated, in a step that is not given up.
+inline bool takes_part(const StepRequest& request, const GradientScale& scale) {
+  return scale.finite || request.non_finite != NonFinite::kSkipTensor;
+}
+
+// Whether every tensor's statistics must be known before the first write.
+inline bool measures_everything_first(const StepRequest& request) {
+  bool clips = false;
+  for (const GroupStep& group : request.groups) {
+    clips = clips || clip_norm_of(group.rule).has_value();
+  }
+  return clips || request.non_finite == NonFinite::kSkipStep ||
+         request.non_finite == NonFinite::kThrow;
+}
+
 class Backend {
  public:
   virtual ~Backend() = default;

@@ -1,6 +1,7 @@
 // The list of all update rules: adding one means adding a line here.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -9,7 +10,10 @@
 #include "sing/rule/adabelief.hpp"
 #include "sing/rule/adafactor.hpp"
 #include "sing/rule/adamw.hpp"
+#include "sing/rule/adanorm.hpp"
 #include "sing/rule/gradient.hpp"
+#include "sing/rule/lamb.hpp"
+#include "sing/rule/lars.hpp"
 #include "sing/rule/sgd.hpp"
 
 namespace sing {
@@ -19,7 +23,10 @@ using Rule = std::variant<  //
     Sgd,
     AdaBelief,
     AdaFactor,
-    Gradient>;
+    Gradient,
+    Lamb,
+    Lars,
+    AdaNorm>;
 
 inline constexpr std::size_t kRuleCount = std::variant_size_v<Rule>;
 
@@ -41,5 +48,7 @@ Rule make_rule(std::string_view name);
 
 double learning_rate_of(const Rule& rule);
 double weight_decay_of(const Rule& rule);
+// The largest norm of all gradients together that the rule takes, for rules with that option.
+std::optional<double> clip_norm_of(const Rule& rule);
 
 }  // namespace sing

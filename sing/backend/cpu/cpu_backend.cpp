@@ -79,8 +79,7 @@ class CpuBackend final : public Backend {
 
  private:
   void plan(const StepRequest& request) {
-    const bool measure_first =
-        request.non_finite == NonFinite::kSkipStep || request.non_finite == NonFinite::kThrow;
+    const bool measure_first = measures_everything_first(request);
     bool is_current = run_ != nullptr && planned_version_ == request.version &&
                       planned_measure_first_ == measure_first &&
                       planned_gradients_.size() == request.tensors.size();

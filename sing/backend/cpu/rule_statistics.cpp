@@ -50,7 +50,7 @@ void StepRun::sum_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t
   });
 }
 
-void StepRun::finish_sum(TensorPass& pass, std::size_t tensor, void* constants) {
+void StepRun::finish_sum(const TensorPass& pass, std::size_t tensor, void* constants) {
   const TensorPlan& plan = plan_.tensors[tensor];
   visit_rule(group_of(tensor).rule, pass.tensor->dtype, [&]<class R, class Real>(const R&) {
     if constexpr (kSumCount < R >> 0) {
@@ -64,6 +64,25 @@ void StepRun::finish_sum(TensorPass& pass, std::size_t tensor, void* constants) 
       R::finish(*static_cast<typename R::template Constants<Real>*>(constants),
                 totals,
                 pass.tensor->layout.size);
+    }
+  });
+  advance(pass, tensor, constants);
+}
+
+void StepRun::advance(const TensorPass& pass, std::size_t tensor, void* constants) {
+  visit_rule(group_of(tensor).rule, pass.tensor->dtype, [&]<class R, class Real>(const R&) {
+    if constexpr (kScalarSlotCount < R >> 0) {
+      const auto slot = [&](std::size_t k) -> Real& {
+        return *static_cast<Real*>(pass.tensor->slots[kFirstScalarSlot<R> + k]);
+      };
+      ScalarState<R> scalars{};
+      for (std::size_t k = 0; k < kScalarSlotCount<R>; ++k) {
+        scalars.slot[k] = static_cast<double>(slot(k));
+      }
+      R::advance(*static_cast<typename R::template Constants<Real>*>(constants), scalars);
+      for (std::size_t k = 0; k < kScalarSlotCount<R>; ++k) {
+        slot(k) = static_cast<Real>(scalars.slot[k]);
+      }
     }
   });
 }

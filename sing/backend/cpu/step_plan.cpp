@@ -20,12 +20,14 @@ Chunks cut(std::int64_t total, std::int64_t length) { return {divide_up(total, l
 struct RuleNeeds {
   bool factored;
   std::size_t sums;
+  bool own_constants;
 };
 
 RuleNeeds needs_of(const Rule& rule) {
   return std::visit(
       []<class R>(const R&) {
-        return RuleNeeds{kIsFactored<R>, kSumCount<R>};
+        return RuleNeeds{
+            kIsFactored<R>, kSumCount<R>, kSumCount < R >> 0 || kScalarSlotCount < R >> 0};
       },
       rule);
 }
@@ -61,6 +63,7 @@ TensorPlan plan_tensor(const TensorStep& tensor, const GroupStep& group) {
   TensorPlan plan;
   plan.centralizes = group.standardize.centralizes(layout.rank);
   plan.is_small = layout.size <= kChunk;
+  plan.own_constants = needs.own_constants;
   if (layout.size > 0) {
     cut_measure(plan, layout);
     plan.apply = cut(layout.size, chunk_length(layout.size));

@@ -61,6 +61,7 @@ struct Partial {
 struct TensorPlan {
   bool centralizes = false;
   bool is_small = false;
+  bool own_constants = false;     // the rule completes them for each tensor
   std::int64_t pieces = 0;        // of each row; 0: rows are measured whole
   Chunks measure;                 // of rows, of elements of a row (pieces > 0), or of elements
   std::int64_t matrix_parts = 0;  // of each matrix; 0: matrices are factored whole

@@ -122,6 +122,7 @@ void StepRun::step(const StepRequest& request, int workers, const Executor& exec
     if (!accept_measured()) {
       return;
     }
+    clip_measured();
     CachedConstants cache;
     for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
       if (has_gradient(i) && !plan_.tensors[i].is_small) {
@@ -304,7 +305,7 @@ bool StepRun::begin_update(std::size_t tensor, CachedConstants& cache, TensorPas
   const TensorStep& step = request_->tensors[tensor];
   const TensorPlan& plan = plan_.tensors[tensor];
   const GroupStep& group = group_of(tensor);
-  if (!scales_[tensor].finite && request_->non_finite == NonFinite::kSkipTensor) {
+  if (!takes_part(*request_, scales_[tensor])) {
     return false;
   }
   const bool merges = group.lookahead && (group.progress->steps + 1) % group.lookahead->period == 0;
@@ -330,6 +331,9 @@ void StepRun::begin_large_update(std::size_t tensor, CachedConstants& cache) {
   if (begin_update(tensor, cache, run.pass)) {
     run.constants = cache.storage;
     run.pass.constants = run.constants.bytes;
+    if (plan_.tensors[tensor].sum.count == 0) {
+      advance(run.pass, tensor, run.constants.bytes);
+    }
     int next = kFactorPass;
     while (next < kApplyPass && chunks_of(next, tensor).count == 0) {
       ++next;
@@ -354,7 +358,7 @@ void StepRun::update_small(std::size_t tensor, CachedConstants& cache) {
     finish_factor(pass, tensor);
   }
   ConstantsStorage own;
-  if (plan.sum.count > 0) {
+  if (plan.own_constants) {
     own = cache.storage;
     pass.constants = own.bytes;
     for (std::int64_t chunk = 0; chunk < plan.sum.count; ++chunk) {
@@ -363,37 +367,6 @@ void StepRun::update_small(std::size_t tensor, CachedConstants& cache) {
     finish_sum(pass, tensor, own.bytes);
   }
   rule_kernels_of(tensor).apply(pass, {0, pass.tensor->layout.size}, {});
-}
-
-bool StepRun::accept_measured() {
-  OptimizerProgress& progress = *request_->progress;
-  const bool gives_up =
-      request_->non_finite == NonFinite::kSkipStep || request_->non_finite == NonFinite::kThrow;
-  bool all_finite = true;
-  for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
-    if (!has_gradient(i) || scales_[i].finite) {
-      continue;
-    }
-    if (all_finite) {
-      progress.first_non_finite = static_cast<std::int64_t>(i) + 1;
-      all_finite = false;
-    }
-    if (!gives_up) {
-      ++request_->tensors[i].progress->non_finite;
-      progress.skipped_tensors += request_->non_finite == NonFinite::kSkipTensor ? 1 : 0;
-    }
-  }
-  if (gives_up && !all_finite) {
-    ++progress.skipped_steps;
-    return false;
-  }
-  return true;
-}
-
-void StepRun::advance_groups() {
-  for (const GroupStep& group : request_->groups) {
-    ++group.progress->steps;
-  }
 }
 
 }  // namespace sing::cpu

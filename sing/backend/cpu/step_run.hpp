@@ -65,8 +65,12 @@ class StepRun {
   void factor_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t chunk);
   void finish_factor(const TensorPass& pass, std::size_t tensor);
   void sum_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t chunk);
-  void finish_sum(TensorPass& pass, std::size_t tensor, void* constants);
+  void finish_sum(const TensorPass& pass, std::size_t tensor, void* constants);
+  // The scalars of a rule that keeps some; `constants` are this tensor's own.
+  void advance(const TensorPass& pass, std::size_t tensor, void* constants);
 
+  // Limits the norm of all gradients together, for the groups that ask for it.
+  void clip_measured();
   // Counts non-finite tensors; false if the policy gives the step up.
   bool accept_measured();
   void advance_groups();

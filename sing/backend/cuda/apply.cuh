@@ -304,6 +304,12 @@ __device__ __forceinline__ void apply_tile(const StepArguments& step,
     TensorProgress& progress = *tensor.progress;
     progress.non_finite += __ldcg(&conclusion->finite) != 0 ? 0 : 1;
     progress.steps += updates ? 1 : 0;
+    if constexpr (kScalarSlotCount < R >> 0) {
+      for (std::size_t k = 0; updates && k < kScalarSlotCount<R>; ++k) {
+        *static_cast<Real*>(tensor.slots[kFirstScalarSlot<R> + k]) =
+            __ldcg(&conclusion->scalars[k]);
+      }
+    }
     if (!updates) {
       atomicAdd(&step.queue->skipped_tensors, 1ULL);
     }

@@ -23,7 +23,7 @@ struct PlanKey {
 
   bool fits(const StepRequest& request) const {
     return version == request.version && tensors == request.tensors.size() &&
-           everything_first == measures_everything_first(request.non_finite) &&
+           everything_first == measures_everything_first(request) &&
            std::equal(rules.begin(),
                       rules.end(),
                       request.groups.begin(),
@@ -44,7 +44,7 @@ struct PlanKey {
 PlanKey key_of(const StepRequest& request) {
   PlanKey key{.version = request.version,
               .tensors = request.tensors.size(),
-              .everything_first = measures_everything_first(request.non_finite),
+              .everything_first = measures_everything_first(request),
               .rules = {},
               .gradients = {}};
   for (const GroupStep& group : request.groups) {

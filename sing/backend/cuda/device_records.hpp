@@ -97,6 +97,7 @@ enum class Work : std::uint32_t {
   kFactorColumns,  // factor_column_tile() columns, counted over all matrices
   kMatrixMeans,    // means of the row factors of matrix_tile() matrices
   kSums,           // one chunk of a rule's own sums
+  kClip,           // the factor of one tensor, by the norm of all of them together
 };
 
 inline constexpr std::int64_t kStridedTile = 32;
@@ -134,7 +135,7 @@ struct QueueState {
   unsigned long long skipped_tensors;
 };
 
-inline constexpr std::size_t kConclusionBytes = 192;
+inline constexpr std::size_t kConclusionBytes = 256;
 
 struct StepArguments {
   const TensorRecord* tensors;
@@ -148,7 +149,9 @@ struct StepArguments {
   unsigned int* tensor_done;  // families, chunks or sums done of each tensor; wraps likewise
   unsigned int* ready;        // one a tensor
   std::byte* conclusions;     // kConclusionBytes a tensor
+  double* squares;            // of each tensor's standardized gradient; 0 where it is skipped
   QueueState* queue;
+  std::int64_t tensor_count;
   std::int64_t item_begin, item_end;
   bool ends_step;
 };

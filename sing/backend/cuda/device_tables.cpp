@@ -22,9 +22,11 @@ struct ScratchLayout {
                     aligned(sizeof(unsigned int) * static_cast<std::size_t>(plan.family_count))),
         ready(tensor_done + aligned(sizeof(unsigned int) * plan.tensors.size())),
         conclusions(ready + aligned(sizeof(unsigned int) * plan.tensors.size())),
-        means(conclusions + aligned(kConclusionBytes * plan.tensors.size())),
+        squares(conclusions + aligned(kConclusionBytes * plan.tensors.size())),
+        means(squares + aligned(sizeof(double) * plan.tensors.size())),
         end(means + aligned(plan.mean_bytes)) {}
-  std::size_t partials, family_sums, family_done, tensor_done, ready, conclusions, means, end;
+  std::size_t partials, family_sums, family_done, tensor_done, ready, conclusions, squares, means,
+      end;
 };
 
 void add_number(std::vector<double>& out, const std::optional<double>& value) {
@@ -199,7 +201,9 @@ StepArguments DeviceTables::arguments(const std::byte* gradients) const {
           .tensor_done = reinterpret_cast<unsigned int*>(scratch + layout.tensor_done),
           .ready = reinterpret_cast<unsigned int*>(scratch + layout.ready),
           .conclusions = scratch + layout.conclusions,
+          .squares = reinterpret_cast<double*>(scratch + layout.squares),
           .queue = reinterpret_cast<QueueState*>(scratch),
+          .tensor_count = static_cast<std::int64_t>(plan_.tensors.size()),
           .item_begin = 0,
           .item_end = 0,
           .ends_step = false};

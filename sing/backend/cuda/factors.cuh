@@ -210,7 +210,9 @@ __device__ __forceinline__ void sum_chunk(const StepArguments& step,
   }
   team_sum(team, sums, shared.sums);
   if (team.rank == 0) {
-    R::finish(conclusion_of<R, Real>(step, index)->constants, sums, tensor.size);
+    Conclusion<R, Real>& conclusion = *conclusion_of<R, Real>(step, index);
+    R::finish(conclusion.constants, sums, tensor.size);
+    advance<R, Real>(tensor, conclusion);
   }
 }
 

@@ -2,6 +2,7 @@
 // their own need between measure and apply.
 #pragma once
 
+#include "sing/backend/cuda/clip.cuh"
 #include "sing/backend/cuda/factors.cuh"
 #include "sing/backend/cuda/step_kernel.cuh"
 
@@ -11,6 +12,7 @@ struct PassShared {
   StridedShared strided;
   SumsShared sums;
   double matrix_sums[2 * kWarps];
+  double clip[kWarps];
   std::int64_t item;
 };
 
@@ -20,6 +22,11 @@ __device__ __forceinline__ void run_rule_pass(const StepArguments& step,
                                               PassShared& shared) {
   if (step_is_skipped(step) || load_conclusion<R, Real>(step, item.tensor).updates == 0) {
     return;
+  }
+  if constexpr (requires(const R& rule) { rule.clip_norm; }) {
+    if (item.work == Work::kClip) {
+      clip_tensor<R, Real>(step, item.tensor, shared.clip);
+    }
   }
   if constexpr (kIsFactored<R>) {
     if (item.work == Work::kFactorRows) {

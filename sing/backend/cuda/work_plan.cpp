@@ -98,9 +98,7 @@ struct Phases {
 class Planner {
  public:
   Planner(const StepRequest& request, const Tuning& tuning)
-      : request_(request),
-        tuning_(tuning),
-        everything_first_(measures_everything_first(request.non_finite)) {}
+      : request_(request), tuning_(tuning), everything_first_(measures_everything_first(request)) {}
 
   WorkPlan run() {
     std::map<std::pair<std::size_t, Storage>, std::vector<std::size_t>> members;
@@ -114,6 +112,7 @@ class Planner {
     for (const auto& [key, indices] : members) {
       Batch batch = place(key.first, key.second, indices);
       Phases phases = makes_more_passes(batch.rule) ? many_passes(batch) : one_pass(batch);
+      phases.writing.insert(phases.writing.begin(), clips(batch));
       batches.emplace_back(std::move(batch), std::move(phases));
     }
     if (everything_first_) {
@@ -217,6 +216,19 @@ class Planner {
       for (const std::uint32_t at : *kind) {
         if (record(at).outer > 1 && record(at).size > 0) {
           add_items(phase.items, at, Work::kStridedMeans, ceiling(record(at).rows, kStridedTile));
+        }
+      }
+    }
+    return phase;
+  }
+
+  // Needs the measure pass of every batch: a batch with such items measures everything first.
+  Phase clips(const Batch& batch) const {
+    Phase phase{.by_blocks = true, .items = {}};
+    for (const auto* kind : {&batch.whole, &batch.large}) {
+      for (const std::uint32_t at : *kind) {
+        if (clip_norm_of(request_.groups[request_.tensors[plan_.order[at]].group].rule)) {
+          add_items(phase.items, at, Work::kClip, 1);
         }
       }
     }

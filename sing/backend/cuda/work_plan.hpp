@@ -28,11 +28,6 @@ struct WorkPlan {
   std::size_t mean_bytes = 0;  // row and matrix means of all tensors
 };
 
-// Whether this policy must see every tensor's statistics before the first write.
-constexpr bool measures_everything_first(NonFinite policy) {
-  return policy == NonFinite::kSkipStep || policy == NonFinite::kThrow;
-}
-
 WorkPlan make_work_plan(const StepRequest& request, const Tuning& tuning);
 
 }  // namespace sing::cuda

@@ -96,6 +96,16 @@ class TensorUpdate {
       }
       R::finish(constants_, totals, layout_.size);
     }
+    if constexpr (kScalarSlotCount < R >> 0) {
+      ScalarState<R> scalars{};
+      for (std::size_t k = 0; k < kScalarSlotCount<R>; ++k) {
+        scalars.slot[k] = load_element(scalar_slot(k), state_dtype_, 0);
+      }
+      R::advance(constants_, scalars);
+      for (std::size_t k = 0; k < kScalarSlotCount<R>; ++k) {
+        store_element(scalar_slot(k), state_dtype_, 0, scalars.slot[k]);
+      }
+    }
     for (std::int64_t i = 0; i < layout_.size; ++i) {
       ElementState<R, double> next = state(i);
       double parameter = R::update(constants_, element(i), next);
@@ -189,6 +199,7 @@ class TensorUpdate {
     }
   }
 
+  void* scalar_slot(std::size_t k) const { return tensor_.slots[kFirstScalarSlot<R> + k]; }
   void* row_slot() const { return tensor_.slots[kElementSlotCount<R>]; }
   void* column_slot() const { return tensor_.slots[kElementSlotCount<R> + 1]; }
 
@@ -210,6 +221,22 @@ void start_state(const TensorStep& tensor) {
     }
     if (tensor.slow != nullptr) {
       store_element(tensor.slow, state_dtype(tensor.dtype), i, value);
+    }
+  }
+}
+
+// Scales down the gradients of groups that limit the norm of all of them together.
+void clip(const StepRequest& request, std::vector<Measured>& measured) {
+  double squares = 0;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    if (request.tensors[i].gradient != nullptr && takes_part(request, measured[i].scale)) {
+      squares += measured[i].scale.standardized_norm * measured[i].scale.standardized_norm;
+    }
+  }
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    const GroupStep& group = request.groups[request.tensors[i].group];
+    if (const std::optional<double> limit = clip_norm_of(group.rule)) {
+      measured[i].scale.factor *= clip_factor(*limit, std::sqrt(squares));
     }
   }
 }
@@ -278,6 +305,7 @@ class ReferenceBackend final : public Backend {
         return;
       }
     }
+    clip(request, measured);
     for (std::size_t i = 0; i < request.tensors.size(); ++i) {
       const TensorStep& tensor = request.tensors[i];
       if (tensor.gradient == nullptr) {
