@@ -22,6 +22,10 @@ TaskModel make_model(const Task& task, const TrainingPlan& plan) {
   return model;
 }
 
+bool takes_curvature(const TrainingPlan& plan) {
+  return std::visit([]<class R>(const R&) { return kTakesCurvature<R>; }, plan.optimizer.rule);
+}
+
 sing::torch::Parameters trained_parameters(const ::torch::nn::Module& module) {
   std::vector<sing::torch::NamedTensor> parameters;
   for (const auto& item : module.named_parameters()) {
@@ -68,6 +72,11 @@ void count_steps(TrainingPlan& plan, const Task& task) {
 }
 
 void prepare_torch(const TrainingPlan& plan) {
+  if (takes_curvature(plan)) {
+    // Of torch's forms of attention only the plain one can be differentiated twice.
+    at::globalContext().setSDPUseFlash(false);
+    at::globalContext().setSDPUseMemEfficient(false);
+  }
   if (plan.resources.threads > 0) {
     at::set_num_threads(static_cast<int>(plan.resources.threads));
   }
@@ -165,8 +174,38 @@ at::Tensor Trainer::backward(const Batch& batch) {
   if (plan_.training.accumulate > 1) {
     loss = loss / plan_.training.accumulate;
   }
-  loss.backward();
+  if (hessian_) {
+    hessian_->backward(loss);
+  } else {
+    loss.backward();
+  }
   return loss.detach().to(at::kDouble);
+}
+
+void Trainer::begin_curvature() {
+  if (!takes_curvature(plan_)) {
+    return;
+  }
+  const sing::torch::Parameters trained = trained_parameters(*model_.module);
+  std::vector<at::Tensor> parameters;
+  for (const auto& [name, parameter] : trained.tensors()) {
+    parameters.push_back(parameter);
+  }
+  hessian_.emplace(
+      std::move(parameters), static_cast<std::uint64_t>(plan_.training.seed), state_.step);
+}
+
+void Trainer::hand_over_curvature() {
+  if (!hessian_) {
+    return;
+  }
+  const std::vector<at::Tensor> curvature = hessian_->diagonal();
+  hessian_.reset();
+  const sing::torch::Parameters trained = trained_parameters(*model_.module);
+  std::size_t next = 0;
+  for (const auto& [name, parameter] : trained.tensors()) {
+    optimizer_.set_curvature(name, curvature[next++]);
+  }
 }
 
 void Trainer::take_step(Prefetcher<Batch>& source) {
@@ -175,11 +214,13 @@ void Trainer::take_step(Prefetcher<Batch>& source) {
   optimizer_.zero_grad();
   Batch batch = task_.to_device(source.next());
   timer_.data_ready();
+  begin_curvature();
   loss_sum_ += backward(batch);
   for (std::int64_t part = 1; part < plan_.training.accumulate; ++part) {
     batch = task_.to_device(source.next());
     loss_sum_ += backward(batch);
   }
+  hand_over_curvature();
   timer_.gradients_ready();
   optimizer_.set_learning_rate_factor(plan_.schedule.factor(state_.step));
   optimizer_.step();
@@ -248,7 +289,16 @@ bool Trainer::has_diverged(double loss) {
          state_.steps_above_first >= plan_.training.divergence_steps;
 }
 
+// Evaluates and keeps the average that a rule trains beside the weights, where it has one.
 void Trainer::evaluate_now() {
+  const bool averages = std::visit(
+      []<class R>(const R&) {
+        return requires { R::kEvaluationSlot; };
+      },
+      plan_.optimizer.rule);
+  if (averages) {
+    optimizer_.use_slow_weights();
+  }
   const Evaluation result = evaluate(task_,
                                      model_,
                                      {.device = plan_.device,
@@ -262,6 +312,9 @@ void Trainer::evaluate_now() {
     state_.best_accuracy = result.accuracy;
     best_weights_ = copy_weights(*model_.module);
     best_step_ = state_.step;
+  }
+  if (averages) {
+    optimizer_.use_fast_weights();
   }
   metrics_.write(EvaluationRecord{state_.step, epoch(), result.loss, result.accuracy});
   events_.write(state_.step,

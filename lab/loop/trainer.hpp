@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "adapters/torch/optimizer.hpp"
@@ -15,6 +16,7 @@
 #include "lab/loop/stop_signal.hpp"
 #include "lab/loop/tensorboard_events.hpp"
 #include "lab/loop/training_options.hpp"
+#include "lab/optimizer/hessian_diagonal.hpp"
 #include "lab/task/task.hpp"
 #include "sing/optim/schedule.hpp"
 
@@ -59,6 +61,9 @@ class Trainer {
 
   void take_step(Prefetcher<Batch>& source);
   at::Tensor backward(const Batch& batch);
+  // Around the backward passes of a step, for rules that take curvature.
+  void begin_curvature();
+  void hand_over_curvature();
   void record_step();
   bool has_diverged(double loss);
   void evaluate_now();
@@ -81,6 +86,7 @@ class Trainer {
   std::mutex task_mutex_;
   at::Tensor loss_sum_;  // since the last record, on the device
   double window_seconds_ = 0;
+  std::optional<HessianDiagonal> hessian_;  // during a step, for rules that take curvature
   bool diverged_ = false;
   std::vector<sing::torch::NamedTensor> best_weights_;  // not yet in a file
   std::int64_t best_step_ = 0;

@@ -109,6 +109,51 @@ RULES: dict[str, dict[str, Any]] = {
         ],
         'slots': ['first_moment', 'second_moment', 'gradient_norm'],
     },
+    'schedule_free_adamw': {
+        'fields': [
+            {'name': 'learning_rate', 'kind': 'float', 'default': 0.0025, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'step size', 'choices': []},
+            {'name': 'beta1', 'kind': 'float', 'default': 0.9, 'low': 0.001, 'high': 1.0, 'open_high': False, 'help': 'share of the average in the point where gradients are taken', 'choices': []},
+            {'name': 'beta2', 'kind': 'float', 'default': 0.999, 'low': 0.0, 'high': 1.0, 'open_high': True, 'help': 'decay of the second moment', 'choices': []},
+            {'name': 'epsilon', 'kind': 'float', 'default': 1e-08, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'added to the root of the second moment', 'choices': []},
+            {'name': 'weight_decay', 'kind': 'float', 'default': 0.0, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'weight decay', 'choices': []},
+            {'name': 'warmup_steps', 'kind': 'int', 'default': 0, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'steps of a linear warm-up', 'choices': []},
+            {'name': 'step_power', 'kind': 'float', 'default': 0.0, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'a step weighs its number to this power in the average', 'choices': []},
+            {'name': 'rate_power', 'kind': 'float', 'default': 2.0, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'a step weighs the largest rate so far to this power in the average', 'choices': []},
+            {'name': 'decoupled_decay', 'kind': 'bool', 'default': True, 'low': None, 'high': None, 'open_high': False, 'help': 'decay the parameter itself, not its gradient', 'choices': []},
+        ],
+        'slots': ['fast', 'second_moment', 'largest_rate', 'weight_sum'],
+    },
+    'muon': {
+        'fields': [
+            {'name': 'learning_rate', 'kind': 'float', 'default': 0.001, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'step size', 'choices': []},
+            {'name': 'momentum', 'kind': 'float', 'default': 0.95, 'low': 0.0, 'high': 1.0, 'open_high': True, 'help': "decay of a matrix's momentum", 'choices': []},
+            {'name': 'nesterov', 'kind': 'bool', 'default': True, 'low': None, 'high': None, 'open_high': False, 'help': 'look one momentum step ahead', 'choices': []},
+            {'name': 'weight_decay', 'kind': 'float', 'default': 0.1, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'decoupled weight decay', 'choices': []},
+            {'name': 'norm_floor', 'kind': 'float', 'default': 1e-07, 'low': 1e-300, 'high': None, 'open_high': False, 'help': 'least norm that a matrix is divided by', 'choices': []},
+            {'name': 'newton_steps', 'kind': 'int', 'default': 5, 'low': 0.0, 'high': 99.0, 'open_high': False, 'help': 'iterations that make a matrix orthogonal', 'choices': []},
+            {'name': 'newton_a', 'kind': 'float', 'default': 3.4445, 'low': -100.0, 'high': 100.0, 'open_high': False, 'help': 'their polynomial: of X', 'choices': []},
+            {'name': 'newton_b', 'kind': 'float', 'default': -4.775, 'low': -100.0, 'high': 100.0, 'open_high': False, 'help': "of X X' X", 'choices': []},
+            {'name': 'newton_c', 'kind': 'float', 'default': 2.0315, 'low': -100.0, 'high': 100.0, 'open_high': False, 'help': "of X X' X X' X", 'choices': []},
+            {'name': 'rate_adjustment', 'kind': 'choice', 'default': 'original', 'low': None, 'high': None, 'open_high': False, 'help': 'the rate times sqrt(max(1, rows / columns)), or 0.2 sqrt(max(rows, columns))', 'choices': ['original', 'match_rms_adamw']},
+            {'name': 'orthogonalize', 'kind': 'bool', 'default': True, 'low': None, 'high': None, 'open_high': False, 'help': 'off: AdamW for matrices too, as for embeddings and output layers', 'choices': []},
+            {'name': 'beta1', 'kind': 'float', 'default': 0.9, 'low': 0.0, 'high': 1.0, 'open_high': True, 'help': 'AdamW: decay of the first moment', 'choices': []},
+            {'name': 'beta2', 'kind': 'float', 'default': 0.999, 'low': 0.0, 'high': 1.0, 'open_high': True, 'help': 'AdamW: decay of the second moment', 'choices': []},
+            {'name': 'epsilon', 'kind': 'float', 'default': 1e-08, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'AdamW: added to the root', 'choices': []},
+        ],
+        'slots': ['momentum', 'second_moment'],
+    },
+    'adahessian': {
+        'fields': [
+            {'name': 'learning_rate', 'kind': 'float', 'default': 0.15, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'step size', 'choices': []},
+            {'name': 'beta1', 'kind': 'float', 'default': 0.9, 'low': 0.0, 'high': 1.0, 'open_high': True, 'help': 'decay of the first moment', 'choices': []},
+            {'name': 'beta2', 'kind': 'float', 'default': 0.999, 'low': 0.0, 'high': 1.0, 'open_high': True, 'help': 'decay of the squared curvature', 'choices': []},
+            {'name': 'epsilon', 'kind': 'float', 'default': 0.0001, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'added to the root of the curvature', 'choices': []},
+            {'name': 'weight_decay', 'kind': 'float', 'default': 0.0, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'weight decay', 'choices': []},
+            {'name': 'half_power', 'kind': 'bool', 'default': False, 'low': None, 'high': None, 'open_high': False, 'help': 'divide by the curvature to the power 1/2 instead of 1', 'choices': []},
+            {'name': 'decoupled_decay', 'kind': 'bool', 'default': True, 'low': None, 'high': None, 'open_high': False, 'help': 'decay the parameter itself, not its gradient', 'choices': []},
+        ],
+        'slots': ['first_moment', 'curvature_moment'],
+    },
 }
 
 PAPER: dict[str, Any] = {

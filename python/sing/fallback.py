@@ -123,6 +123,7 @@ class FallbackEngine:
         self._steps: list[Tensor] = []
         self._states: list[State] = []
         self._norms: list[float] = []
+        self._curvatures: dict[int, Tensor] = {}
         self._progress = torch.zeros(3, dtype=torch.int64)
         self._fast: list[Tensor] | None = None
 
@@ -183,9 +184,12 @@ class FallbackEngine:
         for i, standardized in found.items():
             limit = self._groups[self._group_of[i]].get("clip_norm")
             factor = limit / total if limit is not None and total > limit else 1.0
-            self._update(i, standardized.gradient * factor)
+            self._update(i, standardized.gradient * factor, loss_scale)
 
-    def _update(self, index: int, gradient: Tensor) -> None:
+    def set_curvature(self, curvatures: dict[int, Tensor]) -> None:
+        self._curvatures = dict(curvatures)
+
+    def _update(self, index: int, gradient: Tensor, loss_scale: float) -> None:
         group, parameter = self._groups[self._group_of[index]], self.parameters[index]
         if not self._states[index]:
             self.create_state(index)
@@ -200,7 +204,9 @@ class FallbackEngine:
         state["step"] += 1
         decay = group["weight_decay"] if parameter.dim() >= 2 or group["decay_vectors"] else 0.0
         rate = scalar(group["lr"]) * self._factor
-        RULES[self.schema.rule](weights, gradient.to(working), state, group, Now(int(state["step"]), rate, decay))
+        curvature = self._curvatures.get(index)
+        now = Now(int(state["step"]), rate, decay, None if curvature is None else curvature.to(working) / loss_scale)
+        RULES[self.schema.rule](weights, gradient.to(working), state, group, now)
         if group["lookahead"] and int(self._steps[self._group_of[index]]) % group["lookahead_period"] == 0:
             alpha = group["lookahead_alpha"]
             weights.mul_(alpha).add_(state["slow"], alpha=1 - alpha)
@@ -241,9 +247,15 @@ class FallbackEngine:
     def use_slow_weights(self, slow: bool) -> None:
         if slow:
             self._fast = [each.detach().clone() for each in self.parameters]
-        for each, fast, state in zip(self.parameters, self._fast or [], self._states):
-            if "slow" in state and bool(state["step"]):
-                each.copy_(state["slow"] if slow else fast)
+        for i, (each, fast, state) in enumerate(zip(self.parameters, self._fast or [], self._states)):
+            if not state or not bool(state["step"]):
+                continue
+            group = self._groups[self._group_of[i]]
+            average = state.get("slow")
+            if average is None:
+                average = tensor_rules.average_of(state.get("master", fast).to(state_dtype(each.dtype)), state, group)
+            if average is not None:
+                each.copy_(average if slow else fast)
         self._fast = self._fast if slow else None
 
 

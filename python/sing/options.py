@@ -30,7 +30,10 @@ def _flag(name: str, default: bool, help: str) -> Field:
 
 # Python's names where torch's users expect another one than the library's.
 TORCH_NAMES = {"learning_rate": "lr", "epsilon": "eps"}
-CLASS_NAMES = {"adamw": "AdamW", "sgd": "SGD", "adabelief": "AdaBelief", "adafactor": "Adafactor", "adanorm": "AdaNorm"}
+CLASS_NAMES = {"adamw": "AdamW", "sgd": "SGD", "adabelief": "AdaBelief", "adafactor": "Adafactor"}
+CLASS_NAMES |= {"adanorm": "AdaNorm", "adahessian": "AdaHessian", "schedule_free_adamw": "ScheduleFreeAdamW"}
+# Rules that keep an average of the weights, which eval() puts in their place.
+AVERAGING = {"schedule_free_adamw"}
 # What the library standardizes gradients with: the parameter becomes its gradient.
 NO_OPTIMIZERS = {"gradient"}
 # Options of the package that are no group option in the library.

@@ -21,6 +21,7 @@ class Now(NamedTuple):
     step: int  # of this parameter, from 1
     rate: float
     decay: float  # 0 where the tensor is not decayed
+    curvature: Tensor | None = None  # loss scale removed
 
 
 # Changes weights and state by one step of the gradient.
@@ -78,7 +79,82 @@ def adanorm(weights: Tensor, gradient: Tensor, state: State, group: Group, now: 
     weights.addcdiv_(state["exp_avg"], root + group["eps"], value=-now.rate / (1 - beta1**now.step))
 
 
-RULES: dict[str, Rule] = {"lamb": lamb, "lars": lars, "adanorm": adanorm}
+def schedule_free_adamw(weights: Tensor, gradient: Tensor, state: State, group: Group, now: Now) -> None:
+    beta1, beta2 = group["betas"]
+    fast, second = state["z"], state["exp_avg_sq"]
+    if now.step == 1:
+        fast.copy_(weights)
+    rate = now.rate * min(1.0, now.step / max(1, group["warmup_steps"]))
+    largest = state["lr_max"].clamp_(min=rate)
+    weight = now.step ** group["step_power"] * scalar(largest) ** group["rate_power"]
+    total = scalar(state["weight_sum"].add_(weight))
+    share = weight / total if total > 0 else 0.0
+    if not group["decoupled_decay"]:
+        gradient = gradient + now.decay * weights
+    second.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+    direction = gradient / (second.sqrt() / math.sqrt(1 - beta2**now.step) + group["eps"])
+    if group["decoupled_decay"]:
+        direction = direction + now.decay * weights
+    weights.lerp_(fast, share).add_(direction, alpha=-rate * (1 - beta1 * (1 - share)))
+    fast.sub_(direction, alpha=rate)
+
+
+def _orthogonalized(matrix: Tensor, group: Group) -> Tensor:
+    a, b, c = group["newton_a"], group["newton_b"], group["newton_c"]
+    turned = matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T
+    wide: Tensor = turned / turned.norm().clamp(min=group["norm_floor"])
+    for _ in range(group["newton_steps"]):
+        gram = wide @ wide.T
+        wide = a * wide + (b * gram + c * gram @ gram) @ wide
+    return wide if matrix.shape[0] <= matrix.shape[1] else wide.T
+
+
+def muon(weights: Tensor, gradient: Tensor, state: State, group: Group, now: Now) -> None:
+    buffer = state["momentum_buffer"]
+    weights.mul_(1 - now.rate * now.decay)
+    if "exp_avg_sq" not in state:
+        momentum = group["momentum"]
+        buffer.lerp_(gradient, 1 - momentum)
+        direction = gradient.lerp(buffer, momentum) if group["nesterov"] else buffer
+        rows, columns = weights.shape[0], weights.numel() // max(1, weights.shape[0])
+        if weights.numel() > 0:
+            factor = math.sqrt(max(1.0, rows / columns))
+            if group["rate_adjustment"] == "match_rms_adamw":
+                factor = 0.2 * math.sqrt(max(rows, columns))
+            orthogonal = _orthogonalized(direction.reshape(rows, columns), group)
+            weights.add_(orthogonal.reshape(weights.shape), alpha=-now.rate * factor)
+        return
+    beta1, beta2 = group["betas"]
+    buffer.mul_(beta1).add_(gradient, alpha=1 - beta1)
+    second = state["exp_avg_sq"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+    root = second.sqrt() / math.sqrt(1 - beta2**now.step)
+    weights.addcdiv_(buffer, root + group["eps"], value=-now.rate / (1 - beta1**now.step))
+
+
+def adahessian(weights: Tensor, gradient: Tensor, state: State, group: Group, now: Now) -> None:
+    beta1, beta2 = group["betas"]
+    curvature = gradient if now.curvature is None else now.curvature
+    gradient = _split_decay(weights, gradient, group, now)
+    state["exp_avg"].mul_(beta1).add_(gradient, alpha=1 - beta1)
+    second = state["exp_hessian_diag_sq"].mul_(beta2).addcmul_(curvature, curvature, value=1 - beta2)
+    root = second.sqrt() / math.sqrt(1 - beta2**now.step)
+    denominator = (root.sqrt() if group["half_power"] else root) + group["eps"]
+    weights.addcdiv_(state["exp_avg"], denominator, value=-now.rate / (1 - beta1**now.step))
+
+
+RULES: dict[str, Rule] = {
+    "lamb": lamb,
+    "lars": lars,
+    "adanorm": adanorm,
+    "schedule_free_adamw": schedule_free_adamw,
+    "muon": muon,
+    "adahessian": adahessian,
+}
+
+
+def average_of(weights: Tensor, state: State, group: Group) -> Tensor | None:
+    """The average that a rule keeps of the weights, where it keeps one."""
+    return weights.lerp(state["z"], 1 - 1 / group["betas"][0]) if "z" in state else None
 
 
 def slots(shape: torch.Size, group: Group) -> dict[str, dict[str, torch.Size]]:
@@ -87,4 +163,9 @@ def slots(shape: torch.Size, group: Group) -> dict[str, dict[str, torch.Size]]:
         "lamb": {"exp_avg": shape, "exp_avg_sq": shape},
         "lars": {"momentum_buffer": shape} if group.get("momentum") else {},
         "adanorm": {"exp_avg": shape, "exp_avg_sq": shape, "exp_grad_norm": torch.Size()},
+        "schedule_free_adamw": {"z": shape, "exp_avg_sq": shape, "lr_max": torch.Size(), "weight_sum": torch.Size()},
+        "muon": {"momentum_buffer": shape}
+        if len(shape) >= 2 and group.get("orthogonalize")
+        else {"momentum_buffer": shape, "exp_avg_sq": shape},
+        "adahessian": {"exp_avg": shape, "exp_hessian_diag_sq": shape},
     }

@@ -2,6 +2,7 @@
 
 import pytest
 import pytorch_optimizer
+import schedulefree
 import timm.optim
 import torch
 import torch_optimizer
@@ -67,13 +68,13 @@ PAIRS = {
 }
 
 
-def parameters(dtype):
+def parameters(dtype, shapes=SHAPES):
     generator = torch.Generator().manual_seed(3)
-    return [torch.nn.Parameter(torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype)) for shape in SHAPES]
+    return [torch.nn.Parameter(torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype)) for shape in shapes]
 
 
 def give_gradients(weights, step):
-    """A pull to a fixed point and noise whose size changes from step to step; the last tensor misses every seventh step."""
+    """A pull to a fixed point and noise whose size changes from step to step."""
     generator = torch.Generator().manual_seed(100 + step)
     for place, weight in enumerate(weights):
         noise = torch.randn(weight.shape, generator=generator, dtype=torch.float64).to(weight.dtype)
@@ -81,22 +82,120 @@ def give_gradients(weights, step):
         weight.grad = pull + noise * (1 + step % 3)
 
 
-def compare(first, second, rate, dtype, steps=STEPS):
-    """The largest difference after `steps` steps with a warm-up, relative to how far a tensor has moved."""
-    mine, other, start = parameters(dtype), parameters(dtype), parameters(dtype)
+def compare(first, second, rate, dtype, shapes=SHAPES):
+    """The largest difference after 60 steps with a warm-up, relative to how far a tensor has moved."""
+    mine, other, start = (parameters(dtype, shapes) for _ in range(3))
     ours, theirs = first(mine), second(other)
-    for step in range(steps):
+    for step in range(STEPS):
         for weights, optimizer in ((mine, ours), (other, theirs)):
             give_gradients(weights, step)
             for group in optimizer.param_groups:
                 group["lr"] = rate * min(1.0, (step + 1) / WARM_UP)
             optimizer.step()
+    for optimizer in (ours, theirs):
+        if hasattr(optimizer, "eval"):
+            optimizer.eval()
     worst = 0.0
     for a, b, old in zip(mine, other, start):
         moved = (a - old).abs().max().item()
         assert moved > 1e-4, "the comparison needs movement"
         worst = max(worst, (a - b).abs().max().item() / moved)
     return worst
+
+
+def in_training(optimizer):
+    optimizer.train()
+    return optimizer
+
+
+# Both are compared at the average, which eval() puts in place of the weights.
+PAIRS["schedule-free"] = (
+    lambda p: sing.ScheduleFreeAdamW(p, weight_decay=0.1, warmup_steps=20, **OFF),
+    lambda p: in_training(schedulefree.AdamWScheduleFree(p, weight_decay=0.1, warmup_steps=20)),
+    1e-2,
+)
+PAIRS["schedule-free, powers"] = (
+    lambda p: sing.ScheduleFreeAdamW(p, betas=(0.95, 0.99), step_power=1.0, rate_power=1.0, **OFF),
+    lambda p: in_training(schedulefree.AdamWScheduleFree(p, betas=(0.95, 0.99), r=1.0, weight_lr_power=1.0, foreach=False)),
+    1e-2,
+)
+
+
+class GivenCurvature:
+    """Hands both optimizers the same curvature at each step."""
+
+    def __init__(self, optimizer, hand_over):
+        self.optimizer, self.hand_over, self.param_groups, self.count = optimizer, hand_over, optimizer.param_groups, 0
+
+    def step(self):
+        generator = torch.Generator().manual_seed(500 + self.count)
+        self.count += 1
+        weights = [each for group in self.param_groups for each in group["params"]]
+        found = [torch.randn(each.shape, generator=generator, dtype=torch.float64).to(each.dtype) * 3 for each in weights]
+        self.hand_over(self.optimizer, weights, found)
+
+
+def to_ours(optimizer, weights, found):
+    optimizer.set_curvature(dict(zip(weights, found)))
+    optimizer.step()
+
+
+def to_torch_optimizer(optimizer, weights, found):
+    optimizer.get_trace = lambda params, grads: found
+    optimizer.step()
+
+
+PAIRS["adahessian, torch_optimizer"] = (
+    lambda p: GivenCurvature(sing.AdaHessian(p, weight_decay=0.1, **OFF), to_ours),
+    lambda p: GivenCurvature(torch_optimizer.Adahessian(p, weight_decay=0.1, hessian_power=1.0), to_torch_optimizer),
+    1e-2,
+)
+PAIRS["adahessian, half power"] = (
+    lambda p: GivenCurvature(sing.AdaHessian(p, half_power=True, **OFF), to_ours),
+    lambda p: GivenCurvature(torch_optimizer.Adahessian(p, hessian_power=0.5), to_torch_optimizer),
+    1e-2,
+)
+PAIRS["adahessian, pytorch_optimizer"] = (
+    lambda p: GivenCurvature(sing.AdaHessian(p, eps=1e-3, weight_decay=0.1, decoupled_decay=False, **OFF), to_ours),
+    lambda p: GivenCurvature(
+        pytorch_optimizer.AdaHessian(p, eps=1e-3, weight_decay=0.1, weight_decouple=False),
+        lambda optimizer, weights, found: optimizer.step(hessian=found),
+    ),
+    1e-2,
+)
+
+MATRICES = [(5, 3), (3, 5), (1, 7), (7, 1), (33, 17), (130, 260)]
+MUONS = {
+    "original": ({"nesterov": True, "weight_decay": 0.1}, {}),
+    "match_rms_adamw": ({"nesterov": False, "weight_decay": 0.0}, {"rate_adjustment": "match_rms_adamw"}),
+}
+
+
+# torch rounds what it makes orthogonal to bfloat16; with the rounding left out it must be ours.
+@pytest.mark.parametrize("name", MUONS)
+def test_muon_equals_torch(name, monkeypatch):
+    shared, own = MUONS[name]
+    monkeypatch.setattr(torch.Tensor, "bfloat16", torch.Tensor.clone)
+    found = compare(
+        lambda p: sing.Muon(p, **shared, **own, **OFF),
+        lambda p: torch.optim.Muon(p, adjust_lr_fn=name, **shared),
+        1e-2,
+        torch.float64,
+        MATRICES,
+    )
+    # Near the singular values that five iterations throw about, rounding grows by their slope, 3.4445 each.
+    assert found <= 1e-9
+
+
+def test_muon_is_near_torch_as_it_is():
+    found = compare(
+        lambda p: sing.Muon(p, weight_decay=0.1, **OFF),
+        lambda p: torch.optim.Muon(p, weight_decay=0.1),
+        1e-2,
+        torch.float32,
+        MATRICES,
+    )
+    assert found <= 0.1
 
 
 # Sixty steps of some thirty roundings of 2^-53 = 1.1e-16, which the pull to the fixed point damps; this peer adds 1e-15 to

@@ -118,6 +118,11 @@ void Optimizer::set_gradient(std::size_t parameter, const void* gradient, Dtype 
   set_gradient(parameter, gradient);
 }
 
+void Optimizer::set_curvature(std::size_t parameter, const void* curvature) {
+  parameter_name(parameter);
+  tensor_steps_[parameter].curvature = curvature;
+}
+
 void Optimizer::set_data(std::size_t parameter, void* data) {
   parameter_name(parameter);
   SING_CHECK(!slow_weights_in_use_,

@@ -9,11 +9,14 @@
 
 #include "sing/rule/adabelief.hpp"
 #include "sing/rule/adafactor.hpp"
+#include "sing/rule/adahessian.hpp"
 #include "sing/rule/adamw.hpp"
 #include "sing/rule/adanorm.hpp"
 #include "sing/rule/gradient.hpp"
 #include "sing/rule/lamb.hpp"
 #include "sing/rule/lars.hpp"
+#include "sing/rule/muon.hpp"
+#include "sing/rule/schedule_free_adamw.hpp"
 #include "sing/rule/sgd.hpp"
 
 namespace sing {
@@ -26,7 +29,10 @@ using Rule = std::variant<  //
     Gradient,
     Lamb,
     Lars,
-    AdaNorm>;
+    AdaNorm,
+    ScheduleFreeAdamW,
+    Muon,
+    AdaHessian>;
 
 inline constexpr std::size_t kRuleCount = std::variant_size_v<Rule>;
 

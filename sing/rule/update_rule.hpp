@@ -7,7 +7,11 @@
 //   scalar slots and advance<Real>(): state of one value a tensor, which the constants depend on;
 //   clip_norm, an option: gradients are scaled down where all of them together are longer;
 //   kFactored and factor_input<Real>(), factor_blend<Real>(), factor_estimate<Real>(): a second
-//   moment kept as row and column means over the last two axes.
+//   moment kept as row and column means over the last two axes;
+//   matrix_input<Real>(), orthogonalizes(), newton_schulz(): a matrix made orthogonal;
+//   kTakesCurvature: an estimate of the Hessian's diagonal, given beside the gradient, which takes
+//   its place where none is given.
+// The last three reach the update as its second input; a rule has one of them at most.
 #pragma once
 
 #include <array>
@@ -40,6 +44,9 @@ struct StepScalars {
   double learning_rate;  // with the schedule's factor
   double weight_decay;   // 0 where the tensor is not decayed
   bool factored;         // the tensor has two axes to factor over
+  // The tensor as a matrix of its first axis by all others, for rules that make it orthogonal; 0
+  // for others, so that their tensors share constants.
+  std::int64_t rows = 0, columns = 0;
 
   bool operator==(const StepScalars&) const = default;
 };
@@ -49,7 +56,8 @@ template <class Real>
 struct Element {
   Real gradient;  // standardized
   Real parameter;
-  Real second_moment;  // factored estimate; 0 for rules and tensors without one
+  // Factored second moment, orthogonal matrix or curvature, as the rule declares; else 0.
+  Real second_input;
 };
 
 template <class Rule>
@@ -99,6 +107,26 @@ template <class Rule>
 inline constexpr bool kIsFactored = requires {
   Rule::kFactored;
 };
+
+// The polynomial a X + (b A + c A²) X, A = X Xᵀ, and how often it is applied.
+struct NewtonSchulz {
+  std::int64_t steps;
+  double a, b, c;
+};
+
+template <class Rule>
+inline constexpr bool kIsOrthogonal = requires(const Rule rule) {
+  rule.newton_schulz();
+};
+
+template <class Rule>
+inline constexpr bool kTakesCurvature = requires {
+  Rule::kTakesCurvature;
+};
+
+template <class Rule>
+inline constexpr bool kHasSecondInput =
+    kIsFactored<Rule> || kIsOrthogonal<Rule> || kTakesCurvature<Rule>;
 
 template <class Rule>
 concept UpdateRule = HasFields<Rule> && std::is_aggregate_v<Rule> &&

@@ -18,6 +18,7 @@ SKIPPED = 77
 VECTOR_REGISTERS = {"avx2": "%ymm", "avx512": "%[yz]mm"}
 # Rule -> update loops that divide: one for each denominator the rule can have. Rules that are not named have one loop.
 DIVIDING_LOOPS = {"AdamW": 2, "AdaBelief": 2, "AdaFactor": 2}
+DIVIDING_LOOPS |= {"Lamb": 1, "AdaNorm": 1, "ScheduleFreeAdamW": 1, "Muon": 1, "AdaHessian": 1}
 MERGE_LOOPS = 1  # LookAhead's, inlined into the same functions
 FUNCTION = re.compile(r"^[0-9a-f]+ <(.*)>:$")
 INSTRUCTION = re.compile(r"^\s+([0-9a-f]+):\s+(?:notrack |bnd )?(\S+)\s*(.*)$")

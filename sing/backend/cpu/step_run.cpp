@@ -66,13 +66,14 @@ void pause_briefly(int attempt) {
 
 }  // namespace
 
-StepRun::StepRun(StepPlan plan, const Kernels& kernels)
+StepRun::StepRun(StepPlan plan, const Kernels& kernels, const Multiply& multiply)
     : plan_(std::move(plan)),
       kernels_(kernels),
       scales_(plan_.tensors.size()),
       large_(std::make_unique<LargeTensorRun[]>(plan_.large_tensors)),
       large_index_(plan_.tensors.size()),
-      queue_(plan_.columns) {
+      queue_(plan_.columns),
+      multiply_(multiply) {
   std::uint32_t next = 0;
   for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
     const bool is_large = plan_.tensors[i].measure.count > 0 && !plan_.tensors[i].is_small;
@@ -83,7 +84,8 @@ StepRun::StepRun(StepPlan plan, const Kernels& kernels)
 std::size_t StepRun::bytes() const {
   return plan_.bytes() + scales_.capacity() * sizeof(GradientScale) +
          plan_.large_tensors * sizeof(LargeTensorRun) +
-         large_index_.capacity() * sizeof(std::uint32_t) + queue_.bytes();
+         large_index_.capacity() * sizeof(std::uint32_t) + queue_.bytes() +
+         workspaces_.size() * plan_.workspace_bytes;
 }
 
 const Chunks& StepRun::chunks_of(int pass_index, std::size_t tensor) const {
@@ -117,13 +119,16 @@ void StepRun::reset(const StepRequest& request) {
 
 void StepRun::step(const StepRequest& request, int workers, const Executor& executor) {
   reset(request);
+  if (plan_.workspace_bytes > 0 && workspaces_.size() < static_cast<std::size_t>(workers)) {
+    workspaces_.resize(static_cast<std::size_t>(workers));
+  }
   if (!plan_.measure_items.empty()) {
     run_items(plan_.measure_items, workers, executor);
     if (!accept_measured()) {
       return;
     }
     clip_measured();
-    CachedConstants cache;
+    CachedConstants cache(0);
     for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
       if (has_gradient(i) && !plan_.tensors[i].is_small) {
         begin_large_update(i, cache);
@@ -140,7 +145,7 @@ void StepRun::step(const StepRequest& request, int workers, const Executor& exec
 void StepRun::run_items(const std::vector<Item>& items, int workers, const Executor& executor) {
   queue_.start(items.size());
   executor(workers, [&](int worker) {
-    CachedConstants cache;
+    CachedConstants cache(worker);
     const auto is_open = [&](std::size_t item) { return is_pass_open(items[item]); };
     while (const auto item = queue_.take(static_cast<std::size_t>(worker), is_open)) {
       run_item(items[*item], cache);
@@ -311,15 +316,20 @@ bool StepRun::begin_update(std::size_t tensor, CachedConstants& cache, TensorPas
   const bool merges = group.lookahead && (group.progress->steps + 1) % group.lookahead->period == 0;
   const bool is_first = step.progress->steps == 0;
   ++step.progress->steps;
-  const StepScalars scalars{.step = step.progress->steps,
-                            .learning_rate = group.learning_rate(),
-                            .weight_decay = group.weight_decay(step.layout.rank),
-                            .factored = step.layout.factored()};
+  const StepScalars scalars{
+      .step = step.progress->steps,
+      .learning_rate = group.learning_rate(),
+      .weight_decay = group.weight_decay(step.layout.rank),
+      .factored = step.layout.factored(),
+      .rows = plan.is_orthogonal ? step.layout.leading : 0,
+      .columns = plan.is_orthogonal ? step.layout.size / step.layout.leading : 0};
   pass = {.tensor = &step,
           .row_means = plan.row_means,
           .gradient_factor = scales_[tensor].factor,
           .constants = constants_for(group.rule, step.dtype, scalars, cache),
           .mean_of_rows = plan.mean_of_rows,
+          .orthogonal = nullptr,
+          .curvature_factor = 1 / request_->loss_scale,
           .is_first = is_first,
           .merges = merges,
           .merge_alpha = merges ? group.lookahead->alpha : 0};
@@ -365,6 +375,9 @@ void StepRun::update_small(std::size_t tensor, CachedConstants& cache) {
       sum_chunk(pass, tensor, chunk);
     }
     finish_sum(pass, tensor, own.bytes);
+  }
+  if (plan.is_orthogonal) {
+    orthogonalize(pass, tensor, cache.worker);
   }
   rule_kernels_of(tensor).apply(pass, {0, pass.tensor->layout.size}, {});
 }

@@ -85,7 +85,9 @@ __device__ __noinline__ void conclude(const StepArguments& step,
                                   group.learning_rate_factor
                             : group.learning_rate,
        .weight_decay = tensor.rank >= 2 ? group.weight_decay_matrices : group.weight_decay_vectors,
-       .factored = tensor.rank >= 2});
+       .factored = tensor.rank >= 2,
+       .rows = kIsOrthogonal<R> ? tensor.leading : 0,
+       .columns = kIsOrthogonal<R> && tensor.leading > 0 ? tensor.size / tensor.leading : 0});
   conclusion.factor = static_cast<Real>(scale.factor);
   conclusion.finite = scale.finite ? 1 : 0;
   conclusion.updates = scale.finite || step.step->non_finite == NonFinite::kPassThrough ? 1 : 0;

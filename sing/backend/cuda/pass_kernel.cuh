@@ -37,6 +37,11 @@ __device__ __forceinline__ void run_rule_pass(const StepArguments& step,
       matrix_means<R, Real>(step, item.tensor, item.index, shared.matrix_sums);
     }
   }
+  if constexpr (kIsOrthogonal<R>) {
+    if (item.work == Work::kMatrixInput) {
+      matrix_input<R, Real, G, P>(step, item.tensor, item.index);
+    }
+  }
   if constexpr (kSumCount < R >> 0) {
     if (item.work == Work::kSums) {
       sum_chunk<R, Real, G, P>(step, item.tensor, item.index, shared.sums);

@@ -1,14 +1,16 @@
-# Adds the CUDA backend to the target sing; included by sing/CMakeLists.txt where SING_CUDA is on.
+#Adds the CUDA backend to the target sing; included by sing / CMakeLists.txt where SING_CUDA is on.
 find_package(CUDAToolkit 12.8 REQUIRED)
-set(cuda_kernels
-    backend/cuda/convert.cu
-    backend/cuda/step_kernels_double.cu
-    backend/cuda/step_kernels_full.cu
-    backend/cuda/step_kernels_full_narrow.cu
-    backend/cuda/step_kernels_narrow.cu
-    backend/cuda/step_kernels_narrow_full.cu)
-target_sources(sing PRIVATE ${cuda_kernels} backend/cuda/cuda_backend.cpp backend/cuda/device_tables.cpp
-                            backend/cuda/work_plan.cpp)
-# Quotients within 2 ulp and roots within 1: the bounds of docs/numerics.md. Float64 is not touched.
-set_source_files_properties(${cuda_kernels} PROPERTIES COMPILE_OPTIONS "--prec-div=false;--prec-sqrt=false")
-target_link_libraries(sing PRIVATE CUDA::cudart_static)
+    set(cuda_kernels backend / cuda / convert.cu backend / cuda / step_kernels_double.cu backend /
+        cuda / step_kernels_full.cu backend / cuda / step_kernels_full_narrow.cu backend / cuda /
+        step_kernels_narrow.cu backend / cuda / step_kernels_narrow_full.cu)
+        target_sources(sing PRIVATE ${cuda_kernels} backend / cuda / cublas.cpp backend / cuda /
+                       cuda_backend.cpp backend / cuda / device_tables.cpp backend / cuda /
+                       tensor_record.cpp backend / cuda / work_plan.cpp)
+#Quotients within 2 ulp and roots within 1 : the bounds of docs / \
+    numerics.md.Float64 is not touched.
+            set_source_files_properties(${cuda_kernels} PROPERTIES COMPILE_OPTIONS
+                                        "--prec-div=false;--prec-sqrt=false")
+#cuBLAS is not linked : it is looked for when a rule first needs a product(backend / cuda / \
+                                                                           cublas.cpp)      \
+    .
+                target_link_libraries(sing PRIVATE CUDA::cudart_static ${CMAKE_DL_LIBS})

@@ -13,15 +13,15 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(NamedOptimizer, EveryRuleIsThereAloneAndWithSing) {
-  EXPECT_THAT(optimizer_names(),
-              ::testing::ElementsAre("adamw",
-                                     "sgd",
-                                     "adabelief",
-                                     "adafactor",
-                                     "sing-adamw",
-                                     "sing-sgd",
-                                     "sing-adabelief",
-                                     "sing-adafactor"));
+  std::vector<std::string> expected;
+  for (const char* prefix : {"", "sing-"}) {
+    for (const std::string& rule : rule_names()) {
+      if (rule != "gradient") {
+        expected.push_back(prefix + rule);
+      }
+    }
+  }
+  EXPECT_EQ(optimizer_names(), expected);
   for (const std::string& name : optimizer_names()) {
     const Options options = make_optimizer_options(name);
     validate(options);
