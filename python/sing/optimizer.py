@@ -14,7 +14,7 @@ from torch.optim.optimizer import ParamsT
 
 from sing import official, state_file
 from sing.engines import EngineSet
-from sing.options import AVERAGING, SHARED, Schema, scalar
+from sing.options import AVERAGING, SHARED, TAKES_CURVATURE, Schema, scalar
 from sing.parameters import check_parameter, names_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -129,6 +129,7 @@ class SINGOptimizer(Optimizer):
         if scale is None:
             return 1.0
         is_normalized = all(group["normalize"] != "off" for group in self.param_groups)
+        is_normalized = is_normalized and self._schema.rule not in TAKES_CURVATURE
         if isinstance(scale, Tensor) and scale.is_cuda and is_normalized:
             # A normalized gradient has no scale, but the norms reported do.
             self._norm_scale = scale.clone()

@@ -32,6 +32,8 @@ def _flag(name: str, default: bool, help: str) -> Field:
 TORCH_NAMES = {"learning_rate": "lr", "epsilon": "eps"}
 CLASS_NAMES = {"adamw": "AdamW", "sgd": "SGD", "adabelief": "AdaBelief", "adafactor": "Adafactor"}
 CLASS_NAMES |= {"adanorm": "AdaNorm", "adahessian": "AdaHessian", "schedule_free_adamw": "ScheduleFreeAdamW"}
+# Rules that take curvature, which has the loss's scale whether or not gradients are normalized.
+TAKES_CURVATURE = {"adahessian"}
 # Rules that keep an average of the weights, which eval() puts in their place.
 AVERAGING = {"schedule_free_adamw"}
 # What the library standardizes gradients with: the parameter becomes its gradient.
