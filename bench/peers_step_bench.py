@@ -18,7 +18,6 @@ import schedulefree
 import timm.optim
 import torch
 import torch_optimizer
-import transformers.optimization
 
 import make_benchmark_tables
 from sing.rules import CLASSES
@@ -45,7 +44,6 @@ PEERS = {
         {},
         {
             "torch, foreach": (torch.optim.Adafactor, {"foreach": True}),
-            "transformers": (transformers.optimization.Adafactor, {"relative_step": False}),
             "timm": (timm.optim.Adafactor, {}),
         },
     ),
@@ -107,6 +105,12 @@ PEERS = {
     "muon": ({}, {"torch": (torch.optim.Muon, {})}),
     "schedule_free_adamw": ({}, {"schedulefree": (schedulefree.AdamWScheduleFree, {})}),
 }
+try:  # a large package for one peer: a machine may have the others alone
+    from transformers.optimization import Adafactor
+
+    PEERS["adafactor"][1]["transformers"] = (Adafactor, {"relative_step": False})
+except ImportError:
+    pass
 # Rules for which the peer takes nothing but matrices.
 ONLY_MATRICES = {"muon"}
 OURS = "sing"

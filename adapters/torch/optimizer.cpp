@@ -5,6 +5,8 @@
 #include <ATen/Functions.h>
 #include <torch/utils.h>
 
+#include <algorithm>
+
 namespace sing::torch {
 
 // Schedulers set the rates of torch's groups; they count from the next step or file on.
@@ -77,7 +79,7 @@ std::vector<at::Tensor> Optimizer::hand_over() {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     Entry& entry = entries_[i];
     sing::Optimizer& optimizer = devices_[entry.device].optimizer;
-    const at::Tensor& gradient = gradients[i];
+    const at::Tensor gradient = gradients[i];
     entry.data = entry.tensor.mutable_data_ptr();
     optimizer.set_data(entry.index, entry.data);
     if (gradient.defined() && gradient.scalar_type() != entry.gradient_type) {
@@ -86,8 +88,38 @@ std::vector<at::Tensor> Optimizer::hand_over() {
     } else {
       optimizer.set_gradient(entry.index, gradient.defined() ? gradient.const_data_ptr() : nullptr);
     }
+    const at::Tensor curvature = gradient.defined() ? usable_curvature(entry) : at::Tensor();
+    optimizer.set_curvature(entry.index,
+                            curvature.defined() ? curvature.const_data_ptr() : nullptr);
+    gradients.push_back(curvature);
   }
   return gradients;
+}
+
+// In the gradient's type and the parameter's memory order.
+at::Tensor Optimizer::usable_curvature(const Entry& entry) const {
+  if (!entry.curvature.defined() || (entry.curvature.scalar_type() == entry.gradient_type &&
+                                     same_strides(entry.curvature, entry.tensor))) {
+    return entry.curvature;
+  }
+  return at::empty_strided(entry.tensor.sizes(),
+                           entry.tensor.strides(),
+                           entry.curvature.options().dtype(entry.gradient_type))
+      .copy_(entry.curvature);
+}
+
+void Optimizer::set_curvature(std::string_view name, const at::Tensor& curvature) {
+  take_up_groups();
+  const auto found = std::find_if(
+      entries_.begin(), entries_.end(), [&](const Entry& e) { return e.name == name; });
+  SING_CHECK(found != entries_.end(), "[torch] no parameter is named '", name, "'");
+  SING_CHECK(!curvature.defined() ||
+                 (curvature.sizes() == found->tensor.sizes() &&
+                  curvature.device() == found->tensor.device() && curvature.is_floating_point()),
+             "[torch] curvature of ",
+             describe(found->name, found->tensor),
+             ": wanted a floating tensor of its shape and device");
+  found->curvature = curvature.defined() ? curvature.detach() : curvature;
 }
 
 // The library writes behind autograd's back: a graph that still needs the old values must notice.

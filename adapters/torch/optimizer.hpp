@@ -80,7 +80,12 @@ class Optimizer final : public ::torch::optim::Optimizer {
   // Unlike that of any other optimizer, and another one after each load.
   std::uint64_t state_number() const { return state_number_; }
 
-  // LookAhead's slow weights in place of the parameters, and exactly back. No step in between.
+  // An estimate of the Hessian's diagonal for the next steps, of the parameter's shape, for rules
+  // that take it; undefined: the gradient takes its place.
+  void set_curvature(std::string_view name, const at::Tensor& curvature);
+
+  // LookAhead's slow weights, or the average that a rule keeps, in place of the parameters, and
+  // exactly back. No step in between.
   void use_slow_weights();
   void use_fast_weights();
 
@@ -105,6 +110,7 @@ class Optimizer final : public ::torch::optim::Optimizer {
     at::ScalarType type;
     at::ScalarType gradient_type;
     at::Tensor copy = {};  // of lower precision, or undefined
+    at::Tensor curvature = {};
   };
 
   struct OnDevice {
@@ -129,6 +135,7 @@ class Optimizer final : public ::torch::optim::Optimizer {
   // What it returns must live until the step has been started.
   std::vector<at::Tensor> hand_over();
   at::Tensor usable_gradient(const Entry& entry) const;
+  at::Tensor usable_curvature(const Entry& entry) const;
   void bump_versions(bool only_with_gradient);
   void check_in_place() const;
   std::size_t index_of(std::string_view name) const;

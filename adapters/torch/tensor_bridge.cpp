@@ -3,6 +3,7 @@
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/stable/c/shim.h>
 
@@ -113,6 +114,15 @@ void check_layout(const std::string& name, const at::Tensor& tensor, const Optio
              name_of(options.rule),
              "' wants contiguous memory, got strides ",
              tensor.strides());
+  const bool orthogonal =
+      std::visit([]<class R>(const R&) { return kIsOrthogonal<R>; }, options.rule);
+  SING_CHECK(!orthogonal || tensor.dim() < 2 || tensor.size(0) <= 1 ||
+                 tensor.stride(0) == tensor.numel() / tensor.size(0),
+             who(),
+             "rule '",
+             name_of(options.rule),
+             "' wants axis 0 outermost in memory, got strides ",
+             tensor.strides());
   const std::int64_t axis = options.standardize.centralize_axis;
   if (options.standardize.centralizes(tensor.dim()) && axis < tensor.dim()) {
     const std::int64_t inner = product(tensor.sizes().slice(static_cast<std::size_t>(axis) + 1));
@@ -140,10 +150,32 @@ Dtype dtype_of(const at::Tensor& tensor) { return find_dtype(tensor.scalar_type(
 
 std::vector<std::int64_t> shape_of(const at::Tensor& tensor) { return tensor.sizes().vec(); }
 
+// A product by LibTorch, on the current stream and in the precision that the program has set.
+Multiply torch_multiply(const at::Device& device) {
+  return [device](const MatrixProduct& product) {
+    const at::NoGradGuard no_gradients;
+    const auto options =
+        at::TensorOptions(product.dtype == Dtype::kFloat64 ? at::kDouble : at::kFloat)
+            .device(device);
+    const auto view =
+        [&](const void* data, std::int64_t rows, std::int64_t columns, bool transposed) {
+          auto* memory = const_cast<void*>(data);
+          return transposed ? at::from_blob(memory, {columns, rows}, options).t()
+                            : at::from_blob(memory, {rows, columns}, options);
+        };
+    view(product.c, product.rows, product.columns, false)
+        .addmm_(view(product.a, product.rows, product.inner, product.a_transposed),
+                view(product.b, product.inner, product.columns, product.b_transposed),
+                product.beta,
+                product.alpha);
+  };
+}
+
 std::shared_ptr<Backend> make_backend(const at::Device& device) {
   if (device.is_cpu()) {
-    return make_cpu_backend(
-        {.executor = run_on_torch_threads, .allocator = torch_allocator(device)});
+    return make_cpu_backend({.executor = run_on_torch_threads,
+                             .allocator = torch_allocator(device),
+                             .multiply = torch_multiply(device)});
   }
   return make_cuda_backend({.device = device.index(),
                             .current_stream =
@@ -151,7 +183,8 @@ std::shared_ptr<Backend> make_backend(const at::Device& device) {
                                   const c10::impl::VirtualGuardImpl guard(device.type());
                                   return guard.getStream(device).native_handle();
                                 },
-                            .allocator = torch_allocator(device)});
+                            .allocator = torch_allocator(device),
+                            .multiply = torch_multiply(device)});
 }
 
 at::Tensor view_memory(std::shared_ptr<void> memory,

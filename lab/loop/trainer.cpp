@@ -16,6 +16,10 @@ namespace {
 // The first seconds of a loss that stays where it starts are noise on both sides of it.
 constexpr double kAbove = 1.1;
 
+bool takes_curvature(const TrainingPlan& plan) {
+  return std::visit([]<class R>(const R&) { return kTakesCurvature<R>; }, plan.optimizer.rule);
+}
+
 TrainingState first_state(const RunDirectory& directory,
                           TaskModel& model,
                           sing::torch::Optimizer& optimizer,
@@ -52,6 +56,11 @@ void count_steps(TrainingPlan& plan, const Task& task) {
 }
 
 void prepare_torch(const TrainingPlan& plan) {
+  if (takes_curvature(plan)) {
+    // Of torch's forms of attention only the plain one can be differentiated twice.
+    at::globalContext().setSDPUseFlash(false);
+    at::globalContext().setSDPUseMemEfficient(false);
+  }
   if (plan.resources.threads > 0) {
     at::set_num_threads(static_cast<int>(plan.resources.threads));
   }
@@ -80,14 +89,17 @@ Trainer::Trainer(Task& task,
       gradient_pass_(
           plan.device,
           [this](const std::vector<Batch>& parts) {
-            return compute_gradients(task_, model_, plan_, parts);
+            return takes_curvature(plan_) ? gradients_with_curvature(parts)
+                                          : compute_gradients(task_, model_, plan_, parts);
           },
-          plan.training.graph),
+          // Signs are drawn anew for each step; a recording would repeat them.
+          plan.training.graph && !takes_curvature(plan)),
       timer_(plan.device),
       loss_sum_(
           at::full({}, state_.window_loss, at::TensorOptions(plan.device).dtype(at::kDouble))),
       earlier_seconds_(state_.seconds) {
-  if (plan.training.fused && takes_fused_layers(model_, plan)) {
+  // Fused layers have no second derivative.
+  if (plan.training.fused && !takes_curvature(plan) && takes_fused_layers(model_, plan)) {
     use_fused_layers(model_, optimizer_);
   }
 }
@@ -152,6 +164,24 @@ EndRecord Trainer::run(const StopSignal& stop) {
     }
   }
   return finish(RunStatus::kFinished);
+}
+
+at::Tensor Trainer::gradients_with_curvature(const std::vector<Batch>& parts) {
+  const sing::torch::Parameters trained = trained_parameters(*model_.module);
+  std::vector<at::Tensor> parameters;
+  for (const auto& [name, parameter] : trained.tensors()) {
+    parameters.push_back(parameter);
+  }
+  HessianDiagonal hessian(
+      std::move(parameters), static_cast<std::uint64_t>(plan_.training.seed), state_.step);
+  const at::Tensor loss = compute_gradients(
+      task_, model_, plan_, parts, [&](const at::Tensor& part) { hessian.backward(part); });
+  const std::vector<at::Tensor> curvature = hessian.diagonal();
+  std::size_t next = 0;
+  for (const auto& [name, parameter] : trained.tensors()) {
+    optimizer_.set_curvature(name, curvature[next++]);
+  }
+  return loss;
 }
 
 void Trainer::take_step(Prefetcher<Batch>& source) {
@@ -231,7 +261,16 @@ bool Trainer::has_diverged(double loss) {
          state_.steps_above_first >= plan_.training.divergence_steps;
 }
 
+// Evaluates and keeps the average that a rule trains beside the weights, where it has one.
 void Trainer::evaluate_now() {
+  const bool averages = std::visit(
+      []<class R>(const R&) {
+        return requires { R::kEvaluationSlot; };
+      },
+      plan_.optimizer.rule);
+  if (averages) {
+    optimizer_.use_slow_weights();
+  }
   const Evaluation result = evaluate(task_,
                                      model_,
                                      {.device = plan_.device,
@@ -245,6 +284,9 @@ void Trainer::evaluate_now() {
     state_.best_accuracy = result.accuracy;
     best_weights_ = copy_weights(*model_.module);
     best_step_ = state_.step;
+  }
+  if (averages) {
+    optimizer_.use_fast_weights();
   }
   metrics_.write(EvaluationRecord{state_.step, epoch(), result.loss, result.accuracy});
   events_.write(state_.step,

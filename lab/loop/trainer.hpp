@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "adapters/torch/optimizer.hpp"
@@ -16,6 +17,7 @@
 #include "lab/loop/stop_signal.hpp"
 #include "lab/loop/tensorboard_events.hpp"
 #include "lab/loop/training_plan.hpp"
+#include "lab/optimizer/hessian_diagonal.hpp"
 #include "lab/task/task.hpp"
 
 namespace sing::lab {
@@ -48,6 +50,7 @@ class Trainer {
   using Clock = std::chrono::steady_clock;
 
   void take_step(Prefetcher<Batch>& source);
+  at::Tensor gradients_with_curvature(const std::vector<Batch>& parts);
   void record_step();
   bool has_diverged(double loss);
   void evaluate_now();

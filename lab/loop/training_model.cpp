@@ -46,10 +46,13 @@ void use_fused_layers(TaskModel& model, sing::torch::Optimizer& optimizer) {
   };
 }
 
+void backward_once(const at::Tensor& loss) { loss.backward(); }
+
 at::Tensor compute_gradients(const Task& task,
                              const TaskModel& model,
                              const TrainingPlan& plan,
-                             const std::vector<Batch>& parts) {
+                             const std::vector<Batch>& parts,
+                             const Backward& backward) {
   model.module->zero_grad();
   at::Tensor total;
   for (const Batch& part : parts) {
@@ -63,7 +66,7 @@ at::Tensor compute_gradients(const Task& task,
     if (parts.size() > 1) {
       loss = loss / static_cast<std::int64_t>(parts.size());
     }
-    loss.backward();
+    backward(loss);
     const at::Tensor value = loss.detach().to(at::kDouble);
     total = total.defined() ? total + value : value;
   }

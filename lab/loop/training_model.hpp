@@ -1,6 +1,7 @@
 // A task's model in training: its first weights, its trained parameters, its gradients.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "adapters/torch/optimizer.hpp"
@@ -20,11 +21,16 @@ bool takes_fused_layers(const TaskModel& model, const TrainingPlan& plan);
 // From now on the model predicts with fused layers, from weights that the optimizer keeps in bf16.
 void use_fused_layers(TaskModel& model, sing::torch::Optimizer& optimizer);
 
+// Adds the gradients of a part's share of the loss to those in the parameters.
+using Backward = std::function<void(const at::Tensor& loss)>;
+void backward_once(const at::Tensor& loss);
+
 // Leaves in the parameters the gradients of the mean loss over all parts of a batch; gives that
 // mean, a scalar of type float64 on the device.
 at::Tensor compute_gradients(const Task& task,
                              const TaskModel& model,
                              const TrainingPlan& plan,
-                             const std::vector<Batch>& parts);
+                             const std::vector<Batch>& parts,
+                             const Backward& backward = backward_once);
 
 }  // namespace sing::lab

@@ -4,33 +4,18 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sing import plain_rules
+from sing import plain_rules, tensor_rules
 from sing.options import Schema, scalar
 from sing.parameters import state_dtype
 from sing.plain_rules import decayed, rectification
 from sing.standardize import Standardize, Standardized, standardize_reference
-
-Group = dict[str, Any]
-State = dict[str, Tensor]
-
-
-class Now(NamedTuple):
-    """What changes from step to step, resolved for one tensor."""
-
-    step: int  # of this parameter, from 1
-    rate: float
-    decay: float  # 0 where the tensor is not decayed
-
-
-# Changes weights and state by one step of the gradient.
-Rule = Callable[[Tensor, Tensor, State, Group, Now], None]
+from sing.tensor_rules import Group, Now, Rule, State
 
 
 def _denominator(root: Tensor, group: Group, epsilon: float) -> Tensor:
@@ -95,7 +80,14 @@ def adafactor(weights: Tensor, gradient: Tensor, state: State, group: Group, now
     weights.mul_(1 - rate * now.decay).add_(direction, alpha=-rate / max(1.0, size / group["clip_threshold"]))
 
 
-RULES: dict[str, Rule] = {"adamw": adamw, "sgd": sgd, "adabelief": adabelief, "adafactor": adafactor, **plain_rules.RULES}
+RULES: dict[str, Rule] = {
+    "adamw": adamw,
+    "sgd": sgd,
+    "adabelief": adabelief,
+    "adafactor": adafactor,
+    **plain_rules.RULES,
+    **tensor_rules.RULES,
+}
 
 
 def slots_of(rule: str, parameter: Tensor, group: Group) -> dict[str, torch.Size]:
@@ -109,6 +101,7 @@ def slots_of(rule: str, parameter: Tensor, group: Group) -> dict[str, torch.Size
         "adafactor": {"exp_avg_sq_row": shape[:-1], "exp_avg_sq_col": shape[:-2] + shape[-1:]}
         if len(shape) >= 2
         else {"exp_avg_sq": shape},
+        **tensor_rules.slots(shape, group),
     }[rule]
     found: dict[str, torch.Size] = dict(own)
     if group["lookahead"]:
@@ -138,6 +131,7 @@ class FallbackEngine:
         self._steps: list[Tensor] = []
         self._states: list[State] = []
         self._norms: list[float] = []
+        self._curvatures: dict[int, Tensor] = {}
         self._progress = torch.zeros(3, dtype=torch.int64)
         self._fast: list[Tensor] | None = None
 
@@ -194,10 +188,16 @@ class FallbackEngine:
                 return
         for each in self._steps:
             each += 1
+        total = math.sqrt(sum(scalar(each.gradient.double().square().sum()) for each in found.values()))
         for i, standardized in found.items():
-            self._update(i, standardized.gradient)
+            limit = self._groups[self._group_of[i]].get("clip_norm")
+            factor = limit / total if limit is not None and total > limit else 1.0
+            self._update(i, standardized.gradient * factor, loss_scale)
 
-    def _update(self, index: int, gradient: Tensor) -> None:
+    def set_curvature(self, curvatures: dict[int, Tensor]) -> None:
+        self._curvatures = dict(curvatures)
+
+    def _update(self, index: int, gradient: Tensor, loss_scale: float) -> None:
         group, parameter = self._groups[self._group_of[index]], self.parameters[index]
         if not self._states[index]:
             self.create_state(index)
@@ -212,7 +212,9 @@ class FallbackEngine:
         state["step"] += 1
         decay = group["weight_decay"] if parameter.dim() >= 2 or group["decay_vectors"] else 0.0
         rate = scalar(group["lr"]) * self._factor
-        RULES[self.schema.rule](weights, gradient.to(working), state, group, Now(int(state["step"]), rate, decay))
+        curvature = self._curvatures.get(index)
+        now = Now(int(state["step"]), rate, decay, None if curvature is None else curvature.to(working) / loss_scale)
+        RULES[self.schema.rule](weights, gradient.to(working), state, group, now)
         if group["lookahead"] and int(self._steps[self._group_of[index]]) % group["lookahead_period"] == 0:
             alpha = group["lookahead_alpha"]
             weights.mul_(alpha).add_(state["slow"], alpha=1 - alpha)
@@ -253,9 +255,15 @@ class FallbackEngine:
     def use_slow_weights(self, slow: bool) -> None:
         if slow:
             self._fast = [each.detach().clone() for each in self.parameters]
-        for each, fast, state in zip(self.parameters, self._fast or [], self._states):
-            if "slow" in state and bool(state["step"]):
-                each.copy_(state["slow"] if slow else fast)
+        for i, (each, fast, state) in enumerate(zip(self.parameters, self._fast or [], self._states)):
+            if not state or not bool(state["step"]):
+                continue
+            group = self._groups[self._group_of[i]]
+            average = state.get("slow")
+            if average is None:
+                average = tensor_rules.average_of(state.get("master", fast).to(state_dtype(each.dtype)), state, group)
+            if average is not None:
+                each.copy_(average if slow else fast)
         self._fast = self._fast if slow else None
 
 

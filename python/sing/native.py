@@ -26,6 +26,10 @@ STATE_NAMES = {
     "momentum": "momentum_buffer",
     "row_second_moment": "exp_avg_sq_row",
     "column_second_moment": "exp_avg_sq_col",
+    "gradient_norm": "exp_grad_norm",
+    "fast": "z",
+    "largest_rate": "lr_max",
+    "curvature_moment": "exp_hessian_diag_sq",
     "slow": "slow",
     "master": "master",
 }
@@ -187,6 +191,9 @@ class NativeEngine:
 
     def upload(self, gradients: Sequence[Tensor | None], loss_scale: float) -> None:
         operators.upload(self._handle, self._select(gradients), loss_scale, self._stream())
+
+    def set_curvature(self, curvatures: dict[int, Tensor]) -> None:
+        operators.set_curvature(self._handle, list(curvatures), list(curvatures.values()))
 
     def create_state(self, index: int) -> None:
         operators.create_state(self._handle, index)

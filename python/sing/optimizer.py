@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar, cast
 
 import torch
@@ -14,7 +14,7 @@ from torch.optim.optimizer import ParamsT
 
 from sing import official, state_file
 from sing.engines import EngineSet
-from sing.options import SHARED, Schema, scalar
+from sing.options import AVERAGING, SHARED, TAKES_CURVATURE, Schema, scalar
 from sing.parameters import check_parameter, names_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -131,6 +131,7 @@ class SINGOptimizer(Optimizer):
         if scale is None:
             return 1.0
         is_normalized = all(group["normalize"] != "off" for group in self.param_groups)
+        is_normalized = is_normalized and self._schema.rule not in TAKES_CURVATURE
         if isinstance(scale, Tensor) and scale.is_cuda and is_normalized:
             # A normalized gradient has no scale, but the norms reported do.
             self._norm_scale = scale.clone()
@@ -302,11 +303,29 @@ class SINGOptimizer(Optimizer):
         skipped_steps, skipped_tensors = engines.progress()
         return {"skipped_steps": skipped_steps, "skipped_tensors": skipped_tensors}
 
+    # Curvature
+
+    def set_curvature(self, curvatures: Mapping[Tensor, Tensor]) -> None:
+        """Estimates of the Hessian's diagonal (AdaHessian) for the next steps, of the shape and type of the gradients; the
+        gradient takes the place of those that are not given."""
+        places = {id(each): (engine, i) for engine in self._ready_engines().engines for i, each in enumerate(engine.parameters)}
+        found: dict[int, dict[int, Tensor]] = {id(engine): {} for engine in self._ready_engines().engines}
+        for parameter, curvature in curvatures.items():
+            if id(parameter) not in places:
+                raise ValueError(f"[sing] curvature of a tensor {list(parameter.shape)} that is no parameter of this optimizer")
+            if curvature.shape != parameter.shape:
+                raise ValueError(f"[sing] curvature: wanted shape {list(parameter.shape)}, got {list(curvature.shape)}")
+            engine, index = places[id(parameter)]
+            found[id(engine)][index] = curvature.detach()
+        for engine in self._ready_engines().engines:
+            engine.set_curvature(found[id(engine)])
+
     # Slow weights
 
     @torch.no_grad()
     def eval(self) -> None:
-        """LookAhead's slow weights take the parameters' place, if slow_weights_for_evaluation was asked for."""
+        """LookAhead's slow weights take the parameters' place, if slow_weights_for_evaluation was asked for; with
+        ScheduleFreeAdamW, without asking, its average (or the slow weights, where LookAhead is on)."""
         self._use_slow_weights(True)
 
     @torch.no_grad()
@@ -315,7 +334,7 @@ class SINGOptimizer(Optimizer):
         self._use_slow_weights(not mode)
 
     def _use_slow_weights(self, slow: bool) -> None:
-        if not self.slow_weights_for_evaluation or slow == self._slow_in_use:
+        if not (self.slow_weights_for_evaluation or self._schema.rule in AVERAGING) or slow == self._slow_in_use:
             return
         for engine in self._ready_engines().engines:
             engine.use_slow_weights(slow)

@@ -41,7 +41,14 @@ CLASS_NAMES = {
     "adamod": "AdaMod",
     "eadam": "EAdam",
     "sadam": "SAdam",
+    "adanorm": "AdaNorm",
+    "adahessian": "AdaHessian",
+    "schedule_free_adamw": "ScheduleFreeAdamW",
 }
+# Rules that take curvature, which has the loss's scale whether or not gradients are normalized.
+TAKES_CURVATURE = {"adahessian"}
+# Rules that keep an average of the weights, which eval() puts in their place.
+AVERAGING = {"schedule_free_adamw"}
 # What the library standardizes gradients with: the parameter becomes its gradient.
 NO_OPTIMIZERS = {"gradient"}
 # Options of the package that are no group option in the library.

@@ -60,7 +60,8 @@ def suits_kernels(parameter: Tensor, group: Mapping[str, Any], rule: str) -> boo
     axis = int(group["centralize_axis"])
     is_row_kept = not group["centralize"] or (axis < len(order) and order[axis] == axis)
     is_matrix_kept = rule != "adafactor" or order[-2:] == (parameter.dim() - 2, parameter.dim() - 1)
-    return is_row_kept and is_matrix_kept
+    is_first_kept = rule != "muon" or order[0] == 0
+    return is_row_kept and is_matrix_kept and is_first_kept
 
 
 def names_of(groups: list[dict[str, Any]]) -> list[list[str]]:

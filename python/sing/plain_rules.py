@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 if TYPE_CHECKING:
-    from sing.fallback import Group, Now, Rule, State
+    from sing.tensor_rules import Group, Now, Rule, State
 
 
 def decayed(weights: Tensor, gradient: Tensor, group: Group, now: Now) -> Tensor:

@@ -33,6 +33,15 @@ CASES = {
     "one moment": (sing.SAdam, {"amsgrad": False, "weight_decay": 0.1}),
     "no softplus": (sing.SAdam, {"softplus_beta": None, "lr": 1e-3}),
     "maximize": (sing.SING, {"maximize": True}),
+    "lamb, clipped": (sing.Lamb, {"clip_norm": 0.5, "bias_correction": True, "always_adapt": False, "weight_decay": 0.1}),
+    "lamb, decoupled": (sing.Lamb, {"norm_limit": None, "decoupled_decay": True, "weight_decay": 0.1}),
+    "lars, nesterov": (sing.Lars, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1, "lr": 0.1}),
+    "norm": (sing.AdaNorm, {"normalize": "off", "weight_decay": 0.1, "norm_decay": 0.5}),
+    "schedule-free": (sing.ScheduleFreeAdamW, {"warmup_steps": 5, "weight_decay": 0.1, "lookahead": False}),
+    "schedule-free, decay inside": (sing.ScheduleFreeAdamW, {"decoupled_decay": False, "weight_decay": 0.1}),
+    "muon": (sing.Muon, {"rate_adjustment": "match_rms_adamw", "nesterov": False}),
+    "muon, not orthogonal": (sing.Muon, {"orthogonalize": False}),
+    "hessian, half power": (sing.AdaHessian, {"half_power": True, "decoupled_decay": False, "weight_decay": 0.1}),
     "factor": (sing.SING, {"learning_rate_factor": 0.25}),
 }
 

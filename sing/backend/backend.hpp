@@ -110,7 +110,8 @@ struct TensorStep {
   Dtype gradient_dtype = Dtype::kFloat32;
   std::size_t group = 0;
   void* parameter = nullptr;
-  const void* gradient = nullptr;  // null: the tensor sits this step out
+  const void* gradient = nullptr;   // null: the tensor sits this step out
+  const void* curvature = nullptr;  // of the gradient's type; null: the gradient
   std::array<void*, kMaxSlots>
       slots{};                         // state type, in the order of the rule's list; null: unused
   void* slow = nullptr;                // state type; null without LookAhead
@@ -131,6 +132,45 @@ struct StepRequest {
   std::uint64_t version = 0;
 };
 
+// Whether a tensor with this gradient is updated, in a step that is not given up.
+inline bool takes_part(const StepRequest& request, const GradientScale& scale) {
+  return scale.finite || request.non_finite != NonFinite::kSkipTensor;
+}
+
+// Whether every tensor's statistics must be known before the first write.
+inline bool measures_everything_first(const StepRequest& request) {
+  bool clips = false;
+  for (const GroupStep& group : request.groups) {
+    clips = clips || clip_norm_of(group.rule).has_value();
+  }
+  return clips || request.non_finite == NonFinite::kSkipStep ||
+         request.non_finite == NonFinite::kThrow;
+}
+
+// Weights on the line from one array to another.
+struct Blend {
+  const void* from;
+  Dtype from_dtype;
+  const void* towards;
+  double share;
+};
+
+// C ← alpha · A B + beta · C for row-major matrices in the backend's memory; A is rows × inner as
+// it is or stored transposed, B inner × columns likewise.
+struct MatrixProduct {
+  Dtype dtype;  // float32 or float64
+  std::int64_t rows, columns, inner;
+  const void* a;
+  bool a_transposed;
+  const void* b;
+  bool b_transposed;
+  void* c;
+  double alpha, beta;
+};
+
+// Carries out a product, on the backend's stream where it has one.
+using Multiply = std::function<void(const MatrixProduct&)>;
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -148,6 +188,9 @@ class Backend {
                        const void* source,
                        Dtype source_dtype,
                        std::int64_t count) = 0;
+
+  // to ← from + share · (towards − from), in the state type of `to`, which `towards` has.
+  virtual void blend(void* to, Dtype to_dtype, const Blend& blend, std::int64_t count) = 0;
 
   // Takes one step. All arguments were checked by the caller.
   virtual void step(const StepRequest& request) = 0;
@@ -178,6 +221,8 @@ struct CpuResources {
   Executor executor = {};  // empty: the library's own thread pool
   InstructionSet instruction_set = InstructionSet::kBest;
   Allocator allocator = {};  // empty: the library's own
+  // Empty: the library's own loops. Called from several threads at a time.
+  Multiply multiply = {};
 };
 
 // Throws std::invalid_argument if this machine lacks the instruction set asked for.
@@ -194,6 +239,7 @@ struct CudaResources {
   // for what was started on the old one. Empty: always `stream`.
   std::function<void*()> current_stream = {};
   Allocator allocator = {};  // empty: the library's own
+  Multiply multiply = {};    // empty: cuBLAS, looked for when it is first needed
 };
 
 // Throws CudaError where CUDA was not built in or no device answers.

@@ -13,6 +13,7 @@ namespace sing {
 struct Layout {
   std::int64_t size = 0;
   std::int64_t rank = 0;
+  std::int64_t leading = 1;  // the first axis
 
   std::int64_t outer = 1;  // product of the axes before the centralized one
   std::int64_t rows = 1;   // the centralized axis
@@ -44,6 +45,7 @@ inline Layout make_layout(std::span<const std::int64_t> shape, std::int64_t axis
   layout.columns = layout.size;
   if (layout.rank >= 2) {
     const auto centre = static_cast<std::size_t>(axis);
+    layout.leading = shape[0];
     layout.outer = product(shape.subspan(0, centre));
     layout.rows = shape[centre];
     layout.inner = product(shape.subspan(centre + 1));

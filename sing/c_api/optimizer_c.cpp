@@ -235,6 +235,14 @@ sing_status sing_optimizer_set_gradient(sing_optimizer* optimizer,
   });
 }
 
+sing_status sing_optimizer_set_curvature(sing_optimizer* optimizer,
+                                         size_t parameter,
+                                         const void* curvature) {
+  return guarded([&] {
+    optimizer_of(optimizer, "optimizer_set_curvature").set_curvature(parameter, curvature);
+  });
+}
+
 sing_status sing_optimizer_set_gradients(sing_optimizer* optimizer,
                                          const void* const* gradients,
                                          size_t count) {

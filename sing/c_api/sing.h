@@ -189,6 +189,12 @@ sing_status sing_optimizer_set_gradients(sing_optimizer* optimizer,
                                          const void* const* gradients,
                                          size_t count);
 
+/* An estimate of the Hessian's diagonal for the next steps, of the gradient's type and layout, for
+ * rules that take it; null: the gradient takes its place. */
+sing_status sing_optimizer_set_curvature(sing_optimizer* optimizer,
+                                         size_t parameter,
+                                         const void* curvature);
+
 /* Updates every parameter that has a gradient. `loss_scale`: what the gradients were multiplied by,
  * or 1. */
 sing_status sing_optimizer_step(sing_optimizer* optimizer, double loss_scale);
@@ -229,8 +235,8 @@ sing_status sing_optimizer_counts(sing_optimizer* optimizer, sing_counts* counts
 /* Bytes of optimizer state that exist by now. */
 sing_status sing_optimizer_state_bytes(const sing_optimizer* optimizer, size_t* bytes);
 
-/* LookAhead's slow weights take the place of the parameters, for evaluation, until the second call
- * gives back exactly what was there. No step in between. */
+/* LookAhead's slow weights, or the average that a rule keeps, take the place of the parameters, for
+ * evaluation, until the second call gives back exactly what was there. No step in between. */
 sing_status sing_optimizer_use_slow_weights(sing_optimizer* optimizer);
 sing_status sing_optimizer_use_fast_weights(sing_optimizer* optimizer);
 

@@ -118,6 +118,11 @@ void Optimizer::set_gradient(std::size_t parameter, const void* gradient, Dtype 
   set_gradient(parameter, gradient);
 }
 
+void Optimizer::set_curvature(std::size_t parameter, const void* curvature) {
+  parameter_name(parameter);
+  tensor_steps_[parameter].curvature = curvature;
+}
+
 void Optimizer::set_data(std::size_t parameter, void* data) {
   parameter_name(parameter);
   SING_CHECK(!slow_weights_in_use_,
@@ -194,13 +199,8 @@ std::vector<Optimizer::StateShape> Optimizer::state_shapes(const Record& record,
           if (!rule.uses_slot(k, record.layout.factored())) {
             continue;
           }
-          std::vector<std::int64_t> extents = shape;
-          if (rule.kSlots[k].shape == SlotShape::kMatrixRow) {
-            extents.pop_back();
-          } else if (rule.kSlots[k].shape == SlotShape::kMatrixColumn) {
-            extents.erase(extents.end() - 2);
-          }
-          shapes.push_back({std::string(rule.kSlots[k].name), dtype, std::move(extents)});
+          const Slot& slot = rule.kSlots[k];
+          shapes.push_back({std::string(slot.name), dtype, shape_of(slot.shape, shape)});
         }
       },
       options.rule);

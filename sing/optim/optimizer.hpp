@@ -50,6 +50,11 @@ class Optimizer {
   void set_gradient(std::size_t parameter, const void* gradient);
   void set_gradient(std::size_t parameter, const void* gradient, Dtype dtype);
 
+  // An estimate of the Hessian's diagonal for the next steps, of the gradient's type and layout and
+  // multiplied by the loss scale as it is; null: the gradient takes its place. Rules that take none
+  // ignore it.
+  void set_curvature(std::size_t parameter, const void* curvature);
+
   // The parameter's storage moved: later steps find its elements at `data`, of the same shape and
   // type. The next step throws, with nothing changed, if it then shares memory with another one.
   void set_data(std::size_t parameter, void* data);
@@ -88,8 +93,8 @@ class Optimizer {
   // Counts of skipped steps and tensors; throws a pending NonFiniteError.
   OptimizerProgress status();
 
-  // LookAhead's slow weights take the place of the parameters until use_fast_weights() gives back
-  // exactly what was there. No step in between.
+  // LookAhead's slow weights, or the average that a rule keeps (Schedule-Free), take the place of
+  // the parameters until use_fast_weights() gives back exactly what was there. No step in between.
   void use_slow_weights();
   void use_fast_weights();
 
@@ -169,6 +174,8 @@ class Optimizer {
   StepRequest prepare_request(double loss_scale);
   OptimizerProgress read_progress() const;
   void write_weights(const Record& record, const void* weights, Dtype dtype);
+  // How a rule's average lies between the parameter and one of its slots; none without an average.
+  std::optional<Blend> average_of(const Record& record) const;
   void throw_non_finite(const OptimizerProgress& progress);
 
   std::shared_ptr<Backend> backend_;

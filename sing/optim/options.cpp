@@ -97,11 +97,18 @@ void validate(const Options& options) {
   if (options.lookahead) {
     validate(*options.lookahead, kLookaheadName);
   }
-  if (const auto* sgd = std::get_if<Sgd>(&options.rule)) {
-    SING_CHECK(!sgd->nesterov || sgd->momentum > 0,
-               "[sgd] nesterov needs a momentum above 0, got ",
-               sgd->momentum);
-  }
+  std::visit(
+      [](const auto& rule) {
+        if constexpr (requires { rule.nesterov; }) {
+          // A rule that keeps its slot without momentum has a meaning for it.
+          SING_CHECK(!rule.nesterov || rule.momentum > 0 || rule.uses_slot(0, true),
+                     "[",
+                     rule.kName,
+                     "] nesterov needs a momentum above 0, got ",
+                     rule.momentum);
+        }
+      },
+      options.rule);
 }
 
 }  // namespace sing

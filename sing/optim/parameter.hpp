@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sing/base/dtype.hpp"
+#include "sing/rule/update_rule.hpp"
 
 namespace sing {
 
@@ -24,6 +25,9 @@ struct Parameter {
 };
 
 std::size_t count_elements(const std::vector<std::int64_t>& shape);
+
+// The shape of a slot of a parameter of this shape.
+std::vector<std::int64_t> shape_of(SlotShape slot, std::vector<std::int64_t> shape);
 
 // Name and shape, for messages.
 std::string describe(const Parameter& parameter);

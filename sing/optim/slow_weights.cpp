@@ -1,7 +1,26 @@
-// LookAhead's slow weights in place of the parameters, for evaluation.
+// The slow weights of LookAhead, or a rule's own average, in place of the parameters, for
+// evaluation.
 #include "sing/optim/optimizer.hpp"
 
 namespace sing {
+
+std::optional<Blend> Optimizer::average_of(const Record& record) const {
+  const Dtype dtype = record.parameter.dtype;
+  return std::visit(
+      [&]<class R>(const R& rule) -> std::optional<Blend> {
+        if constexpr (requires { R::kEvaluationSlot; }) {
+          const Memory& memory = *record.memory;
+          const bool has_master = memory.master != nullptr;
+          return Blend{.from = has_master ? memory.master.get() : record.parameter.data,
+                       .from_dtype = has_master ? Dtype::kFloat32 : dtype,
+                       .towards = memory.slots[R::kEvaluationSlot].get(),
+                       .share = rule.evaluation_share()};
+        } else {
+          return std::nullopt;
+        }
+      },
+      groups_[record.group].options.rule);
+}
 
 void Optimizer::use_slow_weights() {
   SING_CHECK(!slow_weights_in_use_, "[optimizer] slow weights are in use already");
@@ -10,7 +29,7 @@ void Optimizer::use_slow_weights() {
   std::vector<std::shared_ptr<void>> kept(parameters_.size());
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Record& record = parameters_[i];
-    if (record.memory && record.memory->slow != nullptr) {
+    if (record.memory && (record.memory->slow != nullptr || average_of(record))) {
       kept[i] = backend_->allocate(static_cast<std::size_t>(record.layout.size) *
                                    size_of(record.parameter.dtype));
     }
@@ -24,7 +43,19 @@ void Optimizer::use_slow_weights() {
     }
     backend_->convert(
         kept[i].get(), parameter.dtype, parameter.data, parameter.dtype, record.layout.size);
-    write_weights(record, record.memory->slow.get(), state_dtype(parameter.dtype));
+    if (record.memory->slow != nullptr) {
+      write_weights(record, record.memory->slow.get(), state_dtype(parameter.dtype));
+    } else {
+      // The 16-bit copy first: the average is made from the parameter that is then replaced.
+      const Blend average = *average_of(record);
+      if (parameter.low_precision_copy != nullptr) {
+        backend_->blend(parameter.low_precision_copy,
+                        parameter.low_precision_dtype,
+                        average,
+                        record.layout.size);
+      }
+      backend_->blend(parameter.data, parameter.dtype, average, record.layout.size);
+    }
     record.fast_weights = std::move(kept[i]);
   }
   slow_weights_in_use_ = true;

@@ -153,7 +153,7 @@ struct AdaFactor {
                                          const Element<Real>& e,
                                          ElementState<AdaFactor, Real>& state) {
     const Real own = factor_blend(c, state.slot[0], factor_input(c, e.gradient));
-    const Real v = c.factored ? e.second_moment : own;
+    const Real v = c.factored ? e.second_input : own;
     state.slot[0] = own;
     const Quotient<Real> denominator =
         c.softplus.beta > 0 ? softplus(v, c.softplus) : Quotient<Real>{square_root(v), Real(1)};

@@ -32,4 +32,16 @@ double weight_decay_of(const Rule& rule) {
   return std::visit([](const auto& each) { return each.weight_decay; }, rule);
 }
 
+std::optional<double> clip_norm_of(const Rule& rule) {
+  return std::visit(
+      [](const auto& each) -> std::optional<double> {
+        if constexpr (requires { each.clip_norm; }) {
+          return each.clip_norm;
+        } else {
+          return std::nullopt;
+        }
+      },
+      rule);
+}
+
 }  // namespace sing

@@ -1,6 +1,7 @@
 // The list of all update rules: adding one means adding a line here.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -9,14 +10,20 @@
 #include "sing/rule/adabelief.hpp"
 #include "sing/rule/adabound.hpp"
 #include "sing/rule/adafactor.hpp"
+#include "sing/rule/adahessian.hpp"
 #include "sing/rule/adamod.hpp"
 #include "sing/rule/adamw.hpp"
+#include "sing/rule/adanorm.hpp"
 #include "sing/rule/eadam.hpp"
 #include "sing/rule/gradient.hpp"
+#include "sing/rule/lamb.hpp"
+#include "sing/rule/lars.hpp"
 #include "sing/rule/lion.hpp"
+#include "sing/rule/muon.hpp"
 #include "sing/rule/nadam.hpp"
 #include "sing/rule/radam.hpp"
 #include "sing/rule/sadam.hpp"
+#include "sing/rule/schedule_free_adamw.hpp"
 #include "sing/rule/sgd.hpp"
 #include "sing/rule/yogi.hpp"
 
@@ -35,7 +42,13 @@ using Rule = std::variant<  //
     AdaMod,
     EAdam,
     SAdam,
-    Lion>;
+    Lion,
+    Lamb,
+    Lars,
+    AdaNorm,
+    ScheduleFreeAdamW,
+    Muon,
+    AdaHessian>;
 
 inline constexpr std::size_t kRuleCount = std::variant_size_v<Rule>;
 
@@ -57,5 +70,7 @@ Rule make_rule(std::string_view name);
 
 double learning_rate_of(const Rule& rule);
 double weight_decay_of(const Rule& rule);
+// The largest norm of all gradients together that the rule takes, for rules with that option.
+std::optional<double> clip_norm_of(const Rule& rule);
 
 }  // namespace sing

@@ -79,7 +79,8 @@ struct GradientSums {
 // What the apply pass multiplies the centred gradient by.
 struct GradientScale {
   double factor;
-  double gradient_norm;  // of the raw gradient, loss scale removed
+  double gradient_norm;      // of the raw gradient, loss scale removed
+  double standardized_norm;  // of what the rule sees
   bool finite;
 };
 
@@ -104,6 +105,7 @@ SING_HOST_DEVICE GradientScale gradient_scale(const Standardize& options,
   const double centred_norm = ::sqrt(sums.centred_squares);
   GradientScale scale{.factor = 1 / loss_scale,
                       .gradient_norm = norm / loss_scale,
+                      .standardized_norm = 0,
                       .finite = sum_fits(sums.squares, parameter)};
   if (options.normalize != Normalize::kOff) {
     const double target = options.normalize == Normalize::kSizeCalibrated
@@ -115,7 +117,13 @@ SING_HOST_DEVICE GradientScale gradient_scale(const Standardize& options,
   if (only_noise || scale.factor > 1.7976931348623157e308) {
     scale.factor = 0;
   }
+  scale.standardized_norm = scale.factor * centred_norm;
   return scale;
+}
+
+// What gradients are multiplied by so that all of them together are no longer than the limit.
+SING_HOST_DEVICE double clip_factor(double limit, double total_norm) {
+  return total_norm > limit ? limit / total_norm : 1.0;
 }
 
 template <class Real>

@@ -2,10 +2,16 @@
 //
 // A rule is an aggregate of options with element formulas: no loops, no memory. The base needs
 //   kName, kSlots, fields(), uses_slot(), Constants<Real>, constants<Real>(), update<Real>().
-// A rule that needs statistics of its own adds one or both of
+// A rule that needs statistics of its own adds what it needs of
 //   kSums and sums<Real>(), finish<Real>(): sums over the whole tensor before the update;
+//   scalar slots and advance<Real>(): state of one value a tensor, which the constants depend on;
+//   clip_norm, an option: gradients are scaled down where all of them together are longer;
 //   kFactored and factor_input<Real>(), factor_blend<Real>(), factor_estimate<Real>(): a second
-//   moment kept as row and column means over the last two axes.
+//   moment kept as row and column means over the last two axes;
+//   matrix_input<Real>(), orthogonalizes(), newton_schulz(): a matrix made orthogonal;
+//   kTakesCurvature: an estimate of the Hessian's diagonal, given beside the gradient, which takes
+//   its place where none is given.
+// The last three reach the update as its second input; a rule has one of them at most.
 #pragma once
 
 #include <array>
@@ -23,9 +29,10 @@ enum class SlotShape {
   kElement,       // one value an element of the parameter
   kMatrixRow,     // one value a row of the last two axes
   kMatrixColumn,  // one value a column of the last two axes
+  kScalar,        // one value a tensor
 };
 
-// One named array of state a parameter; element slots come first in a rule's list.
+// One named array of state a parameter; element slots come first in a rule's list, scalars last.
 struct Slot {
   std::string_view name;
   SlotShape shape;
@@ -37,6 +44,9 @@ struct StepScalars {
   double learning_rate;  // with the schedule's factor
   double weight_decay;   // 0 where the tensor is not decayed
   bool factored;         // the tensor has two axes to factor over
+  // The tensor as a matrix of its first axis by all others, for rules that make it orthogonal; 0
+  // for others, so that their tensors share constants.
+  std::int64_t rows = 0, columns = 0;
 
   bool operator==(const StepScalars&) const = default;
 };
@@ -46,22 +56,27 @@ template <class Real>
 struct Element {
   Real gradient;  // standardized
   Real parameter;
-  Real second_moment;  // factored estimate; 0 for rules and tensors without one
+  // Factored second moment, orthogonal matrix or curvature, as the rule declares; else 0.
+  Real second_input;
 };
 
 template <class Rule>
 inline constexpr std::size_t kSlotCount = std::size(Rule::kSlots);
 
 template <class Rule>
-constexpr std::size_t count_element_slots() {
+constexpr std::size_t count_slots(SlotShape shape) {
   std::size_t count = 0;
   for (const Slot& slot : Rule::kSlots) {
-    count += slot.shape == SlotShape::kElement ? 1 : 0;
+    count += slot.shape == shape ? 1 : 0;
   }
   return count;
 }
 template <class Rule>
-inline constexpr std::size_t kElementSlotCount = count_element_slots<Rule>();
+inline constexpr std::size_t kElementSlotCount = count_slots<Rule>(SlotShape::kElement);
+template <class Rule>
+inline constexpr std::size_t kScalarSlotCount = count_slots<Rule>(SlotShape::kScalar);
+template <class Rule>
+inline constexpr std::size_t kFirstScalarSlot = kSlotCount<Rule> - kScalarSlotCount<Rule>;
 
 // The element slots of one element. At least one value, because C++ has no empty arrays.
 template <class Rule, class Real>
@@ -80,10 +95,38 @@ constexpr std::size_t count_sums() {
 template <class Rule>
 inline constexpr std::size_t kSumCount = count_sums<Rule>();
 
+// The scalar slots of one tensor, 0 before its first update. A rule that has some offers
+//   template <class Real> static void advance(Constants<Real>&, ScalarState<Rule>&)
+// which gives them their new values and completes the constants, after finish() if there is one.
+template <class Rule>
+struct ScalarState {
+  double slot[kScalarSlotCount<Rule> == 0 ? 1 : kScalarSlotCount<Rule>];
+};
+
 template <class Rule>
 inline constexpr bool kIsFactored = requires {
   Rule::kFactored;
 };
+
+// The polynomial a X + (b A + c A²) X, A = X Xᵀ, and how often it is applied.
+struct NewtonSchulz {
+  std::int64_t steps;
+  double a, b, c;
+};
+
+template <class Rule>
+inline constexpr bool kIsOrthogonal = requires(const Rule rule) {
+  rule.newton_schulz();
+};
+
+template <class Rule>
+inline constexpr bool kTakesCurvature = requires {
+  Rule::kTakesCurvature;
+};
+
+template <class Rule>
+inline constexpr bool kHasSecondInput =
+    kIsFactored<Rule> || kIsOrthogonal<Rule> || kTakesCurvature<Rule>;
 
 template <class Rule>
 concept UpdateRule = HasFields<Rule> && std::is_aggregate_v<Rule> &&

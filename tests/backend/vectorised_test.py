@@ -28,6 +28,11 @@ DIVIDING_LOOPS = {
     "AdaMod": 1,
     "EAdam": 1,
     "SAdam": 2,
+    "Lamb": 1,
+    "AdaNorm": 1,
+    "ScheduleFreeAdamW": 1,
+    "Muon": 1,
+    "AdaHessian": 1,
 }
 MERGE_LOOPS = 1  # LookAhead's, inlined into the same functions
 FUNCTION = re.compile(r"^[0-9a-f]+ <(.*)>:$")

@@ -54,13 +54,10 @@ class RawTensor {
             if (!each.uses_slot(k, step.layout.factored())) {
               continue;
             }
-            std::vector<std::int64_t> extents = shape;
-            if (each.kSlots[k].shape == SlotShape::kMatrixRow) {
-              extents.pop_back();
-            } else if (each.kSlots[k].shape == SlotShape::kMatrixColumn) {
-              extents.erase(extents.end() - 2);
-            }
-            slots_.emplace_back(backend_, state_dtype(step.dtype), extents, (offset + k) % 4);
+            slots_.emplace_back(backend_,
+                                state_dtype(step.dtype),
+                                shape_of(each.kSlots[k].shape, shape),
+                                (offset + k) % 4);
             step.slots[k] = slots_.back().data();
           }
         },

@@ -62,8 +62,11 @@ TEST_P(RuleContract, LargeTensors) {
 TEST_P(RuleContract, ThreeMillionElements) {
   for (const RuleVariant& variant : all_rules()) {
     SCOPED_TRACE(variant.name);
-    expect_reference(
-        options_of(variant.rule), {{1999, 1501}}, {Dtype::kFloat32, Dtype::kFloat32}, 1);
+    const bool has_products =
+        std::visit([]<class R>(const R&) { return kIsOrthogonal<R>; }, variant.rule);
+    // The reference would multiply matrices of this side for minutes.
+    const test::Shape shape = has_products ? test::Shape{15, 200'033} : test::Shape{1999, 1501};
+    expect_reference(options_of(variant.rule), {shape}, {Dtype::kFloat32, Dtype::kFloat32}, 1);
   }
 }
 

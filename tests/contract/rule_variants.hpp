@@ -50,6 +50,8 @@ R strong_rule() {
         member = 0.25;
       } else if (each.name == "momentum") {
         member = 0.875;
+      } else if (each.name == "epsilon" && member > 1e-5) {
+        member = 1;  // it decides the step where what it is added to is 0, and may be a large one
       }
     }
   });

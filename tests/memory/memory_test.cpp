@@ -67,6 +67,9 @@ class CountingBackend final : public Backend {
                std::int64_t count) override {
     inner_->convert(destination, destination_dtype, source, source_dtype, count);
   }
+  void blend(void* to, Dtype to_dtype, const Blend& blend, std::int64_t count) override {
+    inner_->blend(to, to_dtype, blend, count);
+  }
   void step(const StepRequest& request) override { inner_->step(request); }
   void upload(const StepRequest& request) override { inner_->upload(request); }
   bool synchronous() const override { return inner_->synchronous(); }

@@ -111,6 +111,12 @@ void select(std::int64_t handle, const std::vector<std::int64_t>& parameters) {
   find_session(handle).select(parameters);
 }
 
+void set_curvature(std::int64_t handle,
+                   const std::vector<std::int64_t>& parameters,
+                   const Tensors& curvatures) {
+  find_session(handle).set_curvature(parameters, curvatures);
+}
+
 void step(std::int64_t handle, const Tensors& gradients, double loss_scale, std::int64_t stream) {
   find_session(handle).step(gradients, loss_scale, stream_of(stream));
 }
@@ -206,6 +212,7 @@ STABLE_TORCH_LIBRARY(sing, library) {
   library.def("set_non_finite(int handle, str policy) -> ()");
   library.def("find_data(int handle, Tensor[] parameters) -> ()");
   library.def("select(int handle, int[] parameters) -> ()");
+  library.def("set_curvature(int handle, int[] parameters, Tensor[] curvatures) -> ()");
   library.def("step(int handle, Tensor[] gradients, float loss_scale, int stream) -> ()");
   library.def("upload(int handle, Tensor[] gradients, float loss_scale, int stream) -> ()");
   library.def("create_state(int handle, int parameter) -> ()");
@@ -244,6 +251,7 @@ STABLE_TORCH_LIBRARY_IMPL(sing, CompositeExplicitAutograd, library) {
   library.impl("set_non_finite", TORCH_BOX(&Guarded<&sing::operators::set_non_finite>::call));
   library.impl("find_data", TORCH_BOX(&Guarded<&sing::operators::find_data>::call));
   library.impl("select", TORCH_BOX(&Guarded<&sing::operators::select>::call));
+  library.impl("set_curvature", TORCH_BOX(&Guarded<&sing::operators::set_curvature>::call));
   library.impl("step", TORCH_BOX(&Guarded<&sing::operators::step>::call));
   library.impl("upload", TORCH_BOX(&Guarded<&sing::operators::upload>::call));
   library.impl("create_state", TORCH_BOX(&Guarded<&sing::operators::create_state>::call));

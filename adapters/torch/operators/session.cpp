@@ -77,12 +77,44 @@ void Session::add_group(const std::vector<Tensor>& parameters,
   sources_.emplace_back();
 }
 
-void Session::select(const std::vector<std::int64_t>& parameters) {
-  std::vector<std::size_t> selected;
+void Session::check_parameters(const std::vector<std::int64_t>& parameters) const {
   for (const std::int64_t parameter : parameters) {
     SING_CHECK(parameter >= 0 && static_cast<std::size_t>(parameter) < places_.size(),
                "[operators] no parameter ",
                parameter);
+  }
+}
+
+void Session::set_curvature(const std::vector<std::int64_t>& parameters,
+                            const std::vector<Tensor>& curvatures) {
+  check_parameters(parameters);
+  SING_CHECK(parameters.size() == curvatures.size(),
+             "[operators] wanted as many curvatures as parameters");
+  std::vector<Dtype> dtypes;
+  std::vector<Tensor> laid_out;
+  for (std::size_t k = 0; k < parameters.size(); ++k) {
+    const Place& place = places_[static_cast<std::size_t>(parameters[k])];
+    const GradientFacts facts = check_gradient(curvatures[k], place.facts, place.who);
+    dtypes.push_back(dtype_of(facts.dtype, place.who));
+    laid_out.push_back(facts.is_alike ? curvatures[k]
+                                      : copied_to_layout(curvatures[k], place.facts));
+  }
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    places_[i].curvature.reset();
+    optimizer_.set_curvature(i, nullptr);
+  }
+  for (std::size_t k = 0; k < parameters.size(); ++k) {
+    const auto index = static_cast<std::size_t>(parameters[k]);
+    places_[index].curvature = laid_out[k];
+    places_[index].curvature_dtype = dtypes[k];
+    optimizer_.set_curvature(index, laid_out[k].const_data_ptr());
+  }
+}
+
+void Session::select(const std::vector<std::int64_t>& parameters) {
+  check_parameters(parameters);
+  std::vector<std::size_t> selected;
+  for (const std::int64_t parameter : parameters) {
     selected.push_back(static_cast<std::size_t>(parameter));
   }
   for (std::size_t i = 0; i < places_.size(); ++i) {
@@ -111,6 +143,12 @@ void Session::set_gradients(const std::vector<Tensor>& gradients) {
                " parameter cannot take a ",
                name_of(dtype),
                " gradient");
+    SING_CHECK(!place.curvature || place.curvature_dtype == dtype,
+               place.who,
+               "wanted a curvature of the gradient's type ",
+               name_of(dtype),
+               ", got ",
+               name_of(place.curvature_dtype));
     if (!facts.is_alike) {
       kept_.push_back(copied_to_layout(gradients[k], place.facts));
     }

@@ -31,6 +31,10 @@ class Session {
   void step(const std::vector<Tensor>& gradients, double loss_scale, void* stream);
   void upload(const std::vector<Tensor>& gradients, double loss_scale, void* stream);
 
+  // Estimates of the Hessian's diagonal for some parameters and the next steps; none for others.
+  void set_curvature(const std::vector<std::int64_t>& parameters,
+                     const std::vector<Tensor>& curvatures);
+
   // Reads anew where the parameters lie; shape, type and device must be as they were.
   void find_data(const std::vector<Tensor>& parameters);
 
@@ -45,9 +49,12 @@ class Session {
     TensorFacts facts = {};
     Dtype dtype = Dtype::kFloat32;
     Dtype gradient_dtype = Dtype::kFloat32;  // that the optimizer was last told
+    std::optional<Tensor> curvature = {};
+    Dtype curvature_dtype = Dtype::kFloat32;
   };
 
   void set_gradients(const std::vector<Tensor>& gradients);
+  void check_parameters(const std::vector<std::int64_t>& parameters) const;
 
   Device device_;
   void* stream_ = nullptr;

@@ -17,7 +17,7 @@ template <class R, class Real, std::size_t... S, class... SlotPointer>
 void update_block(std::index_sequence<S...>,
                   const typename R::template Constants<Real>& shared_constants,
                   const GradientBlock<Real>& block,
-                  const Real* __restrict second_moment,
+                  const Real* __restrict second_input,
                   Real* __restrict parameter,
                   Upcoming& upcoming,
                   SlotPointer* __restrict... slot) {
@@ -35,7 +35,7 @@ void update_block(std::index_sequence<S...>,
             ElementState<R, Real> state{{slot[i]...}};
             const Element<Real> element{standardized(gradient[i], mean, factor),
                                         parameter[i],
-                                        kIsFactored<R> ? second_moment[i] : Real(0)};
+                                        kHasSecondInput<R> ? second_input[i] : Real(0)};
             parameter[i] = R::update(constants, element, state);
             ((slot[i] = state.slot[S]), ...);
           }
@@ -68,16 +68,11 @@ void apply(const TensorPass& pass, Range elements, Upcoming upcoming) {
     if (pass.is_first && slow != nullptr) {
       widen(static_cast<const Real*>(parameter), slow, count);
     }
-    estimate_block<R>(pass, begin, count, buffers.second_moment);
+    const Real* second_input = second_input_block<R>(pass, begin, count, buffers.second_input);
     const SlotPointers<R, Real> slots(tensor, begin, count, buffers.unused_slot);
     [&]<std::size_t... S>(std::index_sequence<S...> sequence) {
-      update_block<R>(sequence,
-                      constants,
-                      gradient,
-                      buffers.second_moment,
-                      parameter,
-                      upcoming,
-                      slots.slot[S]...);
+      update_block<R>(
+          sequence, constants, gradient, second_input, parameter, upcoming, slots.slot[S]...);
     }
     (std::make_index_sequence<kElementSlotCount<R>>{});
     if (pass.merges) {
@@ -103,6 +98,9 @@ constexpr RealKernels::OfRule make_rule_kernels() {
   }
   if constexpr (kSumCount < R >> 0) {
     kernels.sum = sum<R, Real>;
+  }
+  if constexpr (kIsOrthogonal<R>) {
+    kernels.matrix_input = matrix_input<R, Real>;
   }
   return kernels;
 }

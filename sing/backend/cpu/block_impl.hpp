@@ -91,7 +91,7 @@ template <class Real>
 struct BlockBuffers {
   alignas(64) Real gradient[kApplyBlock];
   alignas(64) Real parameter[kApplyBlock];
-  alignas(64) Real second_moment[kApplyBlock];
+  alignas(64) Real second_input[kApplyBlock];
   alignas(64) Real unused_slot[kApplyBlock];
 };
 

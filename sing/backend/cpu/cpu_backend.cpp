@@ -24,7 +24,8 @@ class CpuBackend final : public Backend {
         threads_(resources.threads > 0 ? resources.threads : default_threads()),
         pool_(resources.executor ? 1 : threads_),
         executor_(resources.executor),
-        allocator_(resources.allocator) {
+        allocator_(resources.allocator),
+        multiply_(resources.multiply) {
     if (!executor_) {
       executor_ = [this](int count, const std::function<void(int)>& task) {
         pool_.run(count, task);
@@ -65,6 +66,10 @@ class CpuBackend final : public Backend {
     kernels_.of(source_dtype).convert(destination, destination_dtype, source, source_dtype, count);
   }
 
+  void blend(void* to, Dtype to_dtype, const Blend& blend, std::int64_t count) override {
+    kernels_.of(to_dtype).blend(to, to_dtype, blend, count);
+  }
+
   bool synchronous() const override { return true; }
 
   std::size_t scratch_bytes() const override {
@@ -79,8 +84,7 @@ class CpuBackend final : public Backend {
 
  private:
   void plan(const StepRequest& request) {
-    const bool measure_first =
-        request.non_finite == NonFinite::kSkipStep || request.non_finite == NonFinite::kThrow;
+    const bool measure_first = measures_everything_first(request);
     bool is_current = run_ != nullptr && planned_version_ == request.version &&
                       planned_measure_first_ == measure_first &&
                       planned_gradients_.size() == request.tensors.size();
@@ -91,8 +95,8 @@ class CpuBackend final : public Backend {
       return;
     }
     run_ = nullptr;
-    run_ =
-        std::make_unique<cpu::StepRun>(cpu::make_plan(request, measure_first, threads_), kernels_);
+    run_ = std::make_unique<cpu::StepRun>(
+        cpu::make_plan(request, measure_first, threads_), kernels_, multiply_);
     planned_version_ = request.version;
     planned_measure_first_ = measure_first;
     planned_gradients_.resize(request.tensors.size());
@@ -106,6 +110,7 @@ class CpuBackend final : public Backend {
   cpu::ThreadPool pool_;
   Executor executor_;
   Allocator allocator_;
+  Multiply multiply_;
   std::unique_ptr<cpu::StepRun> run_;
   std::uint64_t planned_version_ = 0;
   bool planned_measure_first_ = false;

@@ -1,5 +1,4 @@
-// Passes of rules with statistics of their own: factored second moments and sums over a tensor.
-// Part of kernels_impl.hpp.
+// Passes of rules that keep their second moment as row and column means. Part of kernels_impl.hpp.
 
 template <class R, class Real>
 Real* row_slot(const TensorStep& tensor) {
@@ -95,56 +94,6 @@ void estimate_block(const TensorPass& pass, std::int64_t begin, std::int64_t cou
         to[i + k] = R::factor_estimate(row_value, columns[k], means[matrix]);
       }
       i += run;
-    }
-  }
-}
-
-template <class R, class Real, std::size_t... S, class... SlotPointer>
-void sum_block(std::index_sequence<S...>,
-               const typename R::template Constants<Real>& shared_constants,
-               const Element<const Real*>& block,
-               Real (&values)[kSumCount<R>][kApplyBlock],
-               std::int64_t count,
-               const SlotPointer* __restrict... slot) {
-  const typename R::template Constants<Real> constants = shared_constants;
-  for_softplus_on_or_off(
-      constants, [&]() __attribute__((always_inline)) {
-        for (std::int64_t i = 0; i < count; ++i) {
-          const ElementState<R, Real> state{{slot[i]...}};
-          Real out[kSumCount<R>];
-          R::sums(constants,
-                  Element<Real>{block.gradient[i], block.parameter[i], block.second_moment[i]},
-                  state,
-                  out);
-          for (std::size_t k = 0; k < kSumCount<R>; ++k) {
-            values[k][i] = out[k];
-          }
-        }
-      });
-}
-
-template <class R, class Real>
-void sum(const TensorPass& pass, Range elements, double* totals) {
-  const TensorStep& tensor = *pass.tensor;
-  BlockBuffers<Real> buffers;
-  Real values[kSumCount<R>][kApplyBlock];
-  for (std::int64_t begin = elements.begin; begin < elements.end; begin += kApplyBlock) {
-    const std::int64_t count = least(kApplyBlock, elements.end - begin);
-    standardize_block(pass, begin, count, buffers.gradient);
-    const Real* parameter = working_block(pass, begin, count, buffers.parameter);
-    estimate_block<R>(pass, begin, count, buffers.second_moment);
-    const SlotPointers<R, Real> slots(tensor, begin, count, buffers.unused_slot);
-    [&]<std::size_t... S>(std::index_sequence<S...> sequence) {
-      sum_block<R>(sequence,
-                   constants_of<R, Real>(pass),
-                   Element<const Real*>{buffers.gradient, parameter, buffers.second_moment},
-                   values,
-                   count,
-                   slots.slot[S]...);
-    }
-    (std::make_index_sequence<kElementSlotCount<R>>{});
-    for (std::size_t k = 0; k < kSumCount<R>; ++k) {
-      totals[k] += static_cast<double>(sum_of(static_cast<const Real*>(values[k]), count));
     }
   }
 }

@@ -40,6 +40,8 @@ struct TensorPass {
   double gradient_factor = 0;          // GradientScale::factor
   const void* constants = nullptr;     // Rule::Constants<Real>
   const void* mean_of_rows = nullptr;  // Real[matrices]; factored rules only
+  const void* orthogonal = nullptr;    // Real[size]; rules that make matrices orthogonal
+  double curvature_factor = 1;         // takes the loss scale out of the curvature
   bool is_first = false;               // the parameter's first update: state starts
   bool merges = false;                 // LookAhead merges in this step
   double merge_alpha = 0;
@@ -76,11 +78,15 @@ struct RealKernels {
     void (*factor_columns)(const TensorPass&, std::int64_t matrix, void* column_sums, int parts);
     // Adds the rule's sums over a range of elements to totals[kSumCount].
     void (*sum)(const TensorPass&, Range elements, double* totals);
+    // Writes what the rule wants orthogonal of all elements of a tensor.
+    void (*matrix_input)(const TensorPass&, void* matrix);
     void (*apply)(const TensorPass&, Range elements, Upcoming upcoming);
   };
   OfRule rules[kRuleCount];
 
   void (*convert)(void* to, Dtype to_dtype, const void* from, Dtype from_dtype, std::int64_t count);
+  void (*blend)(void* to, Dtype to_dtype, const Blend& blend, std::int64_t count);
+  void (*multiply)(const MatrixProduct& product);
 };
 
 struct Kernels {

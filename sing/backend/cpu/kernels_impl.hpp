@@ -99,12 +99,31 @@ void convert(void* to, Dtype to_dtype, const void* from, Dtype from_dtype, std::
   }
 }
 
+template <class Real>
+void blend(void* to, Dtype to_dtype, const Blend& given, std::int64_t count) {
+  Real buffer[kApplyBlock];
+  Real blended[kApplyBlock];
+  const auto share = static_cast<Real>(given.share);
+  for (std::int64_t i = 0; i < count; i += kApplyBlock) {
+    const std::int64_t n = least(kApplyBlock, count - i);
+    const Real* from = as_real(given.from, given.from_dtype, i, n, buffer);
+    const Real* towards = static_cast<const Real*>(given.towards) + i;
+    for (std::int64_t k = 0; k < n; ++k) {
+      blended[k] = from[k] + share * (towards[k] - from[k]);
+    }
+    store_as(to, to_dtype, i, n, static_cast<const Real*>(blended));
+  }
+}
+
 // Each part uses the ones before it.
 // clang-format off
 #include "sing/backend/cpu/measure_impl.hpp"
 #include "sing/backend/cpu/block_impl.hpp"
 #include "sing/backend/cpu/factor_impl.hpp"
+#include "sing/backend/cpu/second_input_impl.hpp"
+#include "sing/backend/cpu/sum_impl.hpp"
 #include "sing/backend/cpu/apply_impl.hpp"
+#include "sing/backend/cpu/multiply_impl.hpp"
 // clang-format on
 
 template <class Real, std::size_t... I>
@@ -113,7 +132,9 @@ constexpr RealKernels make_kernels(std::index_sequence<I...>) {
           .measure_piece = measure_piece<Real>,
           .measure_squares = measure_squares<Real>,
           .rules = {make_rule_kernels<std::variant_alternative_t<I, Rule>, Real>()...},
-          .convert = convert<Real>};
+          .convert = convert<Real>,
+          .blend = blend<Real>,
+          .multiply = multiply<Real>};
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 // The passes of rules with statistics of their own: what each chunk leaves, and how chunks combine.
+#include <cstring>
+
 #include "sing/backend/cpu/step_run.hpp"
 #include "sing/backend/cpu/visit_rule.hpp"
+#include "sing/backend/newton_schulz.hpp"
 
 namespace sing::cpu {
 
@@ -50,7 +53,7 @@ void StepRun::sum_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t
   });
 }
 
-void StepRun::finish_sum(TensorPass& pass, std::size_t tensor, void* constants) {
+void StepRun::finish_sum(const TensorPass& pass, std::size_t tensor, void* constants) {
   const TensorPlan& plan = plan_.tensors[tensor];
   visit_rule(group_of(tensor).rule, pass.tensor->dtype, [&]<class R, class Real>(const R&) {
     if constexpr (kSumCount < R >> 0) {
@@ -64,6 +67,49 @@ void StepRun::finish_sum(TensorPass& pass, std::size_t tensor, void* constants) 
       R::finish(*static_cast<typename R::template Constants<Real>*>(constants),
                 totals,
                 pass.tensor->layout.size);
+    }
+  });
+  advance(pass, tensor, constants);
+}
+
+void StepRun::orthogonalize(TensorPass& pass, std::size_t tensor, int worker) {
+  std::vector<std::byte>& workspace = workspaces_[static_cast<std::size_t>(worker)];
+  workspace.resize(plan_.workspace_bytes);
+  const Layout& layout = pass.tensor->layout;
+  visit_rule(group_of(tensor).rule, pass.tensor->dtype, [&]<class R, class Real>(const R& rule) {
+    if constexpr (kIsOrthogonal<R>) {
+      auto* matrix = reinterpret_cast<Real*>(workspace.data());
+      rule_kernels_of(tensor).matrix_input(pass, matrix);
+      const auto multiply = [&](const MatrixProduct& product) {
+        multiply_ ? multiply_(product) : kernels_of(tensor).multiply(product);
+      };
+      const auto copy = [](void* to, const void* from, std::size_t bytes) {
+        std::memcpy(to, from, bytes);
+      };
+      pass.orthogonal = newton_schulz(rule.newton_schulz(),
+                                      layout.leading,
+                                      layout.size / layout.leading,
+                                      matrix,
+                                      matrix + layout.size,
+                                      MatrixWork{multiply, copy});
+    }
+  });
+}
+
+void StepRun::advance(const TensorPass& pass, std::size_t tensor, void* constants) {
+  visit_rule(group_of(tensor).rule, pass.tensor->dtype, [&]<class R, class Real>(const R&) {
+    if constexpr (kScalarSlotCount < R >> 0) {
+      const auto slot = [&](std::size_t k) -> Real& {
+        return *static_cast<Real*>(pass.tensor->slots[kFirstScalarSlot<R> + k]);
+      };
+      ScalarState<R> scalars{};
+      for (std::size_t k = 0; k < kScalarSlotCount<R>; ++k) {
+        scalars.slot[k] = static_cast<double>(slot(k));
+      }
+      R::advance(*static_cast<typename R::template Constants<Real>*>(constants), scalars);
+      for (std::size_t k = 0; k < kScalarSlotCount<R>; ++k) {
+        slot(k) = static_cast<Real>(scalars.slot[k]);
+      }
     }
   });
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "sing/backend/newton_schulz.hpp"
+
 namespace sing::cpu {
 namespace {
 
@@ -20,12 +22,21 @@ Chunks cut(std::int64_t total, std::int64_t length) { return {divide_up(total, l
 struct RuleNeeds {
   bool factored;
   std::size_t sums;
+  bool own_constants;
+  bool orthogonal;
 };
 
-RuleNeeds needs_of(const Rule& rule) {
+RuleNeeds needs_of(const Rule& rule, const Layout& layout) {
   return std::visit(
-      []<class R>(const R&) {
-        return RuleNeeds{kIsFactored<R>, kSumCount<R>};
+      [&]<class R>(const R& each) {
+        RuleNeeds needs{.factored = kIsFactored<R>,
+                        .sums = kSumCount<R>,
+                        .own_constants = kSumCount < R >> 0 || kScalarSlotCount < R >> 0,
+                        .orthogonal = false};
+        if constexpr (kIsOrthogonal<R>) {
+          needs.orthogonal = each.orthogonalizes(layout.factored()) && layout.size > 0;
+        }
+        return needs;
       },
       rule);
 }
@@ -57,10 +68,12 @@ void cut_factor(TensorPlan& plan, const Layout& layout) {
 
 TensorPlan plan_tensor(const TensorStep& tensor, const GroupStep& group) {
   const Layout& layout = tensor.layout;
-  const RuleNeeds needs = needs_of(group.rule);
+  const RuleNeeds needs = needs_of(group.rule, layout);
   TensorPlan plan;
   plan.centralizes = group.standardize.centralizes(layout.rank);
-  plan.is_small = layout.size <= kChunk;
+  plan.is_orthogonal = needs.orthogonal;
+  plan.is_small = layout.size <= kChunk || plan.is_orthogonal;
+  plan.own_constants = needs.own_constants;
   if (layout.size > 0) {
     cut_measure(plan, layout);
     plan.apply = cut(layout.size, chunk_length(layout.size));
@@ -72,6 +85,14 @@ TensorPlan plan_tensor(const TensorStep& tensor, const GroupStep& group) {
     }
   }
   return plan;
+}
+
+// The matrix and what its iterations need.
+std::size_t workspace_bytes(const TensorStep& tensor) {
+  const Layout& layout = tensor.layout;
+  return (static_cast<std::size_t>(layout.size) +
+          newton_schulz_scratch(layout.leading, layout.size / layout.leading)) *
+         size_of(state_dtype(tensor.dtype));
 }
 
 // Hands out parts of one block; run once to count (no block yet) and once to place.
@@ -98,7 +119,7 @@ std::size_t place_scratch(StepPlan& plan, const StepRequest& request, std::byte*
     TensorPlan& tensor = plan.tensors[i];
     const Layout& layout = request.tensors[i].layout;
     const auto real = static_cast<std::int64_t>(size_of(state_dtype(request.tensors[i].dtype)));
-    const RuleNeeds needs = needs_of(request.groups[request.tensors[i].group].rule);
+    const RuleNeeds needs = needs_of(request.groups[request.tensors[i].group].rule, layout);
     if (tensor.measure.count == 0) {
       continue;
     }
@@ -249,6 +270,9 @@ StepPlan make_plan(const StepRequest& request, bool measure_first, int threads) 
       plan.tensors[i] = plan_tensor(tensor, request.groups[tensor.group]);
       plan.elements += tensor.layout.size;
       plan.large_tensors += plan.tensors[i].is_small ? 0 : 1;
+      if (plan.tensors[i].is_orthogonal) {
+        plan.workspace_bytes = std::max(plan.workspace_bytes, workspace_bytes(tensor));
+      }
     }
   }
   const std::size_t bytes = place_scratch(plan, request, nullptr);

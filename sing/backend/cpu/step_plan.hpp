@@ -61,6 +61,8 @@ struct Partial {
 struct TensorPlan {
   bool centralizes = false;
   bool is_small = false;
+  bool own_constants = false;     // the rule completes them for each tensor
+  bool is_orthogonal = false;     // the rule makes it orthogonal: one worker does all of it
   std::int64_t pieces = 0;        // of each row; 0: rows are measured whole
   Chunks measure;                 // of rows, of elements of a row (pieces > 0), or of elements
   std::int64_t matrix_parts = 0;  // of each matrix; 0: matrices are factored whole
@@ -86,6 +88,7 @@ struct StepPlan {
   std::vector<Item> items;
   std::int64_t elements = 0;
   std::size_t large_tensors = 0;
+  std::size_t workspace_bytes = 0;  // of each worker, for matrices
 
   std::vector<std::byte> scratch;
 

@@ -66,13 +66,14 @@ void pause_briefly(int attempt) {
 
 }  // namespace
 
-StepRun::StepRun(StepPlan plan, const Kernels& kernels)
+StepRun::StepRun(StepPlan plan, const Kernels& kernels, const Multiply& multiply)
     : plan_(std::move(plan)),
       kernels_(kernels),
       scales_(plan_.tensors.size()),
       large_(std::make_unique<LargeTensorRun[]>(plan_.large_tensors)),
       large_index_(plan_.tensors.size()),
-      queue_(plan_.columns) {
+      queue_(plan_.columns),
+      multiply_(multiply) {
   std::uint32_t next = 0;
   for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
     const bool is_large = plan_.tensors[i].measure.count > 0 && !plan_.tensors[i].is_small;
@@ -83,7 +84,8 @@ StepRun::StepRun(StepPlan plan, const Kernels& kernels)
 std::size_t StepRun::bytes() const {
   return plan_.bytes() + scales_.capacity() * sizeof(GradientScale) +
          plan_.large_tensors * sizeof(LargeTensorRun) +
-         large_index_.capacity() * sizeof(std::uint32_t) + queue_.bytes();
+         large_index_.capacity() * sizeof(std::uint32_t) + queue_.bytes() +
+         workspaces_.size() * plan_.workspace_bytes;
 }
 
 const Chunks& StepRun::chunks_of(int pass_index, std::size_t tensor) const {
@@ -117,12 +119,16 @@ void StepRun::reset(const StepRequest& request) {
 
 void StepRun::step(const StepRequest& request, int workers, const Executor& executor) {
   reset(request);
+  if (plan_.workspace_bytes > 0 && workspaces_.size() < static_cast<std::size_t>(workers)) {
+    workspaces_.resize(static_cast<std::size_t>(workers));
+  }
   if (!plan_.measure_items.empty()) {
     run_items(plan_.measure_items, workers, executor);
     if (!accept_measured()) {
       return;
     }
-    CachedConstants cache;
+    clip_measured();
+    CachedConstants cache(0);
     for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
       if (has_gradient(i) && !plan_.tensors[i].is_small) {
         begin_large_update(i, cache);
@@ -139,7 +145,7 @@ void StepRun::step(const StepRequest& request, int workers, const Executor& exec
 void StepRun::run_items(const std::vector<Item>& items, int workers, const Executor& executor) {
   queue_.start(items.size());
   executor(workers, [&](int worker) {
-    CachedConstants cache;
+    CachedConstants cache(worker);
     const auto is_open = [&](std::size_t item) { return is_pass_open(items[item]); };
     while (const auto item = queue_.take(static_cast<std::size_t>(worker), is_open)) {
       run_item(items[*item], cache);
@@ -304,21 +310,26 @@ bool StepRun::begin_update(std::size_t tensor, CachedConstants& cache, TensorPas
   const TensorStep& step = request_->tensors[tensor];
   const TensorPlan& plan = plan_.tensors[tensor];
   const GroupStep& group = group_of(tensor);
-  if (!scales_[tensor].finite && request_->non_finite == NonFinite::kSkipTensor) {
+  if (!takes_part(*request_, scales_[tensor])) {
     return false;
   }
   const bool merges = group.lookahead && (group.progress->steps + 1) % group.lookahead->period == 0;
   const bool is_first = step.progress->steps == 0;
   ++step.progress->steps;
-  const StepScalars scalars{.step = step.progress->steps,
-                            .learning_rate = group.learning_rate(),
-                            .weight_decay = group.weight_decay(step.layout.rank),
-                            .factored = step.layout.factored()};
+  const StepScalars scalars{
+      .step = step.progress->steps,
+      .learning_rate = group.learning_rate(),
+      .weight_decay = group.weight_decay(step.layout.rank),
+      .factored = step.layout.factored(),
+      .rows = plan.is_orthogonal ? step.layout.leading : 0,
+      .columns = plan.is_orthogonal ? step.layout.size / step.layout.leading : 0};
   pass = {.tensor = &step,
           .row_means = plan.row_means,
           .gradient_factor = scales_[tensor].factor,
           .constants = constants_for(group.rule, step.dtype, scalars, cache),
           .mean_of_rows = plan.mean_of_rows,
+          .orthogonal = nullptr,
+          .curvature_factor = 1 / request_->loss_scale,
           .is_first = is_first,
           .merges = merges,
           .merge_alpha = merges ? group.lookahead->alpha : 0};
@@ -330,6 +341,9 @@ void StepRun::begin_large_update(std::size_t tensor, CachedConstants& cache) {
   if (begin_update(tensor, cache, run.pass)) {
     run.constants = cache.storage;
     run.pass.constants = run.constants.bytes;
+    if (plan_.tensors[tensor].sum.count == 0) {
+      advance(run.pass, tensor, run.constants.bytes);
+    }
     int next = kFactorPass;
     while (next < kApplyPass && chunks_of(next, tensor).count == 0) {
       ++next;
@@ -354,7 +368,7 @@ void StepRun::update_small(std::size_t tensor, CachedConstants& cache) {
     finish_factor(pass, tensor);
   }
   ConstantsStorage own;
-  if (plan.sum.count > 0) {
+  if (plan.own_constants) {
     own = cache.storage;
     pass.constants = own.bytes;
     for (std::int64_t chunk = 0; chunk < plan.sum.count; ++chunk) {
@@ -362,38 +376,10 @@ void StepRun::update_small(std::size_t tensor, CachedConstants& cache) {
     }
     finish_sum(pass, tensor, own.bytes);
   }
+  if (plan.is_orthogonal) {
+    orthogonalize(pass, tensor, cache.worker);
+  }
   rule_kernels_of(tensor).apply(pass, {0, pass.tensor->layout.size}, {});
-}
-
-bool StepRun::accept_measured() {
-  OptimizerProgress& progress = *request_->progress;
-  const bool gives_up =
-      request_->non_finite == NonFinite::kSkipStep || request_->non_finite == NonFinite::kThrow;
-  bool all_finite = true;
-  for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
-    if (!has_gradient(i) || scales_[i].finite) {
-      continue;
-    }
-    if (all_finite) {
-      progress.first_non_finite = static_cast<std::int64_t>(i) + 1;
-      all_finite = false;
-    }
-    if (!gives_up) {
-      ++request_->tensors[i].progress->non_finite;
-      progress.skipped_tensors += request_->non_finite == NonFinite::kSkipTensor ? 1 : 0;
-    }
-  }
-  if (gives_up && !all_finite) {
-    ++progress.skipped_steps;
-    return false;
-  }
-  return true;
-}
-
-void StepRun::advance_groups() {
-  for (const GroupStep& group : request_->groups) {
-    ++group.progress->steps;
-  }
 }
 
 }  // namespace sing::cpu

@@ -17,6 +17,9 @@ struct alignas(64) ConstantsStorage {
 
 // The constants a worker made last: most tensors of a group share them.
 struct CachedConstants {
+  explicit CachedConstants(int of_worker) : worker(of_worker) {}
+
+  int worker;
   const Rule* rule = nullptr;
   std::optional<StepScalars> scalars;
   Dtype dtype = Dtype::kFloat32;
@@ -34,7 +37,7 @@ struct LargeTensorRun {
 // Kept from step to step with its plan.
 class StepRun {
  public:
-  StepRun(StepPlan plan, const Kernels& kernels);
+  StepRun(StepPlan plan, const Kernels& kernels, const Multiply& multiply);
 
   const StepPlan& plan() const { return plan_; }
   std::size_t bytes() const;
@@ -62,11 +65,16 @@ class StepRun {
   bool begin_update(std::size_t tensor, CachedConstants& cache, TensorPass& pass);
   void begin_large_update(std::size_t tensor, CachedConstants& cache);
   void update_small(std::size_t tensor, CachedConstants& cache);
+  void orthogonalize(TensorPass& pass, std::size_t tensor, int worker);
   void factor_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t chunk);
   void finish_factor(const TensorPass& pass, std::size_t tensor);
   void sum_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t chunk);
-  void finish_sum(TensorPass& pass, std::size_t tensor, void* constants);
+  void finish_sum(const TensorPass& pass, std::size_t tensor, void* constants);
+  // The scalars of a rule that keeps some; `constants` are this tensor's own.
+  void advance(const TensorPass& pass, std::size_t tensor, void* constants);
 
+  // Limits the norm of all gradients together, for the groups that ask for it.
+  void clip_measured();
   // Counts non-finite tensors; false if the policy gives the step up.
   bool accept_measured();
   void advance_groups();
@@ -92,6 +100,8 @@ class StepRun {
   std::unique_ptr<LargeTensorRun[]> large_;
   std::vector<std::uint32_t> large_index_;  // of each tensor in large_
   ItemQueue queue_;
+  const Multiply& multiply_;                        // the caller's, or empty
+  std::vector<std::vector<std::byte>> workspaces_;  // of each worker, filled when first needed
 };
 
 }  // namespace sing::cpu

@@ -108,7 +108,7 @@ __device__ __forceinline__ Elements<R, Real, kWidth> unpack_elements(
   for (int j = 0; j < kWidth; ++j) {
     out.element[j] = {.gradient = standardized(gradient.value[j], mean, view.conclusion.factor),
                       .parameter = parameter.value[j],
-                      .second_moment = Real(0)};
+                      .second_input = Real(0)};
   }
 #pragma unroll
   for (int k = 0; k < kElementSlots<R>; ++k) {
@@ -198,8 +198,31 @@ __device__ __forceinline__ Real factored_moment(const TensorRecord& tensor, std:
                             __ldca(static_cast<const Real*>(tensor.matrix_means) + matrix));
 }
 
+template <class R, class Real>
+__device__ __forceinline__ void add_second_input(const StepArguments& step,
+                                                 std::int64_t index,
+                                                 std::int64_t i,
+                                                 Element<Real>& element) {
+  if constexpr (kIsFactored<R>) {
+    if (step.tensors[index].rank >= 2) {
+      element.second_input = factored_moment<R, Real>(step.tensors[index], i);
+    }
+  } else if constexpr (kIsOrthogonal<R>) {
+    if (step.orthogonal != nullptr) {
+      element.second_input = __ldg(static_cast<const Real*>(step.orthogonal) + i);
+    }
+  } else if constexpr (kTakesCurvature<R>) {
+    const GradientRecord& gradient = step.gradients[index];
+    const GradientRecord curvature{gradient.curvature, gradient.dtype, nullptr};
+    element.second_input =
+        gradient.curvature == nullptr
+            ? element.gradient
+            : load_gradient<Real>(curvature, i) * static_cast<Real>(1 / step.step->loss_scale);
+  }
+}
+
 // Calls visit(view, element of the chunk, loaded, elements) for single elements: any alignment, any
-// layout, factored rules.
+// layout, rules with a second input.
 template <class R, class Real, class G, class P, class Visit>
 __device__ __forceinline__ void visit_elements(
     const StepArguments& step, std::int64_t index, Range range, Team team, Visit&& visit) {
@@ -210,11 +233,7 @@ __device__ __forceinline__ void visit_elements(
   for (int i = team.rank; i < range.end - range.begin; i += team.size) {
     const auto loaded = load_pack<false, 1>(view, i);
     auto elements = unpack_elements<false, 1>(view, loaded, means(range.begin + i));
-    if constexpr (kIsFactored<R>) {
-      if (tensor.rank >= 2) {
-        elements.element[0].second_moment = factored_moment<R, Real>(tensor, range.begin + i);
-      }
-    }
+    add_second_input<R, Real>(step, index, range.begin + i, elements.element[0]);
     visit(view, i, loaded, elements);
   }
 }
@@ -254,7 +273,7 @@ __device__ __forceinline__ bool allows_packs(const TensorRecord& tensor,
                                              const void* gradient,
                                              bool centralizes) {
   constexpr int kState = static_cast<int>(sizeof(Real));
-  bool allowed = !kIsFactored<R> && packs_keep_to_rows(tensor, centralizes, kPackWidth<Real>) &&
+  bool allowed = !kHasSecondInput<R> && packs_keep_to_rows(tensor, centralizes, kPackWidth<Real>) &&
                  is_pack_aligned<Real>(gradient, int{sizeof(G)}) &&
                  is_pack_aligned<Real>(tensor.parameter, int{sizeof(P)}) &&
                  is_pack_aligned<Real>(tensor.slow, kState) &&
@@ -304,6 +323,12 @@ __device__ __forceinline__ void apply_tile(const StepArguments& step,
     TensorProgress& progress = *tensor.progress;
     progress.non_finite += __ldcg(&conclusion->finite) != 0 ? 0 : 1;
     progress.steps += updates ? 1 : 0;
+    if constexpr (kScalarSlotCount < R >> 0) {
+      for (std::size_t k = 0; updates && k < kScalarSlotCount<R>; ++k) {
+        *static_cast<Real*>(tensor.slots[kFirstScalarSlot<R> + k]) =
+            __ldcg(&conclusion->scalars[k]);
+      }
+    }
     if (!updates) {
       atomicAdd(&step.queue->skipped_tensors, 1ULL);
     }

@@ -11,6 +11,8 @@ namespace sing::cuda {
 template <class R, class Real>
 struct Conclusion {
   typename R::template Constants<Real> constants;
+  // New values of the rule's scalars; apply stores them, so that a skipped step changes none.
+  Real scalars[kScalarSlotCount<R> == 0 ? 1 : kScalarSlotCount<R>];
   Real factor;           // of the centred gradient
   Real merge_alpha;      // of LookAhead, where `merges`
   std::int32_t updates;  // 0: the gradient is not finite and the policy skips the tensor
@@ -42,6 +44,23 @@ __device__ __forceinline__ Conclusion<R, Real> load_conclusion(const StepArgumen
   return conclusion;
 }
 
+// Called by one thread when the constants are complete but for the rule's scalars.
+template <class R, class Real>
+__device__ __forceinline__ void advance(const TensorRecord& tensor,
+                                        Conclusion<R, Real>& conclusion) {
+  if constexpr (kScalarSlotCount < R >> 0) {
+    ScalarState<R> scalars{};
+    for (std::size_t k = 0; k < kScalarSlotCount<R>; ++k) {
+      scalars.slot[k] =
+          static_cast<double>(*static_cast<const Real*>(tensor.slots[kFirstScalarSlot<R> + k]));
+    }
+    R::advance(conclusion.constants, scalars);
+    for (std::size_t k = 0; k < kScalarSlotCount<R>; ++k) {
+      conclusion.scalars[k] = static_cast<Real>(scalars.slot[k]);
+    }
+  }
+}
+
 // Called by one thread. Counters are advanced by apply, so that a skipped step changes none.
 template <class R, class Real>
 __device__ __noinline__ void conclude(const StepArguments& step,
@@ -66,7 +85,9 @@ __device__ __noinline__ void conclude(const StepArguments& step,
                                   group.learning_rate_factor
                             : group.learning_rate,
        .weight_decay = tensor.rank >= 2 ? group.weight_decay_matrices : group.weight_decay_vectors,
-       .factored = tensor.rank >= 2});
+       .factored = tensor.rank >= 2,
+       .rows = kIsOrthogonal<R> ? tensor.leading : 0,
+       .columns = kIsOrthogonal<R> && tensor.leading > 0 ? tensor.size / tensor.leading : 0});
   conclusion.factor = static_cast<Real>(scale.factor);
   conclusion.finite = scale.finite ? 1 : 0;
   conclusion.updates = scale.finite || step.step->non_finite == NonFinite::kPassThrough ? 1 : 0;
@@ -75,6 +96,11 @@ __device__ __noinline__ void conclude(const StepArguments& step,
       group.lookahead_period > 0 && (group.progress->steps + 1) % group.lookahead_period == 0 ? 1
                                                                                               : 0;
   conclusion.merge_alpha = static_cast<Real>(group.lookahead_alpha);
+  step.squares[index] =
+      conclusion.updates != 0 ? scale.standardized_norm * scale.standardized_norm : 0.0;
+  if constexpr (kSumCount<R> == 0) {
+    advance<R, Real>(tensor, conclusion);
+  }
   *conclusion_of<R, Real>(step, index) = conclusion;
 }
 

@@ -1,11 +1,11 @@
-// Conversion of whole arrays in device memory.
+// Conversion and blending of whole arrays in device memory.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-#include "sing/base/dtype.hpp"
+#include "sing/backend/backend.hpp"
 
 namespace sing::cuda {
 
@@ -16,5 +16,8 @@ void convert(void* to,
              Dtype from_dtype,
              std::int64_t count,
              cudaStream_t stream);
+
+// As Backend::blend.
+void blend(void* to, Dtype to_dtype, const Blend& blend, std::int64_t count, cudaStream_t stream);
 
 }  // namespace sing::cuda

@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "sing/backend/cuda/convert.hpp"
+#include "sing/backend/cuda/cublas.hpp"
 #include "sing/backend/cuda/cuda_tuning.hpp"
 #include "sing/backend/cuda/device_guard.hpp"
 #include "sing/backend/cuda/device_tables.hpp"
 #include "sing/backend/cuda/step_kernels.hpp"
+#include "sing/backend/newton_schulz.hpp"
 
 namespace sing::cuda {
 namespace {
@@ -23,7 +25,7 @@ struct PlanKey {
 
   bool fits(const StepRequest& request) const {
     return version == request.version && tensors == request.tensors.size() &&
-           everything_first == measures_everything_first(request.non_finite) &&
+           everything_first == measures_everything_first(request) &&
            std::equal(rules.begin(),
                       rules.end(),
                       request.groups.begin(),
@@ -44,7 +46,7 @@ struct PlanKey {
 PlanKey key_of(const StepRequest& request) {
   PlanKey key{.version = request.version,
               .tensors = request.tensors.size(),
-              .everything_first = measures_everything_first(request.non_finite),
+              .everything_first = measures_everything_first(request),
               .rules = {},
               .gradients = {}};
   for (const GroupStep& group : request.groups) {
@@ -81,6 +83,7 @@ class CudaBackend final : public Backend {
         stream_(static_cast<cudaStream_t>(resources.stream)),
         current_stream_(resources.current_stream),
         allocator_(resources.allocator),
+        multiply_(resources.multiply),
         tuning_(tuning) {
     SING_CHECK(tuning.chunk_elements > 0 && tuning.chunk_elements <= kMaxWholeRow,
                "[cuda] wanted chunk_elements from 1 to ",
@@ -118,6 +121,7 @@ class CudaBackend final : public Backend {
       cudaStreamSynchronize(stream_);
       retired_.clear();
       tables_.reset();
+      cublas_.reset();
       cudaEventDestroy(handover_);
       cudaSetDevice(previous);
     }
@@ -152,6 +156,12 @@ class CudaBackend final : public Backend {
     const DeviceGuard guard(device_);
     follow_stream();
     cuda::convert(destination, destination_dtype, source, source_dtype, count, stream_);
+  }
+
+  void blend(void* to, Dtype to_dtype, const Blend& blend, std::int64_t count) override {
+    const DeviceGuard guard(device_);
+    follow_stream();
+    cuda::blend(to, to_dtype, blend, count, stream_);
   }
 
   void step(const StepRequest& request) override {
@@ -225,7 +235,11 @@ class CudaBackend final : public Backend {
     if (tables_ && key_.fits(request)) {
       return;
     }
-    DeviceTables tables(make_work_plan(request, tuning_), request.groups.size(), stream_);
+    WorkPlan plan = make_work_plan(request, tuning_);
+    if (plan.matrix_bytes > 0 && !multiply_ && !cublas_) {
+      cublas_.emplace();
+    }
+    DeviceTables tables(std::move(plan), request.groups.size(), stream_);
     check(cudaStreamSynchronize(stream_), "waiting for the last step");
     if (tables_ && tables_->captured()) {
       // A graph captured with them may be replayed.
@@ -235,9 +249,35 @@ class CudaBackend final : public Backend {
     key_ = key_of(request);
   }
 
+  // Gives where the result lies.
+  template <class Real>
+  const void* orthogonalize(const MatrixLaunch& launch) const {
+    auto* matrix = reinterpret_cast<Real*>(tables_->matrices());
+    const auto multiply = [&](const MatrixProduct& product) {
+      multiply_ ? multiply_(product) : cublas_->multiply(product, stream_);
+    };
+    const auto copy = [&](void* to, const void* from, std::size_t bytes) {
+      check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_),
+            "copying a matrix");
+    };
+    return newton_schulz(launch.polynomial,
+                         launch.rows,
+                         launch.columns,
+                         matrix,
+                         matrix + launch.rows * launch.columns,
+                         MatrixWork{multiply, copy});
+  }
+
   void launch(StepArguments arguments) const {
     const std::vector<Launch>& launches = tables_->launches();
+    arguments.matrix = tables_->matrices();
     for (const Launch& each : launches) {
+      if (each.matrix) {
+        arguments.orthogonal = each.storage == Storage::kDouble
+                                   ? orthogonalize<double>(*each.matrix)
+                                   : orthogonalize<float>(*each.matrix);
+        continue;
+      }
       arguments.item_begin = each.begin;
       arguments.item_end = each.end;
       arguments.ends_step = &each == &launches.back();
@@ -255,6 +295,7 @@ class CudaBackend final : public Backend {
                              stream_),
             "launching a step");
       check(cudaGetLastError(), "launching a step");
+      arguments.orthogonal = nullptr;
     }
   }
 
@@ -269,6 +310,8 @@ class CudaBackend final : public Backend {
   mutable cudaStream_t stream_;
   std::function<void*()> current_stream_;  // empty: always stream_
   Allocator allocator_;
+  Multiply multiply_;  // the caller's, or empty
+  std::optional<Cublas> cublas_;
   cudaEvent_t handover_ = nullptr;  // from stream to stream
   Tuning tuning_;
   std::array<StepKernels, kStorageCount> kernels_{};  // in the order of Storage

@@ -28,6 +28,7 @@ struct TensorRecord {
   std::int64_t outer, rows, inner;  // as in Layout
   std::int64_t matrices, matrix_rows, columns;
   std::int64_t rank;
+  std::int64_t leading;  // the first axis
   std::int64_t group;
 
   void* parameter;
@@ -59,6 +60,7 @@ struct TensorRecord {
 struct GradientRecord {
   const void* data;  // null: the tensor sits the step out
   std::int64_t dtype;
+  const void* curvature;  // of the same type; null: the gradient
 };
 
 template <class... Each>
@@ -97,6 +99,8 @@ enum class Work : std::uint32_t {
   kFactorColumns,  // factor_column_tile() columns, counted over all matrices
   kMatrixMeans,    // means of the row factors of matrix_tile() matrices
   kSums,           // one chunk of a rule's own sums
+  kMatrixInput,    // one chunk of what a rule wants orthogonal
+  kClip,           // the factor of one tensor, by the norm of all of them together
 };
 
 inline constexpr std::int64_t kStridedTile = 32;
@@ -134,7 +138,7 @@ struct QueueState {
   unsigned long long skipped_tensors;
 };
 
-inline constexpr std::size_t kConclusionBytes = 192;
+inline constexpr std::size_t kConclusionBytes = 256;
 
 struct StepArguments {
   const TensorRecord* tensors;
@@ -148,7 +152,11 @@ struct StepArguments {
   unsigned int* tensor_done;  // families, chunks or sums done of each tensor; wraps likewise
   unsigned int* ready;        // one a tensor
   std::byte* conclusions;     // kConclusionBytes a tensor
+  double* squares;            // of each tensor's standardized gradient; 0 where it is skipped
   QueueState* queue;
+  std::int64_t tensor_count;
+  void* matrix;            // where the launch at hand writes what is to be made orthogonal
+  const void* orthogonal;  // what came of it; null for launches without
   std::int64_t item_begin, item_end;
   bool ends_step;
 };

@@ -22,9 +22,11 @@ struct ScratchLayout {
                     aligned(sizeof(unsigned int) * static_cast<std::size_t>(plan.family_count))),
         ready(tensor_done + aligned(sizeof(unsigned int) * plan.tensors.size())),
         conclusions(ready + aligned(sizeof(unsigned int) * plan.tensors.size())),
-        means(conclusions + aligned(kConclusionBytes * plan.tensors.size())),
+        squares(conclusions + aligned(kConclusionBytes * plan.tensors.size())),
+        means(squares + aligned(sizeof(double) * plan.tensors.size())),
         end(means + aligned(plan.mean_bytes)) {}
-  std::size_t partials, family_sums, family_done, tensor_done, ready, conclusions, means, end;
+  std::size_t partials, family_sums, family_done, tensor_done, ready, conclusions, squares, means,
+      end;
 };
 
 void add_number(std::vector<double>& out, const std::optional<double>& value) {
@@ -66,6 +68,7 @@ DeviceTables::DeviceTables(WorkPlan plan, std::size_t group_count, cudaStream_t 
       changing_(plan_.tensors.size() * sizeof(GradientRecord) + group_count * sizeof(GroupRecord) +
                 sizeof(StepRecord)),
       scratch_(DeviceBuffer::zeroed(ScratchLayout(plan_).end)),
+      matrices_(plan_.matrix_bytes),
       ring_(changing_.bytes()),
       gradients_(plan_.tensors.size()) {
   std::byte* means = scratch_.data() + ScratchLayout(plan_).means;
@@ -91,7 +94,7 @@ DeviceTables::DeviceTables(WorkPlan plan, std::size_t group_count, cudaStream_t 
 bool DeviceTables::gradients_differ(const StepRequest& request) const {
   for (std::size_t at = 0; at < gradients_.size(); ++at) {
     const TensorStep& tensor = request.tensors[plan_.order[at]];
-    if (gradients_[at].data != tensor.gradient ||
+    if (gradients_[at].data != tensor.gradient || gradients_[at].curvature != tensor.curvature ||
         gradients_[at].dtype != static_cast<std::int64_t>(tensor.gradient_dtype)) {
       return true;
     }
@@ -103,7 +106,8 @@ std::vector<GradientRecord> DeviceTables::encode_gradients(const StepRequest& re
   std::vector<GradientRecord> gradients(plan_.order.size());
   for (std::size_t at = 0; at < gradients.size(); ++at) {
     const TensorStep& tensor = request.tensors[plan_.order[at]];
-    gradients[at] = {tensor.gradient, static_cast<std::int64_t>(tensor.gradient_dtype)};
+    gradients[at] = {
+        tensor.gradient, static_cast<std::int64_t>(tensor.gradient_dtype), tensor.curvature};
   }
   return gradients;
 }
@@ -199,7 +203,11 @@ StepArguments DeviceTables::arguments(const std::byte* gradients) const {
           .tensor_done = reinterpret_cast<unsigned int*>(scratch + layout.tensor_done),
           .ready = reinterpret_cast<unsigned int*>(scratch + layout.ready),
           .conclusions = scratch + layout.conclusions,
+          .squares = reinterpret_cast<double*>(scratch + layout.squares),
           .queue = reinterpret_cast<QueueState*>(scratch),
+          .tensor_count = static_cast<std::int64_t>(plan_.tensors.size()),
+          .matrix = nullptr,
+          .orthogonal = nullptr,
           .item_begin = 0,
           .item_end = 0,
           .ends_step = false};

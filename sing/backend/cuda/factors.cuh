@@ -180,6 +180,23 @@ __device__ __noinline__ void add_sums(const StepArguments& step,
       });
 }
 
+// One chunk of the matrix that a rule wants orthogonal.
+template <class R, class Real, class G, class P>
+__device__ __forceinline__ void matrix_input(const StepArguments& step,
+                                             std::int64_t index,
+                                             std::int64_t chunk) {
+  const Range range = chunk_range(step.tensors[index], chunk);
+  Real* out = static_cast<Real*>(step.matrix) + range.begin;
+  visit_elements<R, Real, G, P>(
+      step,
+      index,
+      range,
+      block_team(),
+      [&](const auto& view, int i, const auto& /*loaded*/, const auto& elements) {
+        out[i] = R::matrix_input(view.conclusion.constants, elements.element[0], elements.state[0]);
+      });
+}
+
 // One chunk of a rule's own sums; the last chunk of a tensor finishes the rule's constants.
 template <class R, class Real, class G, class P>
 __device__ __forceinline__ void sum_chunk(const StepArguments& step,
@@ -210,7 +227,9 @@ __device__ __forceinline__ void sum_chunk(const StepArguments& step,
   }
   team_sum(team, sums, shared.sums);
   if (team.rank == 0) {
-    R::finish(conclusion_of<R, Real>(step, index)->constants, sums, tensor.size);
+    Conclusion<R, Real>& conclusion = *conclusion_of<R, Real>(step, index);
+    R::finish(conclusion.constants, sums, tensor.size);
+    advance<R, Real>(tensor, conclusion);
   }
 }
 

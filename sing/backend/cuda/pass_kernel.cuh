@@ -2,6 +2,7 @@
 // their own need between measure and apply.
 #pragma once
 
+#include "sing/backend/cuda/clip.cuh"
 #include "sing/backend/cuda/factors.cuh"
 #include "sing/backend/cuda/step_kernel.cuh"
 
@@ -11,6 +12,7 @@ struct PassShared {
   StridedShared strided;
   SumsShared sums;
   double matrix_sums[2 * kWarps];
+  double clip[kWarps];
   std::int64_t item;
 };
 
@@ -21,6 +23,11 @@ __device__ __forceinline__ void run_rule_pass(const StepArguments& step,
   if (step_is_skipped(step) || load_conclusion<R, Real>(step, item.tensor).updates == 0) {
     return;
   }
+  if constexpr (requires(const R& rule) { rule.clip_norm; }) {
+    if (item.work == Work::kClip) {
+      clip_tensor<R, Real>(step, item.tensor, shared.clip);
+    }
+  }
   if constexpr (kIsFactored<R>) {
     if (item.work == Work::kFactorRows) {
       factor_rows<R, Real>(step, item.tensor, item.index);
@@ -28,6 +35,11 @@ __device__ __forceinline__ void run_rule_pass(const StepArguments& step,
       factor_columns<R, Real>(step, item.tensor, item.index, shared.strided);
     } else if (item.work == Work::kMatrixMeans) {
       matrix_means<R, Real>(step, item.tensor, item.index, shared.matrix_sums);
+    }
+  }
+  if constexpr (kIsOrthogonal<R>) {
+    if (item.work == Work::kMatrixInput) {
+      matrix_input<R, Real, G, P>(step, item.tensor, item.index);
     }
   }
   if constexpr (kSumCount < R >> 0) {

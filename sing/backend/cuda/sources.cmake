@@ -7,9 +7,10 @@ set(cuda_kernels
     backend/cuda/step_kernels_full_narrow.cu
     backend/cuda/step_kernels_narrow.cu
     backend/cuda/step_kernels_narrow_full.cu)
-target_sources(sing PRIVATE ${cuda_kernels} backend/cuda/cuda_backend.cpp backend/cuda/device_tables.cpp
-                            backend/cuda/work_plan.cpp)
+target_sources(sing PRIVATE ${cuda_kernels} backend/cuda/cublas.cpp backend/cuda/cuda_backend.cpp
+                            backend/cuda/device_tables.cpp backend/cuda/tensor_record.cpp backend/cuda/work_plan.cpp)
 # Quotients within 2 ulp and roots within 1: the bounds of docs/numerics.md. Float64 is not touched.
 # Two threads: the two architectures of a file, which holds every rule, compile side by side.
 set_source_files_properties(${cuda_kernels} PROPERTIES COMPILE_OPTIONS "--prec-div=false;--prec-sqrt=false;--threads=2")
-target_link_libraries(sing PRIVATE CUDA::cudart_static)
+# cuBLAS is not linked: it is looked for when a rule first needs a product (backend/cuda/cublas.cpp).
+target_link_libraries(sing PRIVATE CUDA::cudart_static ${CMAKE_DL_LIBS})

@@ -4,77 +4,30 @@
 #include <algorithm>
 #include <map>
 
+#include "sing/backend/cuda/tensor_record.hpp"
+#include "sing/backend/newton_schulz.hpp"
+
 namespace sing::cuda {
 namespace {
-
-constexpr std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // A mean that does not exist; offsets of those that do are turned into pointers by the tables.
 constexpr std::size_t kNoOffset = static_cast<std::size_t>(-1);
 
-bool makes_more_passes(std::size_t rule) {
-  bool found = false;
+// What a rule needs between measure and apply.
+struct RulePasses {
+  bool factored, sums;
+  bool more() const { return factored || sums; }
+};
+
+RulePasses passes_of(std::size_t rule) {
+  RulePasses passes{};
   std::size_t index = 0;
   for_each_rule_type([&]<class R>() {
-    found = found || (index == rule && (kIsFactored<R> || kSumCount<R> > 0));
-    ++index;
+    if (index++ == rule) {
+      passes = {kIsFactored<R>, kSumCount < R >> 0};
+    }
   });
-  return found;
-}
-
-// Cuts a tensor into chunks of whole rows, or its rows into chunks where one is too long.
-void cut_chunks(TensorRecord& record, std::int64_t wanted) {
-  const bool by_rows = record.rank >= 2 && record.outer == 1 && record.size > 0;
-  const std::int64_t rows = by_rows ? record.rows : 1;
-  record.span = by_rows ? record.inner : record.size;
-  record.chunks_per_row = 1;
-  if (record.span <= wanted || (by_rows && record.span <= kMaxWholeRow)) {
-    const std::int64_t most =
-        record.span == 0 ? 1 : std::max<std::int64_t>(1, wanted / record.span);
-    const std::int64_t even = ceiling(rows, ceiling(rows, most));
-    record.chunk_elements = even * record.span;
-    record.chunks = ceiling(rows, even);
-  } else {
-    const std::int64_t even = ceiling(record.span, ceiling(record.span, wanted));
-    record.chunk_elements = ceiling(even, 4) * 4;
-    record.chunks_per_row = ceiling(record.span, record.chunk_elements);
-    record.chunks = rows * record.chunks_per_row;
-  }
-}
-
-// A small tensor is one tile.
-void cut_tiles(TensorRecord& record, const Tuning& tuning) {
-  const bool whole = record.size <= tuning.whole_elements;
-  record.tile_elements =
-      whole ? std::max<std::int64_t>(4, ceiling(record.size, 4) * 4) : tuning.tile_elements;
-  const bool has_magic = record.span > 1 && record.span < record.tile_elements;
-  record.row_magic =
-      has_magic ? static_cast<std::uint32_t>(ceiling(std::int64_t{1} << 32, record.span)) : 0;
-}
-
-TensorRecord make_record(const TensorStep& tensor, std::size_t index, const Tuning& tuning) {
-  TensorRecord record{};
-  record.index = static_cast<std::int64_t>(index);
-  record.size = tensor.layout.size;
-  record.outer = tensor.layout.outer;
-  record.rows = tensor.layout.rows;
-  record.inner = tensor.layout.inner;
-  record.matrices = tensor.layout.matrices;
-  record.matrix_rows = tensor.layout.matrix_rows;
-  record.columns = tensor.layout.columns;
-  record.rank = tensor.layout.rank;
-  record.group = static_cast<std::int64_t>(tensor.group);
-  record.parameter = tensor.parameter;
-  std::copy(tensor.slots.begin(), tensor.slots.end(), record.slots);
-  record.slow = tensor.slow;
-  record.master = tensor.master;
-  record.low_precision_copy = tensor.low_precision_copy;
-  record.progress = tensor.progress;
-  record.dtype = tensor.dtype;
-  record.low_precision_dtype = tensor.low_precision_dtype;
-  cut_chunks(record, tuning.chunk_elements);
-  cut_tiles(record, tuning);
-  return record;
+  return passes;
 }
 
 // Tensors that one kernel serves, as places in the plan.
@@ -88,6 +41,7 @@ struct Batch {
 struct Phase {
   bool by_blocks;
   std::vector<WorkItem> items;
+  std::optional<MatrixLaunch> matrix = {};  // instead of items
 };
 
 // Each phase needs the ones before it finished. `reading` ones write no parameter.
@@ -98,9 +52,7 @@ struct Phases {
 class Planner {
  public:
   Planner(const StepRequest& request, const Tuning& tuning)
-      : request_(request),
-        tuning_(tuning),
-        everything_first_(measures_everything_first(request.non_finite)) {}
+      : request_(request), tuning_(tuning), everything_first_(measures_everything_first(request)) {}
 
   WorkPlan run() {
     std::map<std::pair<std::size_t, Storage>, std::vector<std::size_t>> members;
@@ -113,7 +65,8 @@ class Planner {
     std::vector<std::pair<Batch, Phases>> batches;
     for (const auto& [key, indices] : members) {
       Batch batch = place(key.first, key.second, indices);
-      Phases phases = makes_more_passes(batch.rule) ? many_passes(batch) : one_pass(batch);
+      Phases phases = passes_of(batch.rule).more() ? many_passes(batch) : one_pass(batch);
+      phases.writing.insert(phases.writing.begin(), clips(batch));
       batches.emplace_back(std::move(batch), std::move(phases));
     }
     if (everything_first_) {
@@ -130,8 +83,12 @@ class Planner {
       }
     }
     if (plan_.launches.empty()) {
-      plan_.launches.push_back(
-          {.rule = 0, .storage = Storage::kFull, .by_blocks = false, .begin = 0, .end = 0});
+      plan_.launches.push_back({.rule = 0,
+                                .storage = Storage::kFull,
+                                .by_blocks = false,
+                                .begin = 0,
+                                .end = 0,
+                                .matrix = {}});
     }
     return std::move(plan_);
   }
@@ -139,20 +96,21 @@ class Planner {
  private:
   Batch place(std::size_t rule, Storage storage, const std::vector<std::size_t>& indices) {
     Batch batch{.rule = rule, .storage = storage, .whole = {}, .large = {}};
-    const bool more_passes = makes_more_passes(rule);
+    const bool factored = passes_of(rule).factored;
     for (const std::size_t index : indices) {
       TensorRecord record = make_record(request_.tensors[index], index, tuning_);
-      reserve_scratch(record, storage == Storage::kDouble, more_passes);
+      reserve_scratch(record, storage == Storage::kDouble, factored);
       const auto at = static_cast<std::uint32_t>(plan_.tensors.size());
       plan_.tensors.push_back(record);
       plan_.order.push_back(index);
+      reserve_matrix(at, storage == Storage::kDouble);
       const bool whole = record.chunks == 1 && record.size <= tuning_.whole_elements;
       (whole ? batch.whole : batch.large).push_back(at);
     }
     return batch;
   }
 
-  void reserve_scratch(TensorRecord& record, bool is_double, bool more_passes) {
+  void reserve_scratch(TensorRecord& record, bool is_double, bool factored) {
     const std::size_t bytes = is_double ? 8 : 4;
     const auto reserve = [&](bool wanted, std::int64_t count) {
       const std::size_t offset = plan_.mean_bytes;
@@ -162,16 +120,26 @@ class Planner {
       return reinterpret_cast<void*>(wanted ? offset : kNoOffset);
     };
     record.row_means = reserve(record.rank >= 2, record.rows);
-    record.matrix_means = reserve(more_passes && record.rank >= 2, record.matrices);
+    record.matrix_means = reserve(factored && record.rank >= 2, record.matrices);
     record.first_partial = plan_.partial_count;
     plan_.partial_count += record.chunks;
     record.first_family = plan_.family_count;
     plan_.family_count += ceiling(record.chunks, kFamily);
   }
 
+  // Of the largest matrix and its iterations.
+  void reserve_matrix(std::uint32_t at, bool is_double) {
+    if (newton_schulz_of(at)) {
+      const TensorRecord& each = record(at);
+      const std::size_t elements = static_cast<std::size_t>(each.size) +
+                                   newton_schulz_scratch(each.leading, each.size / each.leading);
+      plan_.matrix_bytes = std::max(plan_.matrix_bytes, elements * (is_double ? 8 : 4));
+    }
+  }
+
   void launch(const Batch& batch, const std::vector<Phase>& phases) {
     for (const Phase& phase : phases) {
-      if (phase.items.empty()) {
+      if (phase.items.empty() && !phase.matrix) {
         continue;
       }
       const auto begin = static_cast<std::int64_t>(plan_.items.size());
@@ -180,7 +148,8 @@ class Planner {
                                 .storage = batch.storage,
                                 .by_blocks = phase.by_blocks,
                                 .begin = begin,
-                                .end = static_cast<std::int64_t>(plan_.items.size())});
+                                .end = static_cast<std::int64_t>(plan_.items.size()),
+                                .matrix = phase.matrix});
     }
   }
 
@@ -217,6 +186,19 @@ class Planner {
       for (const std::uint32_t at : *kind) {
         if (record(at).outer > 1 && record(at).size > 0) {
           add_items(phase.items, at, Work::kStridedMeans, ceiling(record(at).rows, kStridedTile));
+        }
+      }
+    }
+    return phase;
+  }
+
+  // Needs the measure pass of every batch: a batch with such items measures everything first.
+  Phase clips(const Batch& batch) const {
+    Phase phase{.by_blocks = true, .items = {}};
+    for (const auto* kind : {&batch.whole, &batch.large}) {
+      for (const std::uint32_t at : *kind) {
+        if (clip_norm_of(request_.groups[request_.tensors[plan_.order[at]].group].rule)) {
+          add_items(phase.items, at, Work::kClip, 1);
         }
       }
     }
@@ -319,7 +301,7 @@ class Planner {
     add_measure(measure.items, all);
     for (const std::uint32_t at : all) {
       const TensorRecord& each = record(at);
-      if (each.rank >= 2 && each.size > 0) {
+      if (passes_of(batch.rule).factored && each.rank >= 2 && each.size > 0) {
         add_factors(factors.items, at);
         add_items(means.items,
                   at,
@@ -328,11 +310,47 @@ class Planner {
       }
       add_items(sums.items, at, Work::kSums, each.chunks);
     }
-    add_apply(apply.items, all);
+    const auto matrices_begin = std::stable_partition(
+        all.begin(), all.end(), [&](std::uint32_t at) { return !newton_schulz_of(at); });
+    add_apply(apply.items, {all.begin(), matrices_begin});
     Phases phases;
     phases.reading = {strided_means(batch), std::move(measure)};
     phases.writing = {std::move(factors), std::move(means), std::move(sums), std::move(apply)};
+    for (auto at = matrices_begin; at != all.end(); ++at) {
+      add_orthogonal(phases.writing, *at);
+    }
     return phases;
+  }
+
+  // Set for tensors that their rule makes orthogonal.
+  std::optional<NewtonSchulz> newton_schulz_of(std::uint32_t at) const {
+    const TensorStep& tensor = request_.tensors[plan_.order[at]];
+    return std::visit(
+        [&]<class R>(const R& rule) -> std::optional<NewtonSchulz> {
+          if constexpr (kIsOrthogonal<R>) {
+            if (rule.orthogonalizes(tensor.layout.factored()) && tensor.layout.size > 0) {
+              return rule.newton_schulz();
+            }
+          }
+          return std::nullopt;
+        },
+        request_.groups[tensor.group].rule);
+  }
+
+  // One tensor after the other, so that they share the memory of the largest.
+  void add_orthogonal(std::vector<Phase>& phases, std::uint32_t at) const {
+    const TensorRecord& each = record(at);
+    Phase input{.by_blocks = true, .items = {}};
+    Phase apply{.by_blocks = false, .items = {}};
+    add_items(input.items, at, Work::kMatrixInput, each.chunks);
+    add_apply(apply.items, {at});
+    phases.push_back(std::move(input));
+    phases.push_back({.by_blocks = false,
+                      .items = {},
+                      .matrix = MatrixLaunch{.polynomial = *newton_schulz_of(at),
+                                             .rows = each.leading,
+                                             .columns = each.size / each.leading}});
+    phases.push_back(std::move(apply));
   }
 
   void add_factors(std::vector<WorkItem>& items, std::uint32_t at) const {

@@ -10,12 +10,19 @@
 
 namespace sing::cuda {
 
+// A matrix made orthogonal by products, between the launches that write and read it.
+struct MatrixLaunch {
+  NewtonSchulz polynomial;
+  std::int64_t rows, columns;
+};
+
 // Items [begin, end) by the kernel of one rule and storage.
 struct Launch {
   std::size_t rule;
   Storage storage;
   bool by_blocks;  // items for blocks, not for warps
   std::int64_t begin, end;
+  std::optional<MatrixLaunch> matrix;  // no items
 };
 
 struct WorkPlan {
@@ -25,13 +32,9 @@ struct WorkPlan {
   std::vector<Launch> launches;
   std::int64_t partial_count = 0;
   std::int64_t family_count = 0;
-  std::size_t mean_bytes = 0;  // row and matrix means of all tensors
+  std::size_t mean_bytes = 0;    // row and matrix means of all tensors
+  std::size_t matrix_bytes = 0;  // to make one matrix orthogonal
 };
-
-// Whether this policy must see every tensor's statistics before the first write.
-constexpr bool measures_everything_first(NonFinite policy) {
-  return policy == NonFinite::kSkipStep || policy == NonFinite::kThrow;
-}
 
 WorkPlan make_work_plan(const StepRequest& request, const Tuning& tuning);
 

@@ -6,8 +6,9 @@
 #include <new>
 #include <vector>
 
-#include "sing/backend/backend.hpp"
+#include "sing/backend/newton_schulz.hpp"
 #include "sing/backend/reference/element_access.hpp"
+#include "sing/backend/reference/matrix_product.hpp"
 
 namespace sing {
 namespace {
@@ -64,8 +65,10 @@ class TensorUpdate {
   TensorUpdate(const R& rule,
                const GroupStep& group,
                const TensorStep& tensor,
-               const Measured& measured)
+               const Measured& measured,
+               double loss_scale)
       : tensor_(tensor),
+        loss_scale_(loss_scale),
         layout_(tensor.layout),
         measured_(measured),
         state_dtype_(state_dtype(tensor.dtype)),
@@ -73,7 +76,13 @@ class TensorUpdate {
             rule.template constants<double>({.step = tensor.progress->steps,
                                              .learning_rate = group.learning_rate(),
                                              .weight_decay = group.weight_decay(tensor.layout.rank),
-                                             .factored = tensor.layout.factored()})) {
+                                             .factored = tensor.layout.factored(),
+                                             .rows = kIsOrthogonal<R> ? layout_.leading : 0,
+                                             .columns = kIsOrthogonal<R> ? row_length() : 0})) {
+    if constexpr (kIsOrthogonal<R>) {
+      orthogonalizes_ = rule.orthogonalizes(layout_.factored());
+      newton_schulz_ = rule.newton_schulz();
+    }
     if (group.lookahead && (group.progress->steps + 1) % group.lookahead->period == 0) {
       merge_alpha_ = group.lookahead->alpha;
     }
@@ -96,6 +105,19 @@ class TensorUpdate {
       }
       R::finish(constants_, totals, layout_.size);
     }
+    if constexpr (kScalarSlotCount < R >> 0) {
+      ScalarState<R> scalars{};
+      for (std::size_t k = 0; k < kScalarSlotCount<R>; ++k) {
+        scalars.slot[k] = load_element(scalar_slot(k), state_dtype_, 0);
+      }
+      R::advance(constants_, scalars);
+      for (std::size_t k = 0; k < kScalarSlotCount<R>; ++k) {
+        store_element(scalar_slot(k), state_dtype_, 0, scalars.slot[k]);
+      }
+    }
+    if constexpr (kIsOrthogonal<R>) {
+      orthogonalize();
+    }
     for (std::int64_t i = 0; i < layout_.size; ++i) {
       ElementState<R, double> next = state(i);
       double parameter = R::update(constants_, element(i), next);
@@ -114,6 +136,29 @@ class TensorUpdate {
   }
 
  private:
+  std::int64_t row_length() const {
+    return layout_.leading == 0 ? 0 : layout_.size / layout_.leading;
+  }
+
+  // Fills what the elements then have as their second input.
+  void orthogonalize() {
+    if (!orthogonalizes_ || layout_.size == 0) {
+      return;
+    }
+    std::vector<double> matrix(static_cast<std::size_t>(layout_.size));
+    for (std::int64_t i = 0; i < layout_.size; ++i) {
+      matrix[static_cast<std::size_t>(i)] = R::matrix_input(constants_, element(i), state(i));
+    }
+    std::vector<double> scratch(newton_schulz_scratch(layout_.leading, row_length()));
+    const double* found = newton_schulz(newton_schulz_,
+                                        layout_.leading,
+                                        row_length(),
+                                        matrix.data(),
+                                        scratch.data(),
+                                        MatrixWork{multiply_singly, copy_singly});
+    orthogonal_.assign(found, found + layout_.size);
+  }
+
   double working(std::int64_t i) const {
     return tensor_.master != nullptr ? tensor_.master[i]
                                      : load_element(tensor_.parameter, tensor_.dtype, i);
@@ -146,17 +191,26 @@ class TensorUpdate {
   }
 
   Element<double> element(std::int64_t i) const {
-    Element<double> values{.gradient = gradient(i), .parameter = working(i), .second_moment = 0};
+    Element<double> values{.gradient = gradient(i), .parameter = working(i), .second_input = 0};
     if constexpr (kIsFactored<R>) {
       if (layout_.factored()) {
         const std::int64_t row = i / layout_.columns;
         const std::int64_t matrix = row / layout_.matrix_rows;
-        values.second_moment = R::factor_estimate(
+        values.second_input = R::factor_estimate(
             load_element(row_slot(), state_dtype_, row),
             load_element(
                 column_slot(), state_dtype_, matrix * layout_.columns + i % layout_.columns),
             mean_of_rows_[static_cast<std::size_t>(matrix)]);
       }
+    }
+    if constexpr (kTakesCurvature<R>) {
+      values.second_input =
+          tensor_.curvature == nullptr
+              ? values.gradient
+              : load_element(tensor_.curvature, tensor_.gradient_dtype, i) / loss_scale_;
+    }
+    if constexpr (kIsOrthogonal<R>) {
+      values.second_input = orthogonal_.empty() ? 0 : orthogonal_[static_cast<std::size_t>(i)];
     }
     return values;
   }
@@ -189,16 +243,21 @@ class TensorUpdate {
     }
   }
 
+  void* scalar_slot(std::size_t k) const { return tensor_.slots[kFirstScalarSlot<R> + k]; }
   void* row_slot() const { return tensor_.slots[kElementSlotCount<R>]; }
   void* column_slot() const { return tensor_.slots[kElementSlotCount<R> + 1]; }
 
   const TensorStep& tensor_;
+  double loss_scale_;
   const Layout& layout_;
   const Measured& measured_;
   Dtype state_dtype_;
   typename R::template Constants<double> constants_;
   std::optional<double> merge_alpha_;  // set in the steps in which LookAhead merges
   std::vector<double> mean_of_rows_;   // one a matrix
+  bool orthogonalizes_ = false;
+  NewtonSchulz newton_schulz_{};
+  std::vector<double> orthogonal_;
 };
 
 // What a parameter's state holds before its first update.
@@ -214,13 +273,33 @@ void start_state(const TensorStep& tensor) {
   }
 }
 
-void update_tensor(const TensorStep& tensor, const GroupStep& group, const Measured& measured) {
+// Scales down the gradients of groups that limit the norm of all of them together.
+void clip(const StepRequest& request, std::vector<Measured>& measured) {
+  double squares = 0;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    if (request.tensors[i].gradient != nullptr && takes_part(request, measured[i].scale)) {
+      squares += measured[i].scale.standardized_norm * measured[i].scale.standardized_norm;
+    }
+  }
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    const GroupStep& group = request.groups[request.tensors[i].group];
+    if (const std::optional<double> limit = clip_norm_of(group.rule)) {
+      measured[i].scale.factor *= clip_factor(*limit, std::sqrt(squares));
+    }
+  }
+}
+
+void update_tensor(const StepRequest& request, const TensorStep& tensor, const Measured& measured) {
+  const GroupStep& group = request.groups[tensor.group];
   if (tensor.progress->steps == 0) {
     start_state(tensor);
   }
   ++tensor.progress->steps;
-  std::visit([&]<class R>(const R& rule) { TensorUpdate<R>(rule, group, tensor, measured).run(); },
-             group.rule);
+  std::visit(
+      [&]<class R>(const R& rule) {
+        TensorUpdate<R>(rule, group, tensor, measured, request.loss_scale).run();
+      },
+      group.rule);
 }
 
 class ReferenceBackend final : public Backend {
@@ -253,6 +332,14 @@ class ReferenceBackend final : public Backend {
     }
   }
 
+  void blend(void* to, Dtype to_dtype, const Blend& blend, std::int64_t count) override {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double from = load_element(blend.from, blend.from_dtype, i);
+      const double towards = load_element(blend.towards, state_dtype(to_dtype), i);
+      store_element(to, to_dtype, i, from + blend.share * (towards - from));
+    }
+  }
+
   bool synchronous() const override { return true; }
   std::size_t scratch_bytes() const override { return 0; }
 
@@ -278,6 +365,7 @@ class ReferenceBackend final : public Backend {
         return;
       }
     }
+    clip(request, measured);
     for (std::size_t i = 0; i < request.tensors.size(); ++i) {
       const TensorStep& tensor = request.tensors[i];
       if (tensor.gradient == nullptr) {
@@ -290,7 +378,7 @@ class ReferenceBackend final : public Backend {
           continue;
         }
       }
-      update_tensor(tensor, request.groups[tensor.group], measured[i]);
+      update_tensor(request, tensor, measured[i]);
     }
     for (const GroupStep& group : request.groups) {
       ++group.progress->steps;

@@ -126,6 +126,8 @@ class StepList {
         return {layout.matrix_row_count()};
       case SlotShape::kMatrixColumn:
         return {layout.matrix_column_count()};
+      case SlotShape::kScalar:
+        return {1};
       default:
         return shape;
     }

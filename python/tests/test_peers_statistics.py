@@ -1,0 +1,212 @@
+"""Rules that look at whole tensors, against the peers' own packages, step by step."""
+
+import pytest
+import pytorch_optimizer
+import schedulefree
+import timm.optim
+import torch
+import torch_optimizer
+
+import sing
+
+OFF = {"centralize": False, "normalize": "off", "lookahead": False, "decay_vectors": True}
+SHAPES = [(), (1,), (7,), (5, 3), (3, 5), (4, 3, 3, 2), (33, 17), (2, 1, 9)]
+STEPS = 60
+WARM_UP = 10
+
+
+def nvlamb(parameters, **options):
+    """What timm's and NVIDIA's LAMB do, in our words."""
+    return sing.Lamb(parameters, bias_correction=True, always_adapt=False, norm_limit=None, clip_norm=1.0, **options, **OFF)
+
+
+# Ours, theirs, and the peak learning rate of both.
+PAIRS = {
+    "lamb, paper": (
+        lambda p: sing.Lamb(p, weight_decay=0.1, **OFF),
+        lambda p: torch_optimizer.Lamb(p, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.1, clamp_value=10.0, debias=False),
+        1e-2,
+    ),
+    "lamb, paper, norms at the limit": (
+        lambda p: sing.Lamb(p, norm_limit=2.0, **OFF),
+        lambda p: torch_optimizer.Lamb(p, eps=1e-6, clamp_value=2.0),
+        1e-2,
+    ),
+    "lamb, timm": (lambda p: nvlamb(p, weight_decay=0.01), lambda p: timm.optim.Lamb(p, weight_decay=0.01), 1e-2),
+    "lamb, timm, no decay": (nvlamb, lambda p: timm.optim.Lamb(p, weight_decay=0.0), 1e-2),
+    "lamb, timm, decoupled": (
+        lambda p: nvlamb(p, weight_decay=0.1, decoupled_decay=True),
+        lambda p: timm.optim.Lamb(p, weight_decay=0.1, decoupled_decay=True),
+        1e-2,
+    ),
+    "lars, timm": (
+        lambda p: sing.Lars(p, momentum=0.9, weight_decay=0.1, **OFF),
+        lambda p: timm.optim.Lars(p, momentum=0.9, weight_decay=0.1),
+        1.0,
+    ),
+    "lars, timm, always adapting, nesterov": (
+        lambda p: sing.Lars(p, momentum=0.9, nesterov=True, always_adapt=True, trust_coefficient=0.01, **OFF),
+        lambda p: timm.optim.Lars(p, momentum=0.9, nesterov=True, always_adapt=True, trust_coeff=0.01),
+        1.0,
+    ),
+    "lars, torch_optimizer": (
+        lambda p: sing.Lars(p, momentum=0.9, weight_decay=0.1, trust_coefficient=0.01, **OFF),
+        lambda p: torch_optimizer.LARS(p, lr=1.0, momentum=0.9, weight_decay=0.1, trust_coefficient=0.01, eps=1e-8),
+        1.0,
+    ),
+    # The authors keep the epsilon in the second moment, this peer does not: none on either side.
+    "adanorm": (
+        lambda p: sing.AdaNorm(p, betas=(0.9, 0.99), eps=0.0, weight_decay=0.1, **OFF),
+        lambda p: pytorch_optimizer.AdaNorm(p, betas=(0.9, 0.99), eps=0.0, weight_decay=0.1, weight_decouple=False),
+        1e-2,
+    ),
+    "adanorm, decoupled": (
+        lambda p: sing.AdaNorm(p, betas=(0.9, 0.99), eps=0.0, weight_decay=0.1, decoupled_decay=True, **OFF),
+        lambda p: pytorch_optimizer.AdaNorm(p, betas=(0.9, 0.99), eps=0.0, weight_decay=0.1, weight_decouple=True),
+        1e-2,
+    ),
+}
+
+
+def parameters(dtype, shapes=SHAPES):
+    generator = torch.Generator().manual_seed(3)
+    return [torch.nn.Parameter(torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype)) for shape in shapes]
+
+
+def give_gradients(weights, step):
+    """A pull to a fixed point and noise whose size changes from step to step."""
+    generator = torch.Generator().manual_seed(100 + step)
+    for place, weight in enumerate(weights):
+        noise = torch.randn(weight.shape, generator=generator, dtype=torch.float64).to(weight.dtype)
+        pull = weight.detach() - 0.5 * (place + 1)
+        weight.grad = pull + noise * (1 + step % 3)
+
+
+def compare(first, second, rate, dtype, shapes=SHAPES):
+    """The largest difference after 60 steps with a warm-up, relative to how far a tensor has moved."""
+    mine, other, start = (parameters(dtype, shapes) for _ in range(3))
+    ours, theirs = first(mine), second(other)
+    for step in range(STEPS):
+        for weights, optimizer in ((mine, ours), (other, theirs)):
+            give_gradients(weights, step)
+            for group in optimizer.param_groups:
+                group["lr"] = rate * min(1.0, (step + 1) / WARM_UP)
+            optimizer.step()
+    for optimizer in (ours, theirs):
+        if hasattr(optimizer, "eval"):
+            optimizer.eval()
+    worst = 0.0
+    for a, b, old in zip(mine, other, start):
+        moved = (a - old).abs().max().item()
+        assert moved > 1e-4, "the comparison needs movement"
+        worst = max(worst, (a - b).abs().max().item() / moved)
+    return worst
+
+
+def in_training(optimizer):
+    optimizer.train()
+    return optimizer
+
+
+# Both are compared at the average, which eval() puts in place of the weights.
+PAIRS["schedule-free"] = (
+    lambda p: sing.ScheduleFreeAdamW(p, weight_decay=0.1, warmup_steps=20, **OFF),
+    lambda p: in_training(schedulefree.AdamWScheduleFree(p, weight_decay=0.1, warmup_steps=20)),
+    1e-2,
+)
+PAIRS["schedule-free, powers"] = (
+    lambda p: sing.ScheduleFreeAdamW(p, betas=(0.95, 0.99), step_power=1.0, rate_power=1.0, **OFF),
+    lambda p: in_training(schedulefree.AdamWScheduleFree(p, betas=(0.95, 0.99), r=1.0, weight_lr_power=1.0, foreach=False)),
+    1e-2,
+)
+
+
+class GivenCurvature:
+    """Hands both optimizers the same curvature at each step."""
+
+    def __init__(self, optimizer, hand_over):
+        self.optimizer, self.hand_over, self.param_groups, self.count = optimizer, hand_over, optimizer.param_groups, 0
+
+    def step(self):
+        generator = torch.Generator().manual_seed(500 + self.count)
+        self.count += 1
+        weights = [each for group in self.param_groups for each in group["params"]]
+        found = [torch.randn(each.shape, generator=generator, dtype=torch.float64).to(each.dtype) * 3 for each in weights]
+        self.hand_over(self.optimizer, weights, found)
+
+
+def to_ours(optimizer, weights, found):
+    optimizer.set_curvature(dict(zip(weights, found)))
+    optimizer.step()
+
+
+def to_torch_optimizer(optimizer, weights, found):
+    optimizer.get_trace = lambda params, grads: found
+    optimizer.step()
+
+
+PAIRS["adahessian, torch_optimizer"] = (
+    lambda p: GivenCurvature(sing.AdaHessian(p, weight_decay=0.1, **OFF), to_ours),
+    lambda p: GivenCurvature(torch_optimizer.Adahessian(p, weight_decay=0.1, hessian_power=1.0), to_torch_optimizer),
+    1e-2,
+)
+PAIRS["adahessian, half power"] = (
+    lambda p: GivenCurvature(sing.AdaHessian(p, half_power=True, **OFF), to_ours),
+    lambda p: GivenCurvature(torch_optimizer.Adahessian(p, hessian_power=0.5), to_torch_optimizer),
+    1e-2,
+)
+PAIRS["adahessian, pytorch_optimizer"] = (
+    lambda p: GivenCurvature(sing.AdaHessian(p, eps=1e-3, weight_decay=0.1, decoupled_decay=False, **OFF), to_ours),
+    lambda p: GivenCurvature(
+        pytorch_optimizer.AdaHessian(p, eps=1e-3, weight_decay=0.1, weight_decouple=False),
+        lambda optimizer, weights, found: optimizer.step(hessian=found),
+    ),
+    1e-2,
+)
+
+MATRICES = [(5, 3), (3, 5), (1, 7), (7, 1), (33, 17), (130, 260)]
+MUONS = {
+    "original": ({"nesterov": True, "weight_decay": 0.1}, {}),
+    "match_rms_adamw": ({"nesterov": False, "weight_decay": 0.0}, {"rate_adjustment": "match_rms_adamw"}),
+}
+
+
+# torch rounds what it makes orthogonal to bfloat16; with the rounding left out it must be ours.
+@pytest.mark.parametrize("name", MUONS)
+def test_muon_equals_torch(name, monkeypatch):
+    shared, own = MUONS[name]
+    monkeypatch.setattr(torch.Tensor, "bfloat16", torch.Tensor.clone)
+    found = compare(
+        lambda p: sing.Muon(p, **shared, **own, **OFF),
+        lambda p: torch.optim.Muon(p, adjust_lr_fn=name, **shared),
+        1e-2,
+        torch.float64,
+        MATRICES,
+    )
+    # Near the singular values that five iterations throw about, rounding grows by their slope, 3.4445 each.
+    assert found <= 1e-9
+
+
+def test_muon_is_near_torch_as_it_is():
+    found = compare(
+        lambda p: sing.Muon(p, weight_decay=0.1, **OFF),
+        lambda p: torch.optim.Muon(p, weight_decay=0.1),
+        1e-2,
+        torch.float32,
+        MATRICES,
+    )
+    assert found <= 0.1
+
+
+# Sixty steps of some thirty roundings of 2^-53 = 1.1e-16, which the pull to the fixed point damps; this peer adds 1e-15 to
+# the second moment, which is about 1.
+@pytest.mark.parametrize("name", PAIRS)
+def test_equals_peer(name):
+    ours, theirs, rate = PAIRS[name]
+    assert compare(ours, theirs, rate, torch.float64) <= 1e-12
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_equals_peer_in_float32(name):
+    ours, theirs, rate = PAIRS[name]
+    assert compare(ours, theirs, rate, torch.float32) <= 60 * 32 * 2**-24

@@ -1,0 +1,49 @@
+"""What some rules take or give beside gradients: curvature, and an average to evaluate."""
+
+import pytest
+import torch
+
+import sing
+
+PLAIN = {"centralize": False, "normalize": "off", "lookahead": False, "decay_vectors": True}
+
+
+def test_curvature_divides_the_gradient(engine):
+    weight, other = torch.nn.Parameter(torch.zeros(2, 3)), torch.nn.Parameter(torch.zeros(4))
+    optimizer = engine(sing.AdaHessian)([weight, other], lr=1.0, eps=0.0, **PLAIN)
+    weight.grad, other.grad = torch.ones(2, 3), torch.full((4,), 5.0)
+    curvature = torch.arange(1.0, 7.0).reshape(3, 2).T  # another layout than the parameter's
+    optimizer.set_curvature({weight: curvature})
+    optimizer.step()
+    assert torch.allclose(weight, -1 / curvature)
+    assert torch.allclose(other, -torch.ones(4))  # given none: the gradient takes its place
+
+
+def test_wrong_curvature_is_refused(engine):
+    weight = torch.nn.Parameter(torch.zeros(2, 3))
+    optimizer = engine(sing.AdaHessian)([weight], **PLAIN)
+    with pytest.raises(ValueError, match="wanted shape"):
+        optimizer.set_curvature({weight: torch.ones(3, 2)})
+    with pytest.raises(ValueError, match="no parameter of this optimizer"):
+        optimizer.set_curvature({torch.zeros(2, 3): torch.ones(2, 3)})
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_the_average_comes_and_goes(engine, dtype):
+    weight = torch.nn.Parameter(torch.ones(5, 3, dtype=dtype))
+    optimizer = engine(sing.ScheduleFreeAdamW)([weight], lr=0.1, master_weights=dtype == torch.bfloat16, **PLAIN)
+    optimizer.eval()
+    assert torch.equal(weight, torch.ones(5, 3, dtype=dtype))
+    optimizer.train()
+    steps = [torch.ones(5, 3, dtype=torch.float64)]
+    for step in range(6):
+        weight.grad = torch.full((5, 3), 1.0 - 2 * (step % 3 == 2), dtype=dtype)
+        optimizer.step()
+        steps.append(optimizer.state[weight]["z"].double().clone())
+    before = weight.detach().clone()
+    optimizer.eval()
+    # A constant rate weighs all steps alike: the average of what z was after each.
+    wanted = torch.stack(steps[1:]).mean(0)
+    assert torch.allclose(weight.double(), wanted, atol=4 * torch.finfo(dtype).eps)
+    optimizer.train()
+    assert torch.equal(weight, before)

@@ -1,0 +1,93 @@
+// A matrix product in blocks that stay in cache. Part of kernels_impl.hpp.
+
+inline constexpr std::int64_t kPanelInner = 128;    // of B at a time, packed: 128 KB of float
+inline constexpr std::int64_t kPanelColumns = 256;  // a multiple of every strip
+inline constexpr int kTileRows = 4;
+inline constexpr int kTileVectors = 2;
+
+template <class Real>
+inline constexpr int kStrip = kTileVectors* Lanes<Real>::kWidth;
+
+// B's rows [k, k + depth) and columns [j, j + width), in strips, padded with zeros.
+template <class Real>
+void pack_panel(const MatrixProduct& product, Range inner, Range columns, Real* __restrict panel) {
+  const auto* b = static_cast<const Real*>(product.b);
+  const std::int64_t row_stride = product.b_transposed ? 1 : product.columns;
+  const std::int64_t column_stride = product.b_transposed ? product.inner : 1;
+  for (std::int64_t j = columns.begin; j < columns.end; j += kStrip<Real>) {
+    for (std::int64_t k = inner.begin; k < inner.end; ++k) {
+      for (int s = 0; s < kStrip<Real>; ++s) {
+        *panel++ = j + s < columns.end ? b[k * row_stride + (j + s) * column_stride] : Real(0);
+      }
+    }
+  }
+}
+
+// Sums over `inner` of a tile of up to four rows and a strip of columns, each in the order of the
+// inner index, whatever the vector width.
+template <class Real>
+SING_HOST_DEVICE void sum_tile(const Real* const (&rows)[kTileRows],
+                               std::int64_t inner_stride,
+                               std::int64_t depth,
+                               const Real* strip,
+                               Real (&sums)[kTileRows][kStrip<Real>]) {
+  using Vector = typename Lanes<Real>::Vector;
+  Vector total[kTileRows][kTileVectors] = {};
+  for (std::int64_t k = 0; k < depth; ++k) {
+    Vector right[kTileVectors];
+    __builtin_memcpy(right, strip + k * kStrip<Real>, sizeof(right));
+#pragma GCC unroll 4
+    for (int r = 0; r < kTileRows; ++r) {
+      const Real left = rows[r][k * inner_stride];
+#pragma GCC unroll 2
+      for (int v = 0; v < kTileVectors; ++v) {
+        total[r][v] += left * right[v];
+      }
+    }
+  }
+  __builtin_memcpy(sums, total, sizeof(sums));
+}
+
+template <class Real>
+void multiply_panel(const MatrixProduct& product, Range inner, Range columns, const Real* panel) {
+  const auto* a = static_cast<const Real*>(product.a);
+  auto* c = static_cast<Real*>(product.c);
+  const std::int64_t row_stride = product.a_transposed ? 1 : product.inner;
+  const std::int64_t inner_stride = product.a_transposed ? product.rows : 1;
+  const std::int64_t depth = inner.end - inner.begin;
+  const auto alpha = static_cast<Real>(product.alpha);
+  const auto beta = static_cast<Real>(inner.begin == 0 ? product.beta : 1.0);
+  for (std::int64_t i = 0; i < product.rows; i += kTileRows) {
+    const std::int64_t height = least(kTileRows, product.rows - i);
+    const Real* rows[kTileRows];
+    for (std::int64_t r = 0; r < kTileRows; ++r) {  // missing rows repeat the last one
+      rows[r] = a + (i + least(r, height - 1)) * row_stride + inner.begin * inner_stride;
+    }
+    const Real* strip = panel;
+    for (std::int64_t j = columns.begin; j < columns.end; j += kStrip<Real>) {
+      Real sums[kTileRows][kStrip<Real>];
+      sum_tile<Real>(rows, inner_stride, depth, strip, sums);
+      strip += depth * kStrip<Real>;
+      const std::int64_t width = least(kStrip<Real>, columns.end - j);
+      for (std::int64_t r = 0; r < height; ++r) {
+        Real* out = c + (i + r) * product.columns + j;
+        for (std::int64_t s = 0; s < width; ++s) {
+          out[s] = alpha * sums[r][s] + (beta == Real(0) ? Real(0) : beta * out[s]);
+        }
+      }
+    }
+  }
+}
+
+template <class Real>
+void multiply(const MatrixProduct& product) {
+  alignas(64) Real panel[kPanelInner * kPanelColumns];
+  for (std::int64_t j = 0; j < product.columns; j += kPanelColumns) {
+    const Range columns{j, least(j + kPanelColumns, product.columns)};
+    for (std::int64_t k = 0; k < product.inner; k += kPanelInner) {
+      const Range inner{k, least(k + kPanelInner, product.inner)};
+      pack_panel(product, inner, columns, panel);
+      multiply_panel(product, inner, columns, static_cast<const Real*>(panel));
+    }
+  }
+}

@@ -1,0 +1,67 @@
+// Cuts one tensor into chunks and tiles.
+#include "sing/backend/cuda/tensor_record.hpp"
+
+#include <algorithm>
+
+namespace sing::cuda {
+namespace {
+
+// Cuts a tensor into chunks of whole rows, or its rows into chunks where one is too long.
+void cut_chunks(TensorRecord& record, std::int64_t wanted) {
+  const bool by_rows = record.rank >= 2 && record.outer == 1 && record.size > 0;
+  const std::int64_t rows = by_rows ? record.rows : 1;
+  record.span = by_rows ? record.inner : record.size;
+  record.chunks_per_row = 1;
+  if (record.span <= wanted || (by_rows && record.span <= kMaxWholeRow)) {
+    const std::int64_t most =
+        record.span == 0 ? 1 : std::max<std::int64_t>(1, wanted / record.span);
+    const std::int64_t even = ceiling(rows, ceiling(rows, most));
+    record.chunk_elements = even * record.span;
+    record.chunks = ceiling(rows, even);
+  } else {
+    const std::int64_t even = ceiling(record.span, ceiling(record.span, wanted));
+    record.chunk_elements = ceiling(even, 4) * 4;
+    record.chunks_per_row = ceiling(record.span, record.chunk_elements);
+    record.chunks = rows * record.chunks_per_row;
+  }
+}
+
+// A small tensor is one tile.
+void cut_tiles(TensorRecord& record, const Tuning& tuning) {
+  const bool whole = record.size <= tuning.whole_elements;
+  record.tile_elements =
+      whole ? std::max<std::int64_t>(4, ceiling(record.size, 4) * 4) : tuning.tile_elements;
+  const bool has_magic = record.span > 1 && record.span < record.tile_elements;
+  record.row_magic =
+      has_magic ? static_cast<std::uint32_t>(ceiling(std::int64_t{1} << 32, record.span)) : 0;
+}
+
+}  // namespace
+
+TensorRecord make_record(const TensorStep& tensor, std::size_t index, const Tuning& tuning) {
+  TensorRecord record{};
+  record.index = static_cast<std::int64_t>(index);
+  record.size = tensor.layout.size;
+  record.outer = tensor.layout.outer;
+  record.rows = tensor.layout.rows;
+  record.inner = tensor.layout.inner;
+  record.matrices = tensor.layout.matrices;
+  record.matrix_rows = tensor.layout.matrix_rows;
+  record.columns = tensor.layout.columns;
+  record.rank = tensor.layout.rank;
+  record.leading = tensor.layout.leading;
+  record.group = static_cast<std::int64_t>(tensor.group);
+  record.parameter = tensor.parameter;
+  std::copy(tensor.slots.begin(), tensor.slots.end(), record.slots);
+  record.slow = tensor.slow;
+  record.master = tensor.master;
+  record.low_precision_copy = tensor.low_precision_copy;
+  record.progress = tensor.progress;
+  record.dtype = tensor.dtype;
+  record.low_precision_dtype = tensor.low_precision_dtype;
+  cut_chunks(record, tuning.chunk_elements);
+  cut_tiles(record, tuning);
+  return record;
+}
+
+}  // namespace sing::cuda

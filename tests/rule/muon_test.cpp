@@ -1,0 +1,143 @@
+// Muon against steps worked out by hand, on every backend.
+#include "sing/rule/muon.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "sing/backend/reference/matrix_product.hpp"
+#include "tests/support/backends.hpp"
+#include "tests/support/trajectory.hpp"
+
+namespace sing {
+namespace {
+
+using test::bare_rule;
+using test::expect_values;
+using test::kHandTolerance;
+using test::Trajectory;
+using Shape = std::vector<std::int64_t>;
+
+Muon short_muon() {
+  return {.learning_rate = 0.1, .momentum = 0.5, .nesterov = false, .weight_decay = 0};
+}
+
+double iterated(double x, int steps) {
+  const Muon rule;
+  for (int step = 0; step < steps; ++step) {
+    x = rule.newton_a * x + rule.newton_b * std::pow(x, 3) + rule.newton_c * std::pow(x, 5);
+  }
+  return x;
+}
+
+class MuonSteps : public test::BackendTest {};
+SING_ON_BACKENDS(MuonSteps, test::backend_kinds());
+
+// Of a matrix with one entry a row and column the iteration is that of its entries: 3/5 and 4/5.
+TEST_P(MuonSteps, AWideMatrix) {
+  Trajectory path(backend_, bare_rule(short_muon()), {2, 3}, test::Values(6));
+  expect_values(path.take({0, 6, 0, 0, 0, -8}),
+                {0, -0.1 * iterated(0.6, 5), 0, 0, 0, 0.1 * iterated(0.8, 5)},
+                kHandTolerance);
+  expect_values(path.state(0), {0, 3, 0, 0, 0, -4}, kHandTolerance);
+  EXPECT_EQ(path.optimizer().state(0).size(), 1U);
+}
+
+// Rows over columns is 3/2.
+TEST_P(MuonSteps, ATallMatrixHasALargerRate) {
+  Trajectory path(backend_, bare_rule(short_muon()), {3, 2}, test::Values(6));
+  const double rate = 0.1 * std::sqrt(1.5);
+  expect_values(path.take({6, 0, 0, 8, 0, 0}),
+                {-rate * iterated(0.6, 5), 0, 0, -rate * iterated(0.8, 5), 0, 0},
+                kHandTolerance);
+}
+
+// m = 3, then 3/2 + 4 = 5.5 and 0 after −4 · ½ + 2 = 0: a single entry has norm 1.
+TEST_P(MuonSteps, MomentumGoesOn) {
+  Trajectory path(backend_, bare_rule(short_muon()), {2, 2}, test::Values(4));
+  path.take({6, 0, 0, -8});
+  const test::Values before = path.take({8, 0, 0, 4});
+  expect_values(path.state(0), {5.5, 0, 0, 0}, kHandTolerance);
+  const double first = 0.1 * iterated(0.6, 5);
+  expect_values(
+      before, {-first - 0.1 * iterated(1, 5), 0, 0, 0.1 * iterated(0.8, 5)}, kHandTolerance);
+}
+
+// u = g/2 + m/2 with m = g/2: the direction is the same.
+TEST_P(MuonSteps, Nesterov) {
+  Muon rule = short_muon();
+  rule.nesterov = true;
+  rule.newton_steps = 0;
+  Trajectory path(backend_, bare_rule(rule), {1, 2}, {0, 0});
+  path.take({2, 0});  // m = (1, 0)
+  // m = (1/2, 1), u = (0, 2)/2 + m/2 = (1/4, 3/2).
+  const double norm = std::hypot(0.25, 1.5);
+  expect_values(path.take({0, 2}), {-0.1 - 0.1 * 0.25 / norm, -0.1 * 1.5 / norm}, kHandTolerance);
+}
+
+// 0.2 √3 of the rate, and p loses 0.1 · 0.5 of itself.
+TEST_P(MuonSteps, TheOtherRateAndDecay) {
+  Muon rule = short_muon();
+  rule.rate_adjustment = RateAdjustment::kMatchRmsAdamw;
+  rule.weight_decay = 0.5;
+  Trajectory path(backend_, bare_rule(rule), {1, 3}, {1, 1, 1});
+  expect_values(path.take({0, 7, 0}),
+                {0.95, 0.95 - 0.02 * std::sqrt(3.0) * iterated(1, 5), 0.95},
+                kHandTolerance);
+}
+
+// A convolution is a matrix of its filters: [2, 3·1·1] here.
+TEST_P(MuonSteps, FiltersAreRows) {
+  Trajectory path(backend_, bare_rule(short_muon()), {2, 3, 1, 1}, test::Values(6));
+  expect_values(path.take({0, 6, 0, 0, 0, -8}),
+                {0, -0.1 * iterated(0.6, 5), 0, 0, 0, 0.1 * iterated(0.8, 5)},
+                kHandTolerance);
+}
+
+TEST_P(MuonSteps, AZeroMatrixStaysWhereItIs) {
+  Trajectory path(backend_, bare_rule(short_muon()), {2, 2}, {1, 2, 3, 4});
+  expect_values(path.take({0, 0, 0, 0}), {1, 2, 3, 4}, 0);
+}
+
+// The first step of AdamW is the rate against the sign.
+TEST_P(MuonSteps, VectorsTakeAdamW) {
+  Trajectory path(backend_, bare_rule(short_muon()), {2}, {0, 0});
+  expect_values(path.take({3, -4}), {-0.1, 0.1}, 1e-9);
+  EXPECT_EQ(path.optimizer().state(0).size(), 2U);
+  expect_values(path.state(0), {0.3, -0.4}, kHandTolerance);
+}
+
+TEST_P(MuonSteps, AndSoDoMatricesIfSaidSo) {
+  Muon rule = short_muon();
+  rule.orthogonalize = false;
+  Trajectory path(backend_, bare_rule(rule), {1, 2}, {0, 0});
+  expect_values(path.take({3, -4}), {-0.1, 0.1}, 1e-9);
+  EXPECT_EQ(path.optimizer().state(0).size(), 2U);
+}
+
+// Three products an iteration: X Xᵀ, A A and B X, or the same of Xᵀ.
+TEST(MuonProducts, MayBeTheCallers) {
+  for (const Shape& shape : {Shape{2, 3}, Shape{3, 2}}) {
+    std::vector<MatrixProduct> products;
+    const auto multiply = [&](const MatrixProduct& product) {
+      products.push_back(product);
+      multiply_singly(product);
+    };
+    const std::shared_ptr<Backend> theirs = make_cpu_backend({.multiply = multiply});
+    const std::shared_ptr<Backend> ours = make_cpu_backend({});
+    const test::Values gradient = {1, -2, 3, 4, 5, -6};
+    Trajectory with_theirs(theirs, bare_rule(short_muon()), shape, test::Values(6));
+    Trajectory with_ours(ours, bare_rule(short_muon()), shape, test::Values(6));
+    expect_values(with_theirs.take(gradient), with_ours.take(gradient), 1e-13);
+    ASSERT_EQ(products.size(), 15U);
+    EXPECT_EQ(products[0].rows, 2);
+    EXPECT_EQ(products[0].columns, 2);
+    EXPECT_EQ(products[0].inner, 3);
+    EXPECT_EQ(products[2].rows, shape[0]);
+    EXPECT_EQ(products[2].columns, shape[1]);
+    EXPECT_EQ(products[2].beta, 3.4445);
+  }
+}
+
+}  // namespace
+}  // namespace sing
