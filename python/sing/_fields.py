@@ -116,7 +116,7 @@ RULES: dict[str, dict[str, Any]] = {
             {'name': 'beta2', 'kind': 'float', 'default': 0.999, 'low': 0.0, 'high': 1.0, 'open_high': True, 'help': 'decay of the second moment', 'choices': []},
             {'name': 'epsilon', 'kind': 'float', 'default': 1e-08, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'added to the root of the second moment', 'choices': []},
             {'name': 'weight_decay', 'kind': 'float', 'default': 0.0, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'weight decay', 'choices': []},
-            {'name': 'warmup_steps', 'kind': 'int', 'default': 0, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'steps of a linear warm-up', 'choices': []},
+            {'name': 'own_warmup_steps', 'kind': 'int', 'default': 0, 'low': 0.0, 'high': None, 'open_high': False, 'help': "steps of a linear warm-up of the rule's own", 'choices': []},
             {'name': 'step_power', 'kind': 'float', 'default': 0.0, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'a step weighs its number to this power in the average', 'choices': []},
             {'name': 'rate_power', 'kind': 'float', 'default': 2.0, 'low': 0.0, 'high': None, 'open_high': False, 'help': 'a step weighs the largest rate so far to this power in the average', 'choices': []},
             {'name': 'decoupled_decay', 'kind': 'bool', 'default': True, 'low': None, 'high': None, 'open_high': False, 'help': 'decay the parameter itself, not its gradient', 'choices': []},

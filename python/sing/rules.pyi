@@ -249,7 +249,7 @@ class ScheduleFreeAdamW(SINGOptimizer):
         betas: tuple[float, float] = ...,
         eps: float = ...,
         weight_decay: float = ...,
-        warmup_steps: int = ...,
+        own_warmup_steps: int = ...,
         step_power: float = ...,
         rate_power: float = ...,
         decoupled_decay: bool = ...,
