@@ -84,7 +84,7 @@ def schedule_free_adamw(weights: Tensor, gradient: Tensor, state: State, group: 
     fast, second = state["z"], state["exp_avg_sq"]
     if now.step == 1:
         fast.copy_(weights)
-    rate = now.rate * min(1.0, now.step / max(1, group["warmup_steps"]))
+    rate = now.rate * min(1.0, now.step / max(1, group["own_warmup_steps"]))
     largest = state["lr_max"].clamp_(min=rate)
     weight = now.step ** group["step_power"] * scalar(largest) ** group["rate_power"]
     total = scalar(state["weight_sum"].add_(weight))

@@ -37,7 +37,7 @@ CASES = {
     "lamb, decoupled": (sing.Lamb, {"norm_limit": None, "decoupled_decay": True, "weight_decay": 0.1}),
     "lars, nesterov": (sing.Lars, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1, "lr": 0.1}),
     "norm": (sing.AdaNorm, {"normalize": "off", "weight_decay": 0.1, "norm_decay": 0.5}),
-    "schedule-free": (sing.ScheduleFreeAdamW, {"warmup_steps": 5, "weight_decay": 0.1, "lookahead": False}),
+    "schedule-free": (sing.ScheduleFreeAdamW, {"own_warmup_steps": 5, "weight_decay": 0.1, "lookahead": False}),
     "schedule-free, decay inside": (sing.ScheduleFreeAdamW, {"decoupled_decay": False, "weight_decay": 0.1}),
     "muon": (sing.Muon, {"rate_adjustment": "match_rms_adamw", "nesterov": False}),
     "muon, not orthogonal": (sing.Muon, {"orthogonalize": False}),

@@ -110,7 +110,7 @@ def in_training(optimizer):
 
 # Both are compared at the average, which eval() puts in place of the weights.
 PAIRS["schedule-free"] = (
-    lambda p: sing.ScheduleFreeAdamW(p, weight_decay=0.1, warmup_steps=20, **OFF),
+    lambda p: sing.ScheduleFreeAdamW(p, weight_decay=0.1, own_warmup_steps=20, **OFF),
     lambda p: in_training(schedulefree.AdamWScheduleFree(p, weight_decay=0.1, warmup_steps=20)),
     1e-2,
 )

@@ -15,7 +15,7 @@ struct ScheduleFreeAdamW {
   double beta2 = 0.999;
   double epsilon = 1e-8;
   double weight_decay = 0;
-  std::int64_t warmup_steps = 0;
+  std::int64_t own_warmup_steps = 0;
   double step_power = 0;
   double rate_power = 2;
   bool decoupled_decay = true;
@@ -37,7 +37,10 @@ struct ScheduleFreeAdamW {
         field("beta2", &Self::beta2, "decay of the second moment", from_zero_below(1)),
         field("epsilon", &Self::epsilon, "added to the root of the second moment", at_least(0)),
         field("weight_decay", &Self::weight_decay, "weight decay", at_least(0)),
-        field("warmup_steps", &Self::warmup_steps, "steps of a linear warm-up", at_least(0)),
+        field("own_warmup_steps",
+              &Self::own_warmup_steps,
+              "steps of a linear warm-up of the rule's own",
+              at_least(0)),
         field("step_power",
               &Self::step_power,
               "a step weighs its number to this power in the average",
@@ -70,7 +73,7 @@ struct ScheduleFreeAdamW {
   template <class Real>
   SING_HOST_DEVICE Constants<Real> constants(const StepScalars& at) const {
     const double step = static_cast<double>(at.step);
-    const double warmup = static_cast<double>(warmup_steps);
+    const double warmup = static_cast<double>(own_warmup_steps);
     const double rate = at.learning_rate * (step < warmup ? step / warmup : 1.0);
     return {.beta1 = Real(beta1),
             .beta2 = Real(beta2),

@@ -76,7 +76,7 @@ TEST_P(ScheduleFreeSteps, TheAverageOfA16BitParameterIsThatOfItsMaster) {
 // y = 0.75 + 0.5·(1 − 0.75·0.2) = 1.175.
 TEST_P(ScheduleFreeSteps, WarmUp) {
   ScheduleFreeAdamW rule = short_rule();
-  rule.warmup_steps = 2;
+  rule.own_warmup_steps = 2;
   Trajectory path(backend_, bare_rule(rule), {1}, {1});
   expect_values(path.take({2}), {0.75}, kHandTolerance);
   expect_values(path.take({-2}), {1.175}, kHandTolerance);
