@@ -69,7 +69,7 @@ TEST_P(EveryTable, TrainsTwoStepsOfEachRecipe) {
 INSTANTIATE_TEST_SUITE_P(Recipes,
                          EveryTable,
                          testing::Values("ablation", "hosts", "optimizers", "cifar100", "imagenet"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& each) { return std::string(each.param); });
 
 }  // namespace
 }  // namespace sing::reproduce
