@@ -51,14 +51,16 @@ TEST(Program, UnknownWordsAreNamedWithTheNearestKnownOne) {
   expect_usage_error(
       {"data", "rd", "--seed", "1"},
       "[sing data] wanted one of the commands rde, given 'rd' (nearest known: 'rde')");
-  expect_usage_error({"dat", "rde"},
-                     "[sing] wanted one of the commands data, compare, report, given 'dat' "
-                     "(nearest known: 'data')");
+  expect_usage_error(
+      {"dat", "rde"},
+      "[sing] wanted one of the commands data, compare, tune, reproduce, report, given 'dat' "
+      "(nearest known: 'data')");
   expect_usage_error({"data", "rde", "more"}, "[sing data rde] wanted options only, given 'more'");
 }
 
 TEST(Program, MissingAndBadValuesAreSaid) {
-  expect_usage_error({}, "[sing] wanted one of the commands data, compare, report, given none");
+  expect_usage_error(
+      {}, "[sing] wanted one of the commands data, compare, tune, reproduce, report, given none");
   expect_usage_error({"data"}, "[sing data] wanted one of the commands rde, given none");
   expect_usage_error({"data", "rde"},
                      "[sing data rde] wanted --out, --preview or --check, given none of them");
