@@ -8,7 +8,9 @@
 #include "lab/mnist/mnist_files.hpp"
 #include "lab/rde/data_command.hpp"
 #include "lab/report/report_command.hpp"
+#include "lab/reproduce/reproduce_command.hpp"
 #include "lab/theory/theory_command.hpp"
+#include "lab/tune/tune_command.hpp"
 
 namespace sing::lab {
 
@@ -20,6 +22,8 @@ void add_commands(CLI::App& app, Session& session) {
   image::add_official_command(*data, session, mnist::official_set());
   image::add_pack_command(*data, session);
   compare::add_compare_command(app, session);
+  tune::add_tune_command(app, session);
+  reproduce::add_reproduce_command(app, session);
   report::add_report_command(app, session);
   theory::add_theory_command(app, session);
 }

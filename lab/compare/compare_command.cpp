@@ -10,7 +10,6 @@
 #include "lab/compare/comparison.hpp"
 #include "lab/loop/stop_signal.hpp"
 #include "lab/report/report_page.hpp"
-#include "lab/report/run_reader.hpp"
 #include "sing/base/check.hpp"
 
 namespace sing::compare {
@@ -22,21 +21,13 @@ struct Request {
   std::string program;
 };
 
-// Runs that failed before their first record have nothing to show.
-void write_page(const std::vector<Cell>& cells,
-                const std::filesystem::path& folder,
-                std::ostream& out) {
+std::vector<std::filesystem::path> directories_of(const std::vector<Cell>& cells,
+                                                  const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> directories;
   for (const Cell& cell : cells) {
-    if (report::is_run_directory(folder / cell.name)) {
-      directories.push_back(folder / cell.name);
-    }
+    directories.push_back(folder / cell.name);
   }
-  if (!directories.empty()) {
-    const std::filesystem::path page = folder / "report.html";
-    report::write_report(page, report::read_runs(directories));
-    out << "report: " << page.string() << '\n';
-  }
+  return directories;
 }
 
 void run(const Request& request, lab::Session& session) {
@@ -52,7 +43,8 @@ void run(const Request& request, lab::Session& session) {
     comparison = run_comparison(cells, place, session.out, [&] { return signal.requested(); });
   }
   session.out << '\n' << text_of(rows_of(comparison.results));
-  write_page(cells, place.folder, session.out);
+  report::write_report_of(
+      place.folder / "report.html", directories_of(cells, place.folder), "", session.out);
   if (comparison.stopped) {
     session.out << "interrupted; the same command goes on from here\n";
     session.exit_code = lab::kInterruptedExit;

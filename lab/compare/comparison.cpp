@@ -42,60 +42,10 @@ std::string in_one_line(std::string text) {
   return text.substr(0, text.find_last_not_of(' ') + 1);
 }
 
-// Flags that never came to a run, a mistyped one among them, bind nobody.
-void check_commands(const std::vector<Cell>& cells, const Place& place) {
-  for (const Cell& cell : cells) {
-    if (!fs::exists(place.folder / cell.name / report::kConfigFile)) {
-      continue;
-    }
-    const fs::path path = beside(place, cell, ".command");
-    if (!fs::exists(path)) {
-      throw FileError(concat("[",
-                             (place.folder / cell.name).string(),
-                             "] wanted a run of sing compare, given one without ",
-                             path.filename().string()));
-    }
-    const std::string before = read_text(path);
-    if (before != command_text(cell)) {
-      throw FileError(concat("[",
-                             path.string(),
-                             "] this run was started with other flags: wanted '",
-                             in_one_line(before),
-                             "', given '",
-                             in_one_line(command_text(cell)),
-                             "'; take another --out"));
-    }
-  }
-}
-
 void write_command(const fs::path& path, const std::string& text) {
   AtomicFile file(path);
   file.write(std::as_bytes(std::span(text.data(), text.size())));
   file.commit();
-}
-
-// The result if the run directory has one: no other program's exit code is needed to know it.
-std::optional<Result> result_of(const Place& place, const Cell& cell) {
-  const fs::path directory = place.folder / cell.name;
-  if (!report::is_run_directory(directory)) {
-    return std::nullopt;
-  }
-  report::RunRecord run;
-  try {
-    run = report::read_run(directory);
-  } catch (const FileError&) {  // the program that trains is the one to say what is wrong with it
-    return std::nullopt;
-  }
-  const report::RunStatus status = run.status();
-  if (status != report::RunStatus::kFinished && status != report::RunStatus::kDiverged) {
-    return std::nullopt;
-  }
-  const Outcome outcome =
-      status == report::RunStatus::kDiverged ? Outcome::kDiverged : Outcome::kFinished;
-  return Result{.contestant = cell.contestant,
-                .learning_rate = cell.learning_rate,
-                .outcome = outcome,
-                .end = *run.end};
 }
 
 std::string result_text(const Result& result) {
@@ -126,11 +76,13 @@ std::vector<std::string> arguments_of(const Place& place, const Cell& cell) {
   return arguments;
 }
 
-struct Watch {
-  std::ostream& out;
-  const std::string& which;
-  const std::function<bool()>& stop;
-};
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    throw FileError(concat("[", folder.string(), "] cannot be made: ", error.message()));
+  }
+}
 
 ChildEnd train(const Cell& cell, const Place& place, const Watch& watch) {
   const fs::path log = beside(place, cell, ".log");
@@ -147,6 +99,56 @@ ChildEnd train(const Cell& cell, const Place& place, const Watch& watch) {
 
 }  // namespace
 
+void check_commands(const std::vector<Cell>& cells, const Place& place) {
+  for (const Cell& cell : cells) {
+    // Flags that never came to a run, a mistyped one among them, bind nobody.
+    if (!fs::exists(place.folder / cell.name / report::kConfigFile)) {
+      continue;
+    }
+    const fs::path path = beside(place, cell, ".command");
+    if (!fs::exists(path)) {
+      throw FileError(
+          concat("[",
+                 (place.folder / cell.name).string(),
+                 "] wanted a run of sing compare, tune or reproduce, given one without ",
+                 path.filename().string()));
+    }
+    const std::string before = read_text(path);
+    if (before != command_text(cell)) {
+      throw FileError(concat("[",
+                             path.string(),
+                             "] this run was started with other flags: wanted '",
+                             in_one_line(before),
+                             "', given '",
+                             in_one_line(command_text(cell)),
+                             "'; take another --out"));
+    }
+  }
+}
+
+std::optional<Result> result_of(const Cell& cell, const Place& place) {
+  const fs::path directory = place.folder / cell.name;
+  if (!report::is_run_directory(directory)) {
+    return std::nullopt;
+  }
+  report::RunRecord run;
+  try {
+    run = report::read_run(directory);
+  } catch (const FileError&) {  // the program that trains is the one to say what is wrong with it
+    return std::nullopt;
+  }
+  const report::RunStatus status = run.status();
+  if (status != report::RunStatus::kFinished && status != report::RunStatus::kDiverged) {
+    return std::nullopt;
+  }
+  const Outcome outcome =
+      status == report::RunStatus::kDiverged ? Outcome::kDiverged : Outcome::kFinished;
+  return Result{.contestant = cell.contestant,
+                .learning_rate = cell.learning_rate,
+                .outcome = outcome,
+                .end = *run.end};
+}
+
 std::string last_line(const fs::path& path) {
   constexpr std::streamoff kEnough = 4096;
   std::ifstream stream(path, std::ios::binary | std::ios::ate);
@@ -161,37 +163,40 @@ std::string last_line(const fs::path& path) {
   return last;
 }
 
+std::optional<Result> run_cell(const Cell& cell, const Place& place, const Watch& watch) {
+  if (auto kept = result_of(cell, place)) {
+    watch.out << watch.which << result_text(*kept) << " (kept)" << std::endl;
+    return kept;
+  }
+  make_folder(place.folder);
+  write_command(beside(place, cell, ".command"), command_text(cell));
+  const ChildEnd end = train(cell, place, watch);
+  if (auto result = result_of(cell, place)) {
+    watch.out << watch.which << result_text(*result) << std::endl;
+    return result;
+  }
+  if (watch.stop()) {
+    watch.out << watch.which << "interrupted" << std::endl;
+    return std::nullopt;
+  }
+  watch.out << watch.which << failure_text(end, beside(place, cell, ".log")) << std::endl;
+  return Result{.contestant = cell.contestant, .learning_rate = cell.learning_rate};
+}
+
 Comparison run_comparison(const std::vector<Cell>& cells,
                           const Place& place,
                           std::ostream& out,
                           const std::function<bool()>& stop) {
   check_commands(cells, place);
-  std::error_code error;
-  fs::create_directories(place.folder, error);
-  if (error) {
-    throw FileError(concat("[", place.folder.string(), "] cannot be made: ", error.message()));
-  }
+  make_folder(place.folder);
   Comparison comparison;
   for (std::size_t at = 0; at < cells.size() && !comparison.stopped; ++at) {
-    const Cell& cell = cells[at];
-    const std::string which = concat("[", at + 1, "/", cells.size(), "] ", cell.name, ": ");
-    if (const auto kept = result_of(place, cell)) {
-      out << which << result_text(*kept) << " (kept)" << std::endl;
-      comparison.results.push_back(*kept);
-      continue;
-    }
-    write_command(beside(place, cell, ".command"), command_text(cell));
-    const ChildEnd end = train(cell, place, {out, which, stop});
-    if (const auto result = result_of(place, cell)) {
-      out << which << result_text(*result) << std::endl;
+    const std::string which = concat("[", at + 1, "/", cells.size(), "] ", cells[at].name, ": ");
+    if (const auto result = run_cell(cells[at], place, {out, which, stop})) {
       comparison.results.push_back(*result);
-    } else if (stop()) {
-      out << which << "interrupted" << std::endl;
-    } else {
-      out << which << failure_text(end, beside(place, cell, ".log")) << std::endl;
-      comparison.failures.push_back(cell.name);
-      comparison.results.push_back(
-          {.contestant = cell.contestant, .learning_rate = cell.learning_rate});
+      if (result->outcome == Outcome::kFailed) {
+        comparison.failures.push_back(cells[at].name);
+      }
     }
     comparison.stopped = stop();
   }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,15 +22,31 @@ struct Place {
   bool terminal = false;          // the output is one: a live line shows the run's last words
 };
 
+// Who is told of a run, and what stands before its words. `stop` is asked as run_child does; the
+// run under way then gets time to save.
+struct Watch {
+  std::ostream& out;
+  std::string which;
+  const std::function<bool()>& stop;
+};
+
+// Throws FileError if the folder holds a run of the same name that was started with other flags.
+void check_commands(const std::vector<Cell>& cells, const Place& place);
+
+// What the run directory says, if the run has ended: no program's exit code is needed to know it.
+std::optional<Result> result_of(const Cell& cell, const Place& place);
+
+// Keeps a finished or diverged run, resumes an unfinished one; one line for it. None if it was
+// interrupted.
+std::optional<Result> run_cell(const Cell& cell, const Place& place, const Watch& watch);
+
 struct Comparison {
   std::vector<Result> results;  // of the cells up to where it stopped
   bool stopped = false;
   std::vector<std::string> failures;  // names of the runs
 };
 
-// A finished or diverged run is kept, an unfinished one resumed; one line on `out` for each.
-// `stop` is asked as run_child does; the run under way then gets time to save. Throws FileError,
-// before anything is started, if the folder holds a run of the same name with other flags.
+// run_cell for each. Throws as check_commands does, before anything is started.
 Comparison run_comparison(const std::vector<Cell>& cells,
                           const Place& place,
                           std::ostream& out,

@@ -103,16 +103,6 @@ void give_learning_rates(const std::vector<std::string>& texts,
   }
 }
 
-void check_train_flags(const std::vector<std::string>& flags) {
-  for (const std::string& flag : flags) {
-    const std::string name = flag.substr(0, flag.find('='));
-    for (const char* own :
-         {"--optimizer", "--learning-rate", "--lr", "--seed", "--out", "--resume"}) {
-      SING_CHECK(name != own, kWhere, own, " is set run by run, wanted other flags of sing train");
-    }
-  }
-}
-
 Cell cell_of(const GridText& text,
              const Contestant& contestant,
              std::optional<double> learning_rate,
@@ -132,6 +122,17 @@ Cell cell_of(const GridText& text,
 }
 
 }  // namespace
+
+void check_train_flags(const std::vector<std::string>& flags,
+                       const std::vector<std::string>& owned,
+                       std::string_view where) {
+  for (const std::string& flag : flags) {
+    const std::string name = flag.substr(0, flag.find('='));
+    for (const std::string& own : owned) {
+      SING_CHECK(name != own, where, own, " is set run by run, wanted other flags of sing train");
+    }
+  }
+}
 
 std::vector<Contestant> contestants_of(const GridText& text) {
   std::vector<Contestant> contestants;
@@ -158,9 +159,11 @@ std::vector<Contestant> contestants_of(const GridText& text) {
 
 std::vector<Cell> cells_of(const GridText& text) {
   const std::vector<Contestant> contestants = contestants_of(text);
-  check_train_flags(text.train_flags);
+  const std::vector<std::string> owned = {
+      "--optimizer", "--learning-rate", "--lr", "--seed", "--out", "--resume"};
+  check_train_flags(text.train_flags, owned, kWhere);
   for (const Contestant& contestant : contestants) {
-    check_train_flags({contestant.flags.begin() + 2, contestant.flags.end()});
+    check_train_flags({contestant.flags.begin() + 2, contestant.flags.end()}, owned, kWhere);
   }
   std::vector<std::int64_t> seeds;
   for (const std::int64_t seed : text.seeds) {

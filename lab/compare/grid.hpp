@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sing::compare {
@@ -36,6 +37,12 @@ struct Cell {
 // Throws std::invalid_argument for names that are no file names or come twice, numbers that are
 // none, learning rates of nobody, and train flags that the grid itself sets.
 std::vector<Contestant> contestants_of(const GridText& text);
+
+// Throws std::invalid_argument if one of the `owned` flags is among `flags`; `where` begins its
+// text.
+void check_train_flags(const std::vector<std::string>& flags,
+                       const std::vector<std::string>& owned,
+                       std::string_view where);
 
 // Every contestant, learning rate and seed: first all of one seed, so that a table of every row is
 // there early.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lab/compare/text_table.hpp"
 #include "lab/report/html_text.hpp"
 #include "sing/base/fields.hpp"
 
@@ -61,20 +62,6 @@ void mark_best(std::vector<Row>& rows) {
   }
 }
 
-std::string with_spread(const std::string& mean, const std::string& spread, double value) {
-  return std::isfinite(value) ? concat(mean, " ± ", spread) : mean;
-}
-
-std::string accuracy_text(const Statistic& statistic) {
-  return with_spread(
-      percent_text(statistic.mean), percent_text(statistic.spread), statistic.spread);
-}
-
-std::string number_text(const Statistic& statistic) {
-  return with_spread(
-      short_number(statistic.mean, 4), short_number(statistic.spread, 2), statistic.spread);
-}
-
 std::string remark(const Row& row) {
   std::string text = row.best ? "best" : "";
   const std::int64_t runs = row.finished + row.diverged + row.failed;
@@ -87,13 +74,21 @@ std::string remark(const Row& row) {
   return text;
 }
 
-// Letters on the screen: bytes that do not continue a UTF-8 letter.
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char byte) { return (byte & '\xc0') != '\x80'; }));
+std::string with_spread(const std::string& mean, const std::string& spread, double value) {
+  return std::isfinite(value) ? concat(mean, " ± ", spread) : mean;
 }
 
 }  // namespace
+
+std::string accuracy_text(const Statistic& statistic) {
+  return with_spread(
+      percent_text(statistic.mean), percent_text(statistic.spread), statistic.spread);
+}
+
+std::string number_text(const Statistic& statistic) {
+  return with_spread(
+      short_number(statistic.mean, 4), short_number(statistic.spread, 2), statistic.spread);
+}
 
 Statistic statistic_of(const std::vector<double>& values) {
   double sum = 0;
@@ -149,22 +144,8 @@ std::string text_of(const std::vector<Row>& rows) {
                      report::duration_text(row.seconds.mean),
                      remark(row)});
   }
-  std::vector<std::size_t> widths(lines.front().size());
-  for (const auto& line : lines) {
-    for (std::size_t column = 0; column < line.size(); ++column) {
-      widths[column] = std::max(widths[column], width_of(line[column]));
-    }
-  }
-  std::string text;
-  for (const auto& line : lines) {
-    std::string row;
-    for (std::size_t column = 0; column < line.size(); ++column) {
-      row += line[column] + std::string(widths[column] - width_of(line[column]) + 2, ' ');
-    }
-    row.erase(row.find_last_not_of(' ') + 1);
-    text += row + "\n";
-  }
-  return text + "runs: finished ones, of which the numbers are the mean ± the standard deviation\n";
+  return text_table(lines) +
+         "runs: finished ones, of which the numbers are the mean ± the standard deviation\n";
 }
 
 }  // namespace sing::compare

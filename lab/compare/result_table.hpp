@@ -28,6 +28,10 @@ struct Statistic {
 // The numbers that are not finite are left out.
 Statistic statistic_of(const std::vector<double>& values);
 
+// mean ± spread, as a percentage or as a number of four digits; a dash for none.
+std::string accuracy_text(const Statistic& statistic);
+std::string number_text(const Statistic& statistic);
+
 // The seeds of one contestant at one learning rate. Statistics are of the finished runs alone.
 struct Row {
   std::string contestant;

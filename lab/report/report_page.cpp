@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <ostream>
 #include <span>
 
 #include "lab/report/heat_map.hpp"
@@ -11,6 +12,7 @@
 #include "lab/report/line_chart.hpp"
 #include "lab/report/page_parts.hpp"
 #include "lab/report/run_pictures.hpp"
+#include "lab/report/run_reader.hpp"
 #include "lab/report/run_style.hpp"
 #include "lab/report/run_tables.hpp"
 #include "lab/report/time_bars.hpp"
@@ -160,14 +162,14 @@ constexpr std::string_view kAxisChoice =
 
 }  // namespace
 
-std::string report_page(const std::vector<RunRecord>& runs) {
+std::string report_page(const std::vector<RunRecord>& runs, const std::string& summary) {
   SING_CHECK(!runs.empty(), "[report] wanted at least one run, given none");
   const std::vector<std::string> styles = run_styles(runs);
   const Subject subject{runs, styles};
   const std::string name = heading(runs);
   std::string page(page_head());
   page += concat("<title>", name, "</title>\n<style>", page_style(), "</style></head><body>\n<h1>");
-  page += name + "</h1>\n" + std::string(kAxisChoice) + "<main>\n";
+  page += name + "</h1>\n" + std::string(kAxisChoice) + "<main>\n" + summary;
   page += "<section><h2>Results</h2>\n" + results_table(runs, styles) + "</section>\n";
   page += curves_section(subject);
   page += "<section id=\"time\">" + draw_time_bars(runs) + "</section>\n";
@@ -180,11 +182,29 @@ std::string report_page(const std::vector<RunRecord>& runs) {
          concat("</section>\n</main>\n<script>", page_script(), "</script>\n</body></html>\n");
 }
 
-void write_report(const std::filesystem::path& path, const std::vector<RunRecord>& runs) {
-  const std::string page = report_page(runs);
+void write_report(const std::filesystem::path& path,
+                  const std::vector<RunRecord>& runs,
+                  const std::string& summary) {
+  const std::string page = report_page(runs, summary);
   AtomicFile file(path);
   file.write(std::as_bytes(std::span(page.data(), page.size())));
   file.commit();
+}
+
+void write_report_of(const std::filesystem::path& path,
+                     const std::vector<std::filesystem::path>& directories,
+                     const std::string& summary,
+                     std::ostream& out) {
+  std::vector<std::filesystem::path> found;
+  for (const std::filesystem::path& directory : directories) {
+    if (is_run_directory(directory)) {
+      found.push_back(directory);
+    }
+  }
+  if (!found.empty()) {
+    write_report(path, read_runs(found), summary);
+    out << "report: " << path.string() << '\n';
+  }
 }
 
 }  // namespace sing::report

@@ -39,14 +39,16 @@ TEST(Program, UnknownWordsAreNamedWithTheNearestKnownOne) {
                      "'rd' (nearest known: "
                      "'rde')");
   expect_usage_error({"dat", "rde"},
-                     "[sing] wanted one of the commands data, compare, report, theory, given 'dat' "
+                     "[sing] wanted one of the commands data, compare, tune, reproduce, report, "
+                     "theory, given 'dat' "
                      "(nearest known: 'data')");
   expect_usage_error({"data", "rde", "more"}, "[sing data rde] wanted options only, given 'more'");
 }
 
 TEST(Program, MissingAndBadValuesAreSaid) {
   expect_usage_error({},
-                     "[sing] wanted one of the commands data, compare, report, theory, given none");
+                     "[sing] wanted one of the commands data, compare, tune, reproduce, report, "
+                     "theory, given none");
   expect_usage_error(
       {"data"}, "[sing data] wanted one of the commands rde, cifar100, mnist, pack, given none");
   expect_usage_error({"data", "rde"},

@@ -5,18 +5,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "lab/cli/program.hpp"
 #include "lab/compare/live_line.hpp"
 #include "sing/base/check.hpp"
-#include "tests/optim/temporary_folder.hpp"
+#include "tests/lab/compare/fake_training.hpp"
 
 namespace sing::compare {
 namespace {
 
+using test::calls;
+using test::kFakeTrain;
 using test::read_whole;
+using test::Said;
 using test::TemporaryFolder;
 using test::write_whole;
 using ::testing::Contains;
@@ -24,43 +25,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-struct Said {
-  int code;
-  std::string out;
-  std::string error;
-};
-
-Said run(const std::vector<std::string>& words) {
-  std::vector<const char*> pointers;
-  for (const std::string& word : words) {
-    pointers.push_back(word.c_str());
-  }
-  std::ostringstream out;
-  std::ostringstream error;
-  const int code = lab::run_program(static_cast<int>(pointers.size()), pointers.data(), out, error);
-  return {code, out.str(), error.str()};
-}
-
-constexpr const char* kFakeTrain = SING_TEST_DATA "/lab/compare/fake_train.py";
-
 // `sing compare task …` with the plan in the folder, runs in its "runs".
 Said compare(const TemporaryFolder& folder,
              std::vector<std::string> words,
              const std::vector<std::string>& flags = {}) {
   words.insert(words.begin(), {"sing", "compare", "task"});
-  words.insert(words.end(), {"--program", kFakeTrain});
-  words.insert(words.end(), {"--out", folder / "runs", "--", "--plan", folder / "plan"});
-  words.insert(words.end(), flags.begin(), flags.end());
-  return run(words);
-}
-
-std::vector<std::vector<std::string>> calls(const TemporaryFolder& folder) {
-  std::vector<std::vector<std::string>> all;
-  std::istringstream stream(read_whole(folder / "plan.calls"));
-  for (std::string line; std::getline(stream, line);) {
-    all.push_back(nlohmann::json::parse(line).get<std::vector<std::string>>());
-  }
-  return all;
+  return test::say_with_plan(folder, std::move(words), flags);
 }
 
 constexpr const char* kPlan = R"({
@@ -112,22 +82,22 @@ TEST(Compare, TakesListsInAnyPlace) {
   write_whole(folder / "plan", kPlan);
   const std::string plan = folder / "plan";
   const std::string runs = folder / "runs";
-  const Said said = run({"sing",
-                         "compare",
-                         "--learning-rates",
-                         "0.1",
-                         "--optimizers",
-                         "a",
-                         "task",
-                         "--program",
-                         kFakeTrain,
-                         "--out",
-                         runs,
-                         "--seeds",
-                         "0,1",
-                         "--",
-                         "--plan",
-                         plan});
+  const Said said = test::say({"sing",
+                               "compare",
+                               "--learning-rates",
+                               "0.1",
+                               "--optimizers",
+                               "a",
+                               "task",
+                               "--program",
+                               kFakeTrain,
+                               "--out",
+                               runs,
+                               "--seeds",
+                               "0,1",
+                               "--",
+                               "--plan",
+                               plan});
   EXPECT_EQ(said.code, lab::kSuccess) << said.error;
   ASSERT_EQ(calls(folder).size(), 2U);
   EXPECT_EQ(calls(folder)[0][1], "task");
@@ -208,7 +178,7 @@ TEST(Compare, RefusesRunsOfAnotherCommandBeforeItStartsAny) {
   write_whole(folder / "runs/a_lr0.2_seed0/config.json", "{}");
   const Said foreign = compare(folder, {"--optimizers", "a", "--learning-rates", "0.2"});
   EXPECT_EQ(foreign.code, lab::kFailure);
-  EXPECT_THAT(foreign.error, HasSubstr("wanted a run of sing compare"));
+  EXPECT_THAT(foreign.error, HasSubstr("wanted a run of sing compare, tune or reproduce"));
 }
 
 TEST(Compare, FlagsThatNeverCameToARunBindNobody) {

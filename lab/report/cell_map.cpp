@@ -1,0 +1,58 @@
+// Writes the table; unlike the map of gradient norms it has few cells, so each carries its number.
+#include "lab/report/cell_map.hpp"
+
+#include "lab/picture/color_map.hpp"
+#include "lab/report/html_text.hpp"
+#include "sing/base/check.hpp"
+
+namespace sing::report {
+namespace {
+
+// Dark letters on the light half of the scale.
+std::string colors_of(double share) {
+  const lab::Color color = lab::scale_color(share);
+  return concat("background:rgb(",
+                int{color[0]},
+                ",",
+                int{color[1]},
+                ",",
+                int{color[2]},
+                ");color:",
+                share > 0.5 ? "#000" : "#fff");
+}
+
+std::string cell_of(const CellMap::Entry& entry) {
+  std::string cell = entry.best ? "<td class=\"best\"" : "<td";
+  if (entry.colored) {
+    cell += concat(" style=\"", colors_of(entry.share), "\"");
+  }
+  return cell + ">" + escape_html(entry.text) + "</td>";
+}
+
+}  // namespace
+
+std::string draw_cell_map(const CellMap& map) {
+  SING_CHECK(map.entries.size() == map.rows.size() * map.columns.size(),
+             "[report] wanted ",
+             map.rows.size() * map.columns.size(),
+             " cells, given ",
+             map.entries.size());
+  std::string table = concat("<figure><figcaption>", escape_html(map.title), "</figcaption>");
+  table += "<div class=\"wide\"><table class=\"cells\"><thead><tr><th>";
+  table += escape_html(concat(map.row_name, " \\ ", map.column_name)) + "</th>";
+  for (const std::string& column : map.columns) {
+    table += "<th>" + escape_html(column) + "</th>";
+  }
+  table += "</tr></thead><tbody>\n";
+  std::size_t at = 0;
+  for (const std::string& row : map.rows) {
+    table += "<tr><th>" + escape_html(row) + "</th>";
+    for (std::size_t column = 0; column < map.columns.size(); ++column) {
+      table += cell_of(map.entries[at++]);
+    }
+    table += "</tr>\n";
+  }
+  return table + "</tbody></table></div></figure>\n";
+}
+
+}  // namespace sing::report

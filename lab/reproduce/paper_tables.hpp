@@ -1,0 +1,32 @@
+// The paper's tables that can be trained here: the recipe of each row and the figures it reports.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "lab/report/run_record.hpp"
+
+namespace sing::reproduce {
+
+struct PaperRow {
+  const char* name;
+  const char* recipe;                 // recipes/<recipe>.toml
+  double accuracy = report::kAbsent;  // percent
+  double spread = report::kAbsent;    // percent, where the paper repeated the training
+  double loss = report::kAbsent;
+  const char* remark = "";
+};
+
+struct PaperTable {
+  const char* name;
+  const char* title;
+  const char* task;
+  std::span<const PaperRow> rows;
+};
+
+std::span<const PaperTable> paper_tables();
+
+// Throws std::invalid_argument naming the nearest known name.
+const PaperTable& paper_table(std::string_view name);
+
+}  // namespace sing::reproduce

@@ -1,0 +1,117 @@
+// Finds what each row needs, then runs seed after seed.
+#include "lab/reproduce/reproduction.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+#include "lab/cli/option_texts.hpp"
+#include "lab/optimizer/named_optimizer.hpp"
+#include "sing/base/check.hpp"
+
+namespace sing::reproduce {
+namespace {
+
+std::filesystem::path recipe_path(const PaperRow& row, const Request& request) {
+  return request.recipes / concat(row.recipe, ".toml");
+}
+
+std::string optimizer_of(const std::filesystem::path& recipe) {
+  for (const auto& [name, text] : lab::read_option_file(recipe)) {
+    if (name == "optimizer") {
+      return text;
+    }
+  }
+  throw std::invalid_argument(
+      concat("[", recipe.string(), "] wanted a line 'optimizer = …', given none"));
+}
+
+std::string missing_of(const PaperTable& table, const PaperRow& row, const Request& request) {
+  if (request.knows_tasks && !request.tasks.contains(table.task)) {
+    return concat("this program has no task ", table.task);
+  }
+  const std::string optimizer = optimizer_of(recipe_path(row, request));
+  const std::vector<std::string> known = lab::optimizer_names();
+  return std::find(known.begin(), known.end(), optimizer) == known.end()
+             ? concat("this program has no optimizer ", optimizer)
+             : "";
+}
+
+compare::Cell cell_of(const PaperTable& table,
+                      const PaperRow& row,
+                      const Request& request,
+                      std::int64_t seed) {
+  compare::Cell cell{.contestant = row.recipe, .seed = seed};
+  cell.name = concat(row.recipe, "_seed", seed);
+  cell.arguments = {"train", table.task, "--config", recipe_path(row, request).string()};
+  for (const auto& flags :
+       {flags_of(table, request).flags, {"--seed", std::to_string(seed)}, request.train_flags}) {
+    cell.arguments.insert(cell.arguments.end(), flags.begin(), flags.end());
+  }
+  return cell;
+}
+
+}  // namespace
+
+ScaleFlags flags_of(const PaperTable& table, const Request& request) {
+  std::filesystem::path data = default_data(table.task);
+  const auto flag =
+      std::find(request.train_flags.begin(), request.train_flags.end(), std::string("--data"));
+  if (flag != request.train_flags.end() && std::next(flag) != request.train_flags.end()) {
+    data = *std::next(flag);
+  }
+  return scale_flags(request.scale, table.task, data);
+}
+
+std::vector<RowState> row_states(const PaperTable& table,
+                                 const Request& request,
+                                 const compare::Place& place) {
+  std::vector<RowState> states;
+  for (const PaperRow& row : table.rows) {
+    RowState state{.row = &row, .missing = missing_of(table, row, request)};
+    for (std::int64_t seed = 0; seed < request.seeds && state.missing.empty(); ++seed) {
+      state.cells.push_back(cell_of(table, row, request, seed));
+      if (const auto result = compare::result_of(state.cells.back(), place)) {
+        state.results.push_back(*result);
+      }
+    }
+    states.push_back(std::move(state));
+  }
+  return states;
+}
+
+Reproduction run_reproduction(const PaperTable& table,
+                              const Request& request,
+                              const compare::Place& place,
+                              std::ostream& out,
+                              const std::function<bool()>& stop) {
+  Reproduction reproduction{.rows = row_states(table, request, place)};
+  std::vector<std::pair<RowState*, const compare::Cell*>> queue;
+  for (std::size_t seed = 0; seed < static_cast<std::size_t>(request.seeds); ++seed) {
+    for (RowState& state : reproduction.rows) {
+      if (seed < state.cells.size()) {
+        queue.emplace_back(&state, &state.cells[seed]);
+      }
+    }
+  }
+  for (RowState& state : reproduction.rows) {
+    if (!state.missing.empty()) {
+      out << "left out: " << state.row->name << ": " << state.missing << '\n';
+    }
+    compare::check_commands(state.cells, place);
+    state.results.clear();
+  }
+  for (std::size_t at = 0; at < queue.size() && !reproduction.stopped; ++at) {
+    auto [state, cell] = queue[at];
+    const std::string which = concat("[", at + 1, "/", queue.size(), "] ", cell->name, ": ");
+    if (const auto result = compare::run_cell(*cell, place, {out, which, stop})) {
+      state->results.push_back(*result);
+      if (result->outcome == compare::Outcome::kFailed) {
+        reproduction.failures.push_back(cell->name);
+      }
+    }
+    reproduction.stopped = stop();
+  }
+  return reproduction;
+}
+
+}  // namespace sing::reproduce

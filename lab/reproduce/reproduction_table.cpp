@@ -1,0 +1,98 @@
+// One table, written as text and as HTML.
+#include "lab/reproduce/reproduction_table.hpp"
+
+#include "lab/compare/text_table.hpp"
+#include "lab/report/html_text.hpp"
+#include "sing/base/check.hpp"
+
+namespace sing::reproduce {
+namespace {
+
+using Lines = std::vector<std::vector<std::string>>;
+
+std::string joined(const std::string& one, const std::string& other) {
+  return one.empty() || other.empty() ? one + other : one + "; " + other;
+}
+
+std::string remark_of(const RowState& state, const compare::Row& ours) {
+  std::string text = state.missing;
+  const std::int64_t runs = ours.finished + ours.diverged + ours.failed;
+  if (ours.diverged > 0) {
+    text = joined(text, concat(ours.diverged, " of ", runs, " diverged"));
+  }
+  if (ours.failed > 0) {
+    text = joined(text, concat(ours.failed, " of ", runs, " failed"));
+  }
+  return joined(text, state.row->remark);
+}
+
+Lines lines_of(const std::vector<RowState>& rows) {
+  Lines lines = {{"", "runs", "accuracy", "paper", "loss", "paper", ""}};
+  for (const RowState& state : rows) {
+    const PaperRow& paper = *state.row;
+    const compare::Row ours =
+        state.results.empty() ? compare::Row{} : compare::rows_of(state.results).front();
+    lines.push_back({paper.name,
+                     std::to_string(ours.finished),
+                     compare::accuracy_text(ours.accuracy),
+                     compare::accuracy_text({paper.accuracy / 100, paper.spread / 100}),
+                     compare::number_text(ours.loss),
+                     report::short_number(paper.loss),
+                     remark_of(state, ours)});
+  }
+  return lines;
+}
+
+std::string html_row(const std::vector<std::string>& cells, const char* element) {
+  std::string row = "<tr>";
+  for (const std::string& cell : cells) {
+    row += concat("<", element, ">", report::escape_html(cell), "</", element, ">");
+  }
+  return row + "</tr>\n";
+}
+
+std::string progress(const RowState& state) {
+  if (!state.missing.empty()) {
+    return state.missing;
+  }
+  if (state.results.size() == state.cells.size()) {
+    return concat("done, ", state.cells.size(), state.cells.size() == 1 ? " run" : " runs");
+  }
+  return state.results.empty()
+             ? "not done"
+             : concat(state.results.size(), " of ", state.cells.size(), " runs done");
+}
+
+}  // namespace
+
+std::string text_of(const std::vector<RowState>& rows) {
+  return compare::text_table(lines_of(rows)) +
+         "runs: finished ones, of which the numbers are the mean ± the standard deviation\n";
+}
+
+std::string section_of(const PaperTable& table,
+                       const std::vector<RowState>& rows,
+                       const std::string& notice) {
+  std::string section = "<section id=\"reproduction\"><h2>";
+  section += report::escape_html(table.title) + "</h2>\n";
+  if (!notice.empty()) {
+    section += "<p class=\"note\">" + report::escape_html(notice) + "</p>\n";
+  }
+  section += "<div class=\"wide\"><table id=\"paper\"><thead>";
+  const Lines lines = lines_of(rows);
+  section += html_row(lines.front(), "th") + "</thead><tbody>\n";
+  for (std::size_t at = 1; at < lines.size(); ++at) {
+    section += html_row(lines[at], "td");
+  }
+  return section + "</tbody></table></div></section>\n";
+}
+
+std::string list_text(const PaperTable& table, const std::vector<RowState>& rows) {
+  Lines lines;
+  for (const RowState& state : rows) {
+    lines.push_back({concat("  ", state.row->name), state.row->recipe, progress(state)});
+  }
+  return concat(table.name, ": ", table.title, "\n") + compare::text_table(lines);
+}
+
+}  // namespace sing::reproduce

@@ -1,0 +1,75 @@
+// The flags of each scale and task.
+#include "lab/reproduce/scale.hpp"
+
+#include "sing/base/check.hpp"
+
+namespace sing::reproduce {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_files(std::string_view task, const fs::path& data) {
+  std::error_code error;
+  if (task == "cifar100") {
+    return fs::exists(data / "train.bin", error) && fs::exists(data / "test.bin", error);
+  }
+  return fs::exists(data, error);
+}
+
+std::vector<std::string> short_flags(std::string_view task) {
+  if (task == "cifar100") {
+    return {"--epochs", "30"};
+  }
+  return {"--epochs", task == "imagefolder" ? "9" : "10"};
+}
+
+std::vector<std::string> smoke_flags(std::string_view task) {
+  std::vector<std::string> flags = {"--precision", "float32", "--log-steps", "5"};
+  const auto add = [&](std::initializer_list<const char*> more) {
+    flags.insert(flags.end(), more.begin(), more.end());
+  };
+  if (task == "rde") {
+    add({"--rectangles", "2", "--image-size", "32", "--min-side", "8", "--max-side", "24"});
+    add({"--min-visible", "16", "--train-count", "640", "--test-count", "200"});
+    add({"--model", "vit-micro", "--batch", "32", "--steps", "40", "--evaluate-steps", "40"});
+  } else {
+    add({"--width", "4", "--batch", "16", "--steps", "30", "--evaluate-steps", "30"});
+  }
+  if (task == "imagefolder") {
+    add({"--train-size", "64", "--test-size", "64"});
+  }
+  return flags;
+}
+
+}  // namespace
+
+ScaleFlags scale_flags(std::string_view scale, std::string_view task, const fs::path& data) {
+  if (scale == "full") {
+    return {};
+  }
+  if (scale == "short") {
+    return {.flags = short_flags(task),
+            .notice = "short: a tenth of the epochs, so below what the recipes reach"};
+  }
+  SING_CHECK(scale == "smoke",
+             "[sing reproduce] --scale: wanted smoke, short or full, given '",
+             scale,
+             "'");
+  ScaleFlags smoke{
+      .flags = smoke_flags(task),
+      .notice =
+          "smoke: a tiny model and a few steps; the numbers say that the recipes run, no more"};
+  if (task != "rde" && !has_files(task, data)) {
+    smoke.flags.emplace_back("--stand-in");
+    if (task == "cifar100") {
+      smoke.flags.insert(smoke.flags.end(), {"--stand-in-train", "1000", "--stand-in-test", "250"});
+    }
+    smoke.notice += concat(
+        "; no data in ", data.string(), ": generated stand-in data, on which they mean nothing");
+  }
+  return smoke;
+}
+
+fs::path default_data(std::string_view task) { return fs::path("data") / task; }
+
+}  // namespace sing::reproduce

@@ -1,0 +1,34 @@
+// Makes each value from its decimal digits, so that it is the number that its text stands for.
+#include "lab/tune/ladder.hpp"
+
+#include "sing/base/fields.hpp"
+
+namespace sing::tune {
+namespace {
+
+double decimal(int digit, int exponent) {
+  return *parse_number<double>(concat(digit, "e", exponent));
+}
+
+}  // namespace
+
+double rate_at(int place) {
+  const bool odd = place % 2 != 0;
+  return odd ? decimal(5, (place - 1) / 2) : decimal(1, place / 2);
+}
+
+double decay_at(int place) { return decimal(5, place); }
+
+Places paper_rates(std::string_view optimizer) {
+  return optimizer.starts_with("sing-") ? Places{-5, -2} : Places{-7, -4};
+}
+
+std::vector<double> values_of(Ladder ladder, Places places) {
+  std::vector<double> values;
+  for (int place = places.first; place <= places.last; ++place) {
+    values.push_back(ladder(place));
+  }
+  return values;
+}
+
+}  // namespace sing::tune

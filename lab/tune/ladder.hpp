@@ -1,0 +1,31 @@
+// The values that learning rates and weight decays are tried at, in order, without end.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace sing::tune {
+
+// The value at a place of the ladder; the next place is the next larger value.
+using Ladder = double (*)(int place);
+
+// …, 5e-4, 1e-3, 5e-3, 1e-2, …: place 0 is 1, place 1 is 5, place −1 is 0.5.
+double rate_at(int place);
+// …, 5e-4, 5e-3, 5e-2, …: place 0 is 5.
+double decay_at(int place);
+
+struct Places {
+  int first = 0;
+  int last = 0;
+
+  friend bool operator==(const Places&, const Places&) = default;
+};
+
+// Paper, section 5.1: {5e-4, 1e-3, 5e-3, 1e-2}, and {5e-3, 1e-2, 5e-2, 1e-1} for SING ("sing-…").
+Places paper_rates(std::string_view optimizer);
+// {5e-4, 5e-3, 5e-2, 5e-1}.
+inline constexpr Places kPaperDecays = {-4, -1};
+
+std::vector<double> values_of(Ladder ladder, Places places);
+
+}  // namespace sing::tune

@@ -1,0 +1,38 @@
+// One training of a tuning: what was tried and what came of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lab/compare/result_table.hpp"
+
+namespace sing::tune {
+
+struct Setting {
+  double learning_rate = 0;
+  double weight_decay = 0;
+  std::int64_t epochs = 0;  // 0: as the flags of the training say
+
+  friend bool operator==(const Setting&, const Setting&) = default;
+};
+
+struct Trial {
+  Setting setting;
+  std::string run;  // name of its directory
+  compare::Outcome outcome = compare::Outcome::kFailed;
+  report::RunEnd end;  // of a finished run
+
+  bool finished() const { return outcome == compare::Outcome::kFinished; }
+};
+
+// A finished trial beats one that is not; then the higher final accuracy counts; where they are
+// equal, or one has none, the lower final loss.
+bool is_better(const Trial& one, const Trial& other);
+
+// The first of the best finished trials; none if no trial finished.
+std::optional<std::size_t> best_of(const std::vector<Trial>& trials);
+
+}  // namespace sing::tune

@@ -1,0 +1,177 @@
+// Reads the request, has it tuned, prints the table and writes the report.
+#include "lab/tune/tune_command.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "lab/cli/option_texts.hpp"
+#include "lab/compare/child_process.hpp"
+#include "lab/loop/stop_signal.hpp"
+#include "lab/optimizer/named_optimizer.hpp"
+#include "lab/report/html_text.hpp"
+#include "lab/report/report_page.hpp"
+#include "lab/tune/tuning_record.hpp"
+#include "sing/base/fields.hpp"
+
+namespace sing::tune {
+namespace {
+
+constexpr const char* kWhere = "[sing tune] ";
+
+struct Line {
+  Request request;
+  std::optional<double> weight_decay;
+  std::string out;
+  std::string program;
+};
+
+// The value of `--name value` or `--name=value`.
+std::optional<std::string> flag_value(const std::vector<std::string>& flags,
+                                      const std::string& name) {
+  for (std::size_t at = 0; at < flags.size(); ++at) {
+    if (flags[at] == name && at + 1 < flags.size()) {
+      return flags[at + 1];
+    }
+    if (flags[at].starts_with(name + "=")) {
+      return flags[at].substr(name.size() + 1);
+    }
+  }
+  return std::nullopt;
+}
+
+// The paper does not say which decay its learning rates were tried with: the one asked for, else
+// that of the file of options, else the optimizer's own.
+double first_weight_decay(const Line& line) {
+  if (line.weight_decay) {
+    return *line.weight_decay;
+  }
+  if (const auto config = flag_value(line.request.train_flags, "--config")) {
+    for (const auto& [name, text] : lab::read_option_file(*config)) {
+      const auto number = parse_number<double>(text);
+      if ((name == "weight_decay" || name == "weight-decay") && number) {
+        return *number;
+      }
+    }
+  }
+  for (const OptionInfo& option :
+       list_options(lab::make_optimizer_options(line.request.optimizer))) {
+    if (option.name == "weight_decay") {
+      return std::get<double>(option.value);
+    }
+  }
+  throw std::invalid_argument(concat(kWhere, line.request.optimizer, " has no weight decay"));
+}
+
+void check(const Request& request) {
+  std::vector<std::string> owned = {
+      "--optimizer", "--learning-rate", "--lr", "--weight-decay", "--seed", "--out", "--resume"};
+  if (request.epochs > 0) {
+    owned.insert(owned.end(), {"--epochs", "--steps"});
+  }
+  compare::check_train_flags(request.train_flags, owned, kWhere);
+  SING_CHECK(request.protocol != "halving" || request.epochs > 0,
+             kWhere,
+             "--protocol halving: wanted --epochs, those of the last round, given none");
+}
+
+void say_best(const Request& request, const Tuning& tuning, std::ostream& out) {
+  for (const std::string& remark : tuning.remarks) {
+    out << remark << '\n';
+  }
+  if (tuning.best) {
+    out << "best: sing";
+    const compare::Cell cell = cell_of(request, *tuning.best);
+    for (const std::string& word : cell.arguments) {
+      out << ' ' << word;
+    }
+    out << '\n';
+  }
+}
+
+void run(Line& line, lab::Session& session) {
+  Request& request = line.request;
+  check(request);
+  request.weight_decay = first_weight_decay(line);
+  const compare::Place place{
+      .folder =
+          line.out.empty() ? concat("runs/tune_", request.task, "_", request.optimizer) : line.out,
+      .program =
+          line.program.empty() ? compare::own_program() : std::filesystem::path(line.program),
+      .terminal = &session.out == &std::cout && ::isatty(STDOUT_FILENO) == 1};
+  Tuning tuning;
+  {
+    const lab::StopSignal signal;
+    tuning = run_tuning(request, place, session.out, [&] { return signal.requested(); });
+  }
+  session.out << '\n' << text_of(tuning);
+  std::vector<std::filesystem::path> directories;
+  for (const Trial& trial : tuning.trials) {
+    directories.push_back(place.folder / trial.run);
+  }
+  report::write_report_of(
+      place.folder / "report.html", directories, section_of(request, tuning), session.out);
+  if (tuning.stopped) {
+    session.out << "interrupted; the same command goes on from here\n";
+    session.exit_code = lab::kInterruptedExit;
+    return;
+  }
+  say_best(request, tuning, session.out);
+  if (!tuning.best) {
+    session.exit_code = lab::kDivergedExit;
+  }
+}
+
+}  // namespace
+
+void add_tune_command(CLI::App& app, lab::Session& session) {
+  CLI::App* const command = app.add_subcommand(
+      "tune", "Find a learning rate and a weight decay, by the paper's protocol");
+  const auto line = std::make_shared<Line>();
+  Request& request = line->request;
+  command->add_option("TASK", request.task, "what to train, as for sing train")
+      ->required()
+      ->type_name("");
+  command->add_option("--optimizer", request.optimizer, "a name, as for sing train")
+      ->required()
+      ->type_name("NAME");
+  command
+      ->add_option("--protocol",
+                   request.protocol,
+                   "paper: rates, then decays at the best rate; halving: successive halving")
+      ->check(CLI::IsMember({"paper", "halving"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--epochs", request.epochs, "of each run (of the last round of a halving)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("INTEGER");
+  command->add_option("--seed", request.seed, "of every run")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("INTEGER")
+      ->capture_default_str();
+  command
+      ->add_option("--weight-decay",
+                   line->weight_decay,
+                   "while rates are tried; without it that of --config, or the optimizer's own")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("NUMBER");
+  command
+      ->add_option("--extensions",
+                   request.extensions,
+                   "most values beyond either end of a grid of the paper")
+      ->check(CLI::Range(0, 20))
+      ->type_name("INTEGER")
+      ->capture_default_str();
+  command->add_option("--out", line->out, "folder of the runs; without it runs/tune_TASK_OPTIMIZER")
+      ->type_name("FOLDER");
+  command->add_option("--program", line->program, "trains instead of this program")
+      ->type_name("FILE");
+  command->add_option("FLAGS", request.train_flags, "after --: flags for every sing train")
+      ->type_name("");
+  command->callback(
+      [line, &session] { session.chosen = [line, &session] { run(*line, session); }; });
+}
+
+}  // namespace sing::tune

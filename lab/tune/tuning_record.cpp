@@ -1,0 +1,202 @@
+// Writes the trials in three ways.
+#include "lab/tune/tuning_record.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <span>
+#include <tuple>
+
+#include "lab/compare/text_table.hpp"
+#include "lab/report/cell_map.hpp"
+#include "lab/report/html_text.hpp"
+#include "sing/base/fields.hpp"
+#include "sing/optim/atomic_file.hpp"
+
+namespace sing::tune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* name_of(compare::Outcome outcome) {
+  switch (outcome) {
+    case compare::Outcome::kFinished:
+      return "finished";
+    case compare::Outcome::kDiverged:
+      return "diverged";
+    case compare::Outcome::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+Json json_of(const Setting& setting) {
+  Json json = {{"learning_rate", setting.learning_rate}, {"weight_decay", setting.weight_decay}};
+  if (setting.epochs > 0) {
+    json["epochs"] = setting.epochs;
+  }
+  return json;
+}
+
+Json json_of(const Trial& trial) {
+  Json json = json_of(trial.setting);
+  json["run"] = trial.run;
+  json["outcome"] = name_of(trial.outcome);
+  json["accuracy"] = number(trial.end.final_accuracy);
+  json["loss"] = number(trial.end.final_loss);
+  json["seconds"] = number(trial.end.seconds);
+  return json;
+}
+
+bool is_best(const Tuning& tuning, const Trial& trial) {
+  return tuning.best && *tuning.best == trial.setting;
+}
+
+std::vector<Trial> sorted(std::vector<Trial> trials) {
+  const auto key = [](const Trial& trial) {
+    const Setting& setting = trial.setting;
+    return std::tuple(setting.epochs, setting.learning_rate, setting.weight_decay);
+  };
+  std::stable_sort(trials.begin(), trials.end(), [&](const Trial& one, const Trial& other) {
+    return key(one) < key(other);
+  });
+  return trials;
+}
+
+// The longest training of a setting, whatever its epochs.
+const Trial* longest(const Tuning& tuning, double rate, double decay) {
+  const Trial* found = nullptr;
+  for (const Trial& trial : tuning.trials) {
+    if (trial.setting.learning_rate == rate && trial.setting.weight_decay == decay &&
+        (found == nullptr || trial.setting.epochs > found->setting.epochs)) {
+      found = &trial;
+    }
+  }
+  return found;
+}
+
+struct Shown {
+  bool accuracy = false;  // else the loss
+  double low = HUGE_VAL;
+  double high = -HUGE_VAL;
+
+  double value(const Trial& trial) const {
+    return accuracy ? trial.end.final_accuracy : trial.end.final_loss;
+  }
+  // 1 is the best.
+  double share(const Trial& trial) const {
+    const double place = high > low ? (value(trial) - low) / (high - low) : 1;
+    return accuracy || high <= low ? place : 1 - place;
+  }
+};
+
+Shown shown_of(const Tuning& tuning) {
+  Shown shown;
+  for (const Trial& trial : tuning.trials) {
+    shown.accuracy |= trial.finished() && std::isfinite(trial.end.final_accuracy);
+  }
+  for (const Trial& trial : tuning.trials) {
+    if (trial.finished() && std::isfinite(shown.value(trial))) {
+      shown.low = std::min(shown.low, shown.value(trial));
+      shown.high = std::max(shown.high, shown.value(trial));
+    }
+  }
+  return shown;
+}
+
+report::CellMap::Entry entry_of(const Tuning& tuning, const Trial* trial, const Shown& shown) {
+  if (trial == nullptr) {
+    return {};
+  }
+  if (!trial->finished()) {
+    return {.text = name_of(trial->outcome)};
+  }
+  const double value = shown.value(*trial);
+  std::string text = shown.accuracy ? report::percent_text(value) : report::short_number(value);
+  if (trial->setting.epochs > 0) {
+    text += concat(", ", trial->setting.epochs, " epochs");
+  }
+  return {.text = text,
+          .share = shown.share(*trial),
+          .colored = std::isfinite(value),
+          .best = is_best(tuning, *trial)};
+}
+
+}  // namespace
+
+void write_record(const Request& request,
+                  const Tuning& tuning,
+                  const std::filesystem::path& folder) {
+  Json json = {{"protocol", request.protocol},
+               {"task", request.task},
+               {"optimizer", request.optimizer},
+               {"seed", request.seed},
+               {"epochs", request.epochs > 0 ? Json(request.epochs) : Json()},
+               {"train_flags", request.train_flags},
+               {"grid",
+                {{"learning_rates", values_of(rate_at, tuning.rates)},
+                 {"weight_decays", values_of(decay_at, tuning.decays)},
+                 {"first_weight_decay", request.weight_decay},
+                 {"extensions", request.extensions}}},
+               {"results", Json::array()},
+               {"best", tuning.best ? json_of(*tuning.best) : Json()},
+               {"remarks", tuning.remarks}};
+  for (const Trial& trial : tuning.trials) {
+    json["results"].push_back(json_of(trial));
+  }
+  const std::string text = json.dump(2) + "\n";
+  AtomicFile file(folder / "tune.json");
+  file.write(std::as_bytes(std::span(text.data(), text.size())));
+  file.commit();
+}
+
+std::string text_of(const Tuning& tuning) {
+  std::vector<std::vector<std::string>> lines = {
+      {"learning rate", "weight decay", "epochs", "accuracy", "loss", "time", ""}};
+  for (const Trial& trial : sorted(tuning.trials)) {
+    const Setting& setting = trial.setting;
+    const auto shown = [&](double value) { return trial.finished() ? value : report::kAbsent; };
+    lines.push_back(
+        {shortest_text(setting.learning_rate),
+         shortest_text(setting.weight_decay),
+         setting.epochs > 0 ? std::to_string(setting.epochs) : "–",
+         report::percent_text(shown(trial.end.final_accuracy)),
+         report::short_number(shown(trial.end.final_loss)),
+         report::duration_text(trial.end.seconds),
+         is_best(tuning, trial) ? "best" : (trial.finished() ? "" : name_of(trial.outcome))});
+  }
+  return compare::text_table(lines);
+}
+
+std::string section_of(const Request& request, const Tuning& tuning) {
+  std::set<double> rates;
+  std::set<double> decays;
+  for (const Trial& trial : tuning.trials) {
+    rates.insert(trial.setting.learning_rate);
+    decays.insert(trial.setting.weight_decay);
+  }
+  const Shown shown = shown_of(tuning);
+  report::CellMap map{.title = shown.accuracy ? "Final accuracy" : "Final loss",
+                      .row_name = "weight decay",
+                      .column_name = "learning rate"};
+  for (const double rate : rates) {
+    map.columns.push_back(shortest_text(rate));
+  }
+  for (const double decay : decays) {
+    map.rows.push_back(shortest_text(decay));
+    for (const double rate : rates) {
+      map.entries.push_back(entry_of(tuning, longest(tuning, rate, decay), shown));
+    }
+  }
+  std::string section = "<section id=\"tuning\"><h2>Tuning of ";
+  section += report::escape_html(request.optimizer) + "</h2>\n" + report::draw_cell_map(map);
+  for (const std::string& remark : tuning.remarks) {
+    section += "<p class=\"note\">" + report::escape_html(remark) + "</p>\n";
+  }
+  return section + "</section>\n";
+}
+
+}  // namespace sing::tune

@@ -1,0 +1,75 @@
+// Trains two steps of every recipe at the smallest scale: each option in it is known and has a
+// value that is allowed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lab/cli/option_texts.hpp"
+#include "lab/optimizer/named_optimizer.hpp"
+#include "lab/reproduce/paper_tables.hpp"
+#include "lab/reproduce/scale.hpp"
+#include "lab/task/registry.hpp"
+#include "tests/lab/training/tiny_run.hpp"
+
+namespace sing::reproduce {
+namespace {
+
+bool has_task(std::string_view name) {
+  const auto entries = lab::task_entries();
+  return std::any_of(
+      entries.begin(), entries.end(), [&](const auto& entry) { return entry.name == name; });
+}
+
+bool has_optimizer(const std::string& recipe) {
+  const std::vector<std::string> known = lab::optimizer_names();
+  for (const auto& [name, text] : lab::read_option_file(recipe)) {
+    if (name == "optimizer") {
+      return std::find(known.begin(), known.end(), text) != known.end();
+    }
+  }
+  return false;
+}
+
+class EveryTable : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryTable, TrainsTwoStepsOfEachRecipe) {
+  const PaperTable& table = paper_table(GetParam());
+  if (!has_task(table.task)) {
+    GTEST_SKIP() << "this program has no task " << table.task;
+  }
+  const test::TemporaryFolder folder;
+  for (const PaperRow& row : table.rows) {
+    const std::string recipe = std::string(SING_RECIPES "/") + row.recipe + ".toml";
+    if (!has_optimizer(recipe)) {
+      continue;  // `sing reproduce` says so
+    }
+    test::Words words = {"train", table.task, "--config", recipe};
+    for (const std::string& flag : scale_flags("smoke", table.task, folder / "absent").flags) {
+      words.push_back(flag);
+    }
+    const auto replace = [&](const std::string& flag, const std::string& value) {
+      const auto found = std::find(words.begin(), words.end(), flag);
+      ASSERT_NE(found, words.end()) << flag;
+      *std::next(found) = value;
+    };
+    replace("--steps", "2");
+    replace("--evaluate-steps", "2");
+    replace("--batch", "8");
+    words.insert(words.end(), {"--device", "cpu", "--threads", "1"});
+    words.insert(words.end(), {"--out", folder / row.recipe});
+    const test::Outcome outcome = test::run_sing(words);
+    EXPECT_EQ(outcome.code, 0) << row.recipe << ": " << outcome.error << outcome.out;
+    const auto config =
+        nlohmann::json::parse(test::read_whole(folder / row.recipe / "config.json"));
+    for (const auto& [name, text] : lab::read_option_file(recipe)) {
+      EXPECT_TRUE(config["options"].contains(name)) << row.recipe << " says " << name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Recipes,
+                         EveryTable,
+                         testing::Values("ablation", "hosts", "optimizers", "cifar100", "imagenet"),
+                         [](const auto& each) { return std::string(each.param); });
+
+}  // namespace
+}  // namespace sing::reproduce

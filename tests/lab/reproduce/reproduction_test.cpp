@@ -1,0 +1,193 @@
+// Checks `sing reproduce` with a program that stands in for the training, and that every row of the
+// tables has its recipe.
+#include "lab/reproduce/reproduction.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "lab/cli/option_texts.hpp"
+#include "tests/lab/compare/fake_training.hpp"
+
+namespace sing::reproduce {
+namespace {
+
+using test::calls;
+using test::read_whole;
+using test::Said;
+using test::TemporaryFolder;
+using test::write_whole;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Said reproduce(const TemporaryFolder& folder,
+               std::vector<std::string> words,
+               const std::vector<std::string>& flags = {}) {
+  words.insert(words.begin(), {"sing", "reproduce"});
+  return test::say_with_plan(folder, std::move(words), flags);
+}
+
+TEST(Recipes, EveryRowHasOneAndEveryOneHasARow) {
+  std::set<std::string> used = {"rde_demo"};
+  for (const PaperTable& table : paper_tables()) {
+    for (const PaperRow& row : table.rows) {
+      used.insert(row.recipe);
+      std::set<std::string> names;
+      for (const auto& [name, text] :
+           lab::read_option_file(std::string(SING_RECIPES "/") + row.recipe + ".toml")) {
+        EXPECT_TRUE(names.insert(name).second) << row.recipe << " says " << name << " twice";
+      }
+      for (const char* wanted : {"optimizer", "learning_rate", "weight_decay", "epochs", "batch"}) {
+        EXPECT_TRUE(names.contains(wanted)) << row.recipe << " has no " << wanted;
+      }
+    }
+  }
+  std::set<std::string> found;
+  for (const auto& file : std::filesystem::directory_iterator(SING_RECIPES)) {
+    found.insert(file.path().stem().string());
+  }
+  EXPECT_EQ(found, used);
+}
+
+constexpr const char* kPlan = R"({
+  "cifar100_sgd_seed0": {"accuracy": 0.5, "loss": 0.25, "seconds": 40},
+  "cifar100_sgd_seed1": {"accuracy": 0.625, "loss": 0.75, "seconds": 60},
+  "cifar100_adamw_seed0": {"accuracy": 0.75, "loss": 0.5},
+  "cifar100_adamw_seed1": {"status": "diverged"},
+  "cifar100_adamw_gc_seed0": {"accuracy": 0.25, "loss": 1},
+  "cifar100_adamw_gc_seed1": {"accuracy": 0.25, "loss": 1},
+  "cifar100_adabelief_seed0": {"accuracy": 0.25, "loss": 1},
+  "cifar100_adabelief_seed1": {"accuracy": 0.25, "loss": 1},
+  "cifar100_sing_adamw_seed0": {"accuracy": 0.75, "loss": 0.125},
+  "cifar100_sing_adamw_seed1": {"accuracy": 0.75, "loss": 0.125}})";
+
+TEST(Reproduce, PutsOursBesideThePapers) {
+  const TemporaryFolder folder;
+  write_whole(folder / "plan", kPlan);
+  const Said said = reproduce(folder, {"--table", "cifar100", "--seeds", "2"});
+  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  // 0.5 and 0.625: spread 0.125 / √2; 0.25 and 0.75: spread 0.5 / √2.
+  EXPECT_THAT(
+      said.out,
+      HasSubstr("\nResNet18 on CIFAR-100\n"
+                "              runs  accuracy          paper             loss        paper\n"
+                "SGD           2     56.25 % ± 8.84 %  75.63 %           0.5 ± 0.35  –\n"
+                "AdamW         1     75 %              77.95 % ± 0.15 %  0.5         –      "
+                "1 of 2 diverged\n"
+                "AdamW + GC    2     25 % ± 0 %        –                 1 ± 0       –      not in "
+                "the paper\n"));
+  const std::string page = read_whole(folder / "runs/cifar100.html");
+  EXPECT_THAT(page, HasSubstr("<td>SGD</td><td>2</td><td>56.25 % ± 8.84 %</td><td>75.63 %</td>"));
+  const std::vector<std::string> first = calls(folder)[0];
+  EXPECT_THAT(first,
+              ElementsAre("train",
+                          "cifar100",
+                          "--config",
+                          SING_RECIPES "/cifar100_sgd.toml",
+                          "--seed",
+                          "0",
+                          "--plan",
+                          std::string(folder / "plan"),
+                          "--out",
+                          std::string(folder / "runs/cifar100_sgd_seed0")))
+      << "full scale is the recipe alone";
+  EXPECT_EQ(calls(folder)[5][5], "1") << "seed 1 comes after seed 0 of every row";
+
+  const Said again = reproduce(folder, {"--table", "cifar100", "--seeds", "2"});
+  EXPECT_EQ(calls(folder).size(), 10U);
+  EXPECT_THAT(again.out,
+              HasSubstr("[2/10] cifar100_adamw_seed0: accuracy 75 %, loss 0.5, 1 s (kept)"));
+}
+
+TEST(Reproduce, ListsWhatIsDone) {
+  const TemporaryFolder folder;
+  write_whole(folder / "plan", R"({"cifar100_sgd_seed0": {"accuracy": 0.5, "loss": 0.25},
+    "cifar100_adamw_seed0": {"interrupt": true, "accuracy": 0.5, "loss": 0.25}})");
+  const Said stopped = reproduce(folder, {"--table", "cifar100", "--seeds", "2"});
+  EXPECT_EQ(stopped.code, lab::kInterruptedExit);
+  const Said said = reproduce(folder, {"--list", "--table", "cifar100", "--seeds", "2"});
+  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  EXPECT_THAT(said.out,
+              HasSubstr("cifar100: ResNet18 on CIFAR-100\n"
+                        "  SGD           cifar100_sgd         1 of 2 runs done\n"
+                        "  AdamW         cifar100_adamw       not done\n"));
+  EXPECT_THAT(reproduce(folder, {"--list", "--table", "cifar100"}).out,
+              HasSubstr("cifar100_sgd         done, 1 run\n"));
+  EXPECT_EQ(calls(folder).size(), 2U);
+  const Said all = reproduce(folder, {"--list"});
+  for (const PaperTable& table : paper_tables()) {
+    EXPECT_THAT(all.out, HasSubstr(concat("\n", table.name, ": ", table.title, "\n")));
+  }
+}
+
+// A row that cannot be trained is said to be so, never dropped.
+TEST(Reproduce, SaysWhatThisProgramDoesNotHave) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "recipes");
+  for (const PaperRow& row : paper_table("cifar100").rows) {
+    write_whole(folder / "recipes" / concat(row.recipe, ".toml"), "optimizer = \"adamv\"\n");
+  }
+  write_whole(folder / "recipes/cifar100_sgd.toml", "optimizer = \"sgd\"\n");
+  write_whole(folder / "plan", kPlan);
+  const std::string recipes = folder / "recipes";
+  const Said said = reproduce(folder, {"--table", "cifar100", "--recipes", recipes});
+  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  EXPECT_THAT(said.out, HasSubstr("left out: AdamW: this program has no optimizer adamv\n"));
+  EXPECT_THAT(said.out, HasSubstr("[1/1] cifar100_sgd_seed0: accuracy 50 %"));
+  EXPECT_EQ(calls(folder).size(), 1U);
+
+  // Without --program the tasks are those of this program, here one that does not train.
+  const Said list = test::say({"sing", "reproduce", "--list", "--out", folder / "runs"});
+  EXPECT_EQ(list.code, lab::kSuccess) << list.error;
+  EXPECT_THAT(list.out, HasSubstr("this program has no task imagefolder\n"));
+  EXPECT_THAT(list.out, Not(HasSubstr("not done")));
+}
+
+TEST(Reproduce, SmokeTakesGeneratedDataWhereThereAreNoFilesAndSaysSo) {
+  const TemporaryFolder folder;
+  write_whole(folder / "plan", kPlan);
+  const std::string data = folder / "data";
+  const Said said =
+      reproduce(folder, {"--table", "cifar100", "--scale", "smoke"}, {"--data", data});
+  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  EXPECT_THAT(said.out, HasSubstr("no data in " + data + ": generated stand-in data"));
+  EXPECT_THAT(calls(folder)[0], Contains("--stand-in"));
+  EXPECT_THAT(read_whole(folder / "runs/cifar100.html"), HasSubstr("generated stand-in data"));
+
+  std::filesystem::create_directories(data);
+  write_whole(folder / "data/train.bin", "");
+  write_whole(folder / "data/test.bin", "");
+  const ScaleFlags with_files = scale_flags("smoke", "cifar100", data);
+  EXPECT_THAT(with_files.flags, Not(Contains("--stand-in")));
+  EXPECT_THAT(with_files.notice, Not(HasSubstr("stand-in")));
+  EXPECT_THAT(scale_flags("smoke", "rde", folder / "absent").flags, Not(Contains("--stand-in")));
+  EXPECT_THAT(scale_flags("short", "cifar100", data).flags, ElementsAre("--epochs", "30"));
+}
+
+TEST(Reproduce, GoesOnAfterAFailureAndEndsWithIt) {
+  const TemporaryFolder folder;
+  auto plan = nlohmann::json::parse(kPlan);
+  plan["cifar100_sgd_seed0"] = {{"crash", 7}};
+  write_whole(folder / "plan", plan.dump());
+  const Said said = reproduce(folder, {"--table", "cifar100"});
+  EXPECT_EQ(said.code, lab::kFailure);
+  EXPECT_EQ(calls(folder).size(), 5U);
+  EXPECT_THAT(said.out, HasSubstr("1 of 1 failed"));
+  EXPECT_THAT(said.error, HasSubstr("1 failed, the first: cifar100_sgd_seed0"));
+}
+
+TEST(Reproduce, RefusesWhatItDoesNotKnow) {
+  const TemporaryFolder folder;
+  EXPECT_THAT(reproduce(folder, {"--table", "cifar10"}).error, HasSubstr("cifar100"));
+  EXPECT_THAT(reproduce(folder, {}).error, HasSubstr("wanted --table or --list"));
+  EXPECT_THAT(reproduce(folder, {"--table", "cifar100"}, {"--seed", "1"}).error,
+              HasSubstr("--seed is set run by run"));
+  EXPECT_THAT(reproduce(folder, {"--table", "hosts", "--recipes", folder / "absent"}).error,
+              HasSubstr("rde_sgd.toml"));
+}
+
+}  // namespace
+}  // namespace sing::reproduce
