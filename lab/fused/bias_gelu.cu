@@ -10,24 +10,10 @@ constexpr float kDensityAtZero = 0.39894228f;  // 1 / √(2π)
 
 __device__ float normal_below(float x) { return 0.5f * (1.0f + erff(x * kRootHalf)); }
 
-__device__ void load_bias(const float* bias, std::int64_t column, float (&to)[8]) {
-  float half[4];
-  load(bias, column, half);
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    to[i] = half[i];
-  }
-  load(bias, column + 4, half);
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    to[4 + i] = half[i];
-  }
-}
-
 __global__ void forward(BiasGelu at) {
   const std::int64_t column = 8 * threadIdx.x;
   float bias[8];
-  load_bias(at.bias, column, bias);
+  load(at.bias, column, bias);
 #pragma unroll 2
   for (std::int64_t row = blockIdx.x; row < at.rows; row += gridDim.x) {
     float values[8];
@@ -44,7 +30,7 @@ __global__ void forward(BiasGelu at) {
 __global__ void backward(BiasGeluGradient at) {
   const std::int64_t column = 8 * threadIdx.x;
   float bias[8];
-  load_bias(at.bias, column, bias);
+  load(at.bias, column, bias);
   float sums[8] = {};
 #pragma unroll 2
   for (std::int64_t row = blockIdx.x; row < at.rows; row += gridDim.x) {

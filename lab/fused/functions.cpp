@@ -1,10 +1,9 @@
 // The fused layers as autograd functions, beside their plain twins.
 #include "lab/fused/functions.hpp"
 
-#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/torch.h>
 
-#include "lab/fused/kernels.hpp"
+#include "lab/fused/kernel_arguments.hpp"
 
 namespace sing::lab::fused {
 namespace {
@@ -21,22 +20,6 @@ bool is_fusible(const at::Tensor& values) {
 
 bool has_column_packs(const at::Tensor& values) {
   return values.size(1) % 8 == 0 && values.size(1) <= kLargestColumns;
-}
-
-Stream stream_of(const at::Tensor& tensor) {
-  const c10::impl::VirtualGuardImpl guard(tensor.device().type());
-  return guard.getStream(tensor.device()).native_handle();
-}
-
-const BFloat16* bits(const at::Tensor& tensor) {
-  return static_cast<const BFloat16*>(tensor.const_data_ptr());
-}
-BFloat16* writable_bits(const at::Tensor& tensor) {
-  return static_cast<BFloat16*>(tensor.mutable_data_ptr());
-}
-
-at::Tensor floats(const at::Tensor& like, at::IntArrayRef shape) {
-  return at::empty(shape, like.options().dtype(at::kFloat));
 }
 
 at::Tensor column_sums_of(const at::Tensor& values) {

@@ -1,4 +1,4 @@
-// Launches of the fused CUDA kernels of a transformer's training step.
+// Launches of the fused CUDA kernels of a training step.
 //
 // Matrices are row-major and dense; bf16 is one 16-bit word an element; sums over rows are taken in
 // an order that depends on the shape alone. Without CUDA the same functions throw (no_kernels.cpp).
@@ -96,5 +96,48 @@ struct ShortAttentionGradient {
   std::int64_t batch, heads;
 };
 void short_attention_gradient(const ShortAttentionGradient& at, Stream stream);
+
+// Batch normalization of rows of channels, what is added to it, and ReLU:
+// out = max(0, gain · (x − mean) / deviation + shift + residual). Columns: a multiple of 8, at most
+// 2048.
+inline constexpr std::int64_t kMostNormColumns = 2048;
+// Rows of the scratch matrix for this many elements.
+std::int64_t batch_norm_parts(std::int64_t elements);
+struct BatchNorm {
+  const BFloat16* x;
+  const BFloat16* residual;  // null: none
+  const float* gain;
+  const float* shift;
+  float* running_mean;  // moved by `momentum`, as torch does
+  float* running_variance;
+  std::int64_t* batches;  // one more
+  BFloat16* out;
+  float* mean;               // [columns]
+  float* inverse_deviation;  // [columns]
+  float* partial;            // [batch_norm_parts, 2 · columns]
+  float* sums;               // [2 · columns]
+  std::int64_t rows, columns;
+  float momentum, epsilon;
+  bool rectify;
+};
+void batch_norm(const BatchNorm& at, Stream stream);
+
+struct BatchNormGradient {
+  const BFloat16* x;
+  const BFloat16* out;  // tells what ReLU let through; null: x does
+  const BFloat16* out_gradient;
+  const BFloat16* second_out_gradient;  // added to the first; null: none
+  const float* gain;
+  const float* shift;
+  const float* mean;
+  const float* inverse_deviation;
+  BFloat16* inner_gradient;  // before ReLU, which is also that of the residual; null: not wanted
+  BFloat16* x_gradient;
+  float* partial;           // [batch_norm_parts, 2 · columns]
+  float* column_gradients;  // [2, columns]: of shift and gain
+  std::int64_t rows, columns;
+  bool rectify;
+};
+void batch_norm_gradient(const BatchNormGradient& at, Stream stream);
 
 }  // namespace sing::lab::fused

@@ -17,5 +17,8 @@ void bias_gelu(const BiasGelu& /*at*/, Stream /*stream*/) { refuse(); }
 void bias_gelu_gradient(const BiasGeluGradient& /*at*/, Stream /*stream*/) { refuse(); }
 void short_attention(const ShortAttention& /*at*/, Stream /*stream*/) { refuse(); }
 void short_attention_gradient(const ShortAttentionGradient& /*at*/, Stream /*stream*/) { refuse(); }
+std::int64_t batch_norm_parts(std::int64_t /*elements*/) { refuse(); }
+void batch_norm(const BatchNorm& /*at*/, Stream /*stream*/) { refuse(); }
+void batch_norm_gradient(const BatchNormGradient& /*at*/, Stream /*stream*/) { refuse(); }
 
 }  // namespace sing::lab::fused

@@ -1,10 +1,11 @@
-// Four or eight neighbouring bf16 elements, moved as one word; warp sums; checked launches.
+// Four or eight neighbouring elements, moved as one word; warp sums; checked launches.
 #pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "lab/fused/kernels.hpp"
 #include "sing/base/check.hpp"
@@ -24,9 +25,13 @@ struct alignas(4 * kPairs) Pack {
   __nv_bfloat162 pair[kPairs];
 };
 
+// Loads are of what no thread of the kernel writes: they may come before stores that precede them.
 template <int kPairs>
 __device__ inline void load(const BFloat16* values, std::int64_t offset, float (&to)[2 * kPairs]) {
-  const auto pack = reinterpret_cast<const Pack<kPairs>*>(values)[offset / (2 * kPairs)];
+  static_assert(kPairs == 2 || kPairs == 4);
+  using Word = std::conditional_t<kPairs == 2, uint2, uint4>;
+  const Word word = __ldg(reinterpret_cast<const Word*>(values) + offset / (2 * kPairs));
+  const auto& pack = reinterpret_cast<const Pack<kPairs>&>(word);
 #pragma unroll
   for (int i = 0; i < kPairs; ++i) {
     const float2 both = __bfloat1622float2(pack.pair[i]);
@@ -53,6 +58,18 @@ __device__ inline void load(const float* values, std::int64_t offset, float (&to
   to[1] = four.y;
   to[2] = four.z;
   to[3] = four.w;
+}
+
+__device__ inline void load(const float* values, std::int64_t offset, float (&to)[8]) {
+#pragma unroll
+  for (int half = 0; half < 8; half += 4) {
+    float four[4];
+    load(values, offset + half, four);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      to[half + i] = four[i];
+    }
+  }
 }
 
 __device__ inline void store(float* values, std::int64_t offset, const float (&from)[4]) {

@@ -1,16 +1,14 @@
 // Gathers four neighbours a pixel and weighs them.
 #include "lab/image/augment.hpp"
 
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/torch.h>
 
-#include "lab/image/augment_parameters.hpp"
+#include "lab/image/augment_kernel.hpp"
+#include "lab/image/place_bits.hpp"
 
 namespace sing::image {
 namespace {
-
-// Two weights of 11 bits and a byte make 30: whole numbers of 32 bits hold them.
-constexpr int kPlaceBits = 11;
-constexpr std::int64_t kPlaceUnit = 1 << kPlaceBits;
 
 // One corner of the interpolation: source pixels at (x, y) of the cut-out, mirrored or not, zero
 // outside of it and outside of the image. All int32 [B, S·S]; returns [B, C, S·S].
@@ -48,6 +46,27 @@ Augmenter::Augmenter(const Normalization& normalization,
 }
 
 at::Tensor Augmenter::operator()(const at::Tensor& pixels, const at::Tensor& rows) const {
+  return pixels.is_cuda() ? in_one_kernel(pixels, rows) : in_tensor_functions(pixels, rows);
+}
+
+at::Tensor Augmenter::in_one_kernel(const at::Tensor& pixels, const at::Tensor& rows) const {
+  const at::Tensor images =
+      at::empty({rows.size(0), size_, size_, pixels.size(1)}, pixels.options().dtype(at::kFloat));
+  const c10::impl::VirtualGuardImpl guard(pixels.device().type());
+  augment_on_gpu({.pixels = pixels.const_data_ptr<std::uint8_t>(),
+                  .rows = rows.const_data_ptr<std::int32_t>(),
+                  .mean = normalizer_.mean().const_data_ptr<float>(),
+                  .scale = normalizer_.scale().const_data_ptr<float>(),
+                  .images = images.mutable_data_ptr<float>(),
+                  .count = rows.size(0),
+                  .channels = static_cast<int>(pixels.size(1)),
+                  .size = static_cast<int>(size_),
+                  .turns = turns_},
+                 guard.getStream(pixels.device()).native_handle());
+  return images.permute({0, 3, 1, 2});
+}
+
+at::Tensor Augmenter::in_tensor_functions(const at::Tensor& pixels, const at::Tensor& rows) const {
   const at::Tensor chosen = pixels.flatten(2).index_select(0, rows.select(1, kIndex));
   const auto column = [&](AugmentColumn which) {
     return rows.slice(1, static_cast<std::int64_t>(which), static_cast<std::int64_t>(which) + 1);
@@ -67,9 +86,7 @@ at::Tensor Augmenter::operator()(const at::Tensor& pixels, const at::Tensor& row
   const at::Tensor cosine = column(kCosine);
   const at::Tensor sine = column(kSine);
   const auto source = [&](const at::Tensor& doubled) {
-    constexpr int kDropped = kAngleBits + 1 - kPlaceBits;
-    const std::int64_t middle = (size_ - 1) << kAngleBits;
-    return at::bitwise_right_shift(doubled + (middle + (1 << (kDropped - 1))), kDropped);
+    return at::bitwise_right_shift(doubled + doubled_middle(static_cast<int>(size_)), kDroppedBits);
   };
   const at::Tensor x = source(cosine * from_middle_x - sine * from_middle_y);
   const at::Tensor y = source(sine * from_middle_x + cosine * from_middle_y);

@@ -47,13 +47,18 @@ lab::TaskModel make_classifier(const lab::ResnetOptions& model,
   if (device.is_cuda()) {
     lab::to_channels_last(*resnet);
   }
-  return {resnet, [resnet, mirrored = options.mirrored_test](const lab::Batch& batch) {
-            const at::Tensor logits = resnet->forward(batch[kImages]);
-            if (!mirrored || resnet->is_training()) {
-              return logits;
-            }
-            return (logits + resnet->forward(batch[kImages].flip(3))) / 2;
-          }};
+  const auto forward = [resnet, mirrored = options.mirrored_test](const lab::Batch& batch) {
+    const at::Tensor logits = resnet->forward(batch[kImages]);
+    if (!mirrored || resnet->is_training()) {
+      return logits;
+    }
+    return (logits + resnet->forward(batch[kImages].flip(3))) / 2;
+  };
+  // The fused layers normalize by the batch's own moments, as training alone does.
+  const auto fused = [resnet, forward](const lab::Batch& batch, const lab::WeightCopies& copies) {
+    return resnet->is_training() ? resnet->fused_forward(batch[kImages], copies) : forward(batch);
+  };
+  return {resnet, forward, lab::FusedModel{resnet->copied_parameters(), fused}};
 }
 
 void write_class_picture(const std::filesystem::path& path,

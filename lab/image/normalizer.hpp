@@ -22,6 +22,9 @@ class Normalizer {
   at::Tensor normalized(const at::Tensor& values) const;
   at::Tensor values_of(const at::Tensor& normalized) const;
 
+  const at::Tensor& mean() const { return mean_; }
+  const at::Tensor& scale() const { return scale_; }
+
  private:
   at::Tensor mean_, scale_;  // float [1, C, 1, 1]
 };

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "lab/fused/residual_functions.hpp"
+
 namespace sing::lab {
 namespace {
 
@@ -48,6 +50,14 @@ class ConvolutionImpl final : public torch::nn::Module {
     return at::conv2d(filter_.defined() ? blur(input) : input, weight_, {}, shape_.stride, padding);
   }
 
+  at::Tensor fused_forward(const at::Tensor& input, const WeightCopies& copies) {
+    return fused::convolution(filter_.defined() ? blur(input) : input,
+                              copies.of(weight_),
+                              {.stride = shape_.stride, .padding = shape_.size / 2});
+  }
+
+  const at::Tensor& weight() const { return weight_; }
+
  private:
   at::Tensor blur(const at::Tensor& input) {
     if (filter_.device() != input.device() || filter_.scalar_type() != weight_.scalar_type()) {
@@ -62,6 +72,20 @@ class ConvolutionImpl final : public torch::nn::Module {
 };
 TORCH_MODULE(Convolution);
 
+fused::BatchNormParameters parameters_of(const torch::nn::BatchNorm2d& norm) {
+  return {.gain = norm->weight,
+          .shift = norm->bias,
+          .running_mean = norm->running_mean,
+          .running_variance = norm->running_var,
+          .batches = norm->num_batches_tracked,
+          .momentum = *norm->options.momentum(),
+          .epsilon = norm->options.eps()};
+}
+
+// What goes from block to block: the same values, once for the convolution and once for the way
+// around it, so that their gradients are added where they are read.
+using Twice = std::pair<at::Tensor, at::Tensor>;
+
 class BasicBlockImpl final : public torch::nn::Module {
  public:
   BasicBlockImpl(std::int64_t in, std::int64_t out, std::int64_t stride, bool blurpool)
@@ -71,10 +95,9 @@ class BasicBlockImpl final : public torch::nn::Module {
         conv2_(register_module("conv2", Convolution(ConvolutionShape{out, out, 3, 1}, blurpool))),
         bn2_(register_module("bn2", torch::nn::BatchNorm2d(out))) {
     if (stride > 1 || in != out) {
-      downsample_ = register_module(
-          "downsample",
-          torch::nn::Sequential(Convolution(ConvolutionShape{in, out, 1, stride}, blurpool),
-                                torch::nn::BatchNorm2d(out)));
+      shortcut_ = Convolution(ConvolutionShape{in, out, 1, stride}, blurpool);
+      shortcut_norm_ = torch::nn::BatchNorm2d(out);
+      downsample_ = register_module("downsample", torch::nn::Sequential(shortcut_, shortcut_norm_));
     }
   }
 
@@ -83,12 +106,31 @@ class BasicBlockImpl final : public torch::nn::Module {
     return at::relu(inner + (downsample_.is_empty() ? input : downsample_->forward(input)));
   }
 
+  Twice fused_forward(const Twice& input, const WeightCopies& copies) {
+    using fused::Activation;
+    at::Tensor around = input.second;
+    if (!downsample_.is_empty()) {
+      around = fused::batch_norm(shortcut_->fused_forward(around, copies),
+                                 parameters_of(shortcut_norm_),
+                                 Activation::kNone)
+                   .first;
+    }
+    const at::Tensor inner =
+        fused::batch_norm(
+            conv1_->fused_forward(input.first, copies), parameters_of(bn1_), Activation::kRelu)
+            .first;
+    return fused::batch_norm(
+        conv2_->fused_forward(inner, copies), parameters_of(bn2_), Activation::kRelu, around);
+  }
+
  private:
   Convolution conv1_;
   torch::nn::BatchNorm2d bn1_;
   Convolution conv2_;
   torch::nn::BatchNorm2d bn2_;
   torch::nn::Sequential downsample_ = nullptr;
+  Convolution shortcut_ = nullptr;  // the parts of downsample_
+  torch::nn::BatchNorm2d shortcut_norm_ = nullptr;
 };
 TORCH_MODULE(BasicBlock);
 
@@ -164,6 +206,32 @@ at::Tensor ResnetImpl::forward(const at::Tensor& images) {
     features = block(features);
   }
   return parts_->fc(features.mean({2, 3}));
+}
+
+std::vector<at::Tensor> ResnetImpl::copied_parameters() const {
+  std::vector<at::Tensor> list;
+  for (const auto& module : modules()) {
+    if (const auto* convolution = module->as<ConvolutionImpl>()) {
+      list.push_back(convolution->weight());
+    }
+  }
+  list.insert(list.end(), {parts_->fc->weight, parts_->fc->bias});
+  return list;
+}
+
+at::Tensor ResnetImpl::fused_forward(const at::Tensor& images, const WeightCopies& copies) {
+  Twice features = fused::batch_norm(parts_->conv1->fused_forward(images.to(at::kBFloat16), copies),
+                                     parameters_of(parts_->bn1),
+                                     fused::Activation::kRelu);
+  if (parts_->pools) {
+    const at::Tensor pooled = at::max_pool2d(features.first, 3, 2, 1);
+    features = {pooled, pooled};
+  }
+  for (BasicBlock& block : parts_->blocks) {
+    features = block->fused_forward(features, copies);
+  }
+  return fused::linear(
+      features.first.mean({2, 3}), copies.of(parts_->fc->weight), copies.of(parts_->fc->bias));
 }
 
 void to_channels_last(torch::nn::Module& model) {

@@ -7,7 +7,9 @@
 #include <memory>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
+#include "lab/model/weight_copies.hpp"
 #include "sing/base/fields.hpp"
 
 namespace sing::lab {
@@ -56,6 +58,11 @@ class ResnetImpl final : public ::torch::nn::Module {
 
   // [B, channels, H, W] to [B, classes].
   at::Tensor forward(const at::Tensor& images);
+
+  // The same in training from fused layers, with convolutions and activations in bf16. The copies
+  // are those of copied_parameters().
+  std::vector<at::Tensor> copied_parameters() const;
+  at::Tensor fused_forward(const at::Tensor& images, const WeightCopies& copies);
 
  private:
   struct Parts;

@@ -65,6 +65,29 @@ TEST(Augmenter, WithoutAngleTurningChangesNothing) {
   EXPECT_TRUE(at::equal(augmented(pixels, rows, true), augmented(pixels, rows, false)));
 }
 
+// The kernel's floats are those of the tensor functions, with channels innermost.
+TEST(Augmenter, AGpuGivesTheSameFloats) {
+  if (!torch::cuda::is_available()) {
+    GTEST_SKIP() << "no CUDA device";
+  }
+  const at::Tensor pixels = random_pixels(40, 32);
+  std::vector<AugmentRow> rows;
+  for (std::uint64_t index = 0; index < 40; ++index) {
+    rows.push_back(
+        draw_augmentation({.pad = 4, .mirror = true, .rotation = 15}, 5, 1, (7 * index) % 40));
+  }
+  const at::Tensor table =
+      torch::from_blob(rows.data(), {static_cast<std::int64_t>(rows.size()), kColumns}, at::kInt);
+  const Normalization normalization{{129.3, 124.1, 112.4}, {68.2, 65.4, 70.4}};
+  for (const bool turns : {false, true}) {
+    const at::Tensor wanted = Augmenter(normalization, 32, turns, at::kCPU)(pixels, table);
+    const at::Tensor given =
+        Augmenter(normalization, 32, turns, at::kCUDA)(pixels.cuda(), table.cuda());
+    EXPECT_TRUE(given.is_contiguous(at::MemoryFormat::ChannelsLast));
+    EXPECT_TRUE(at::equal(given.cpu(), wanted));
+  }
+}
+
 // What falls outside of the cut-out is black, though the image has pixels there.
 TEST(Augmenter, TurningShowsNothingFromBeyondTheCut) {
   const at::Tensor white = torch::full({1, 3, 9, 9}, 255, at::kByte);
