@@ -40,6 +40,7 @@ struct TrainingOptions {
   bool deterministic = false;
   bool fused = true;
   bool graph = true;
+  bool autotune = false;
 
   static constexpr auto fields() {
     using T = TrainingOptions;
@@ -74,7 +75,11 @@ struct TrainingOptions {
         field("fused",
               &T::fused,
               "on a GPU in bf16, fused layers that read bf16 weights kept by the optimizer"),
-        field("graph", &T::graph, "on a GPU, replay the gradients' computation as a CUDA graph")};
+        field("graph", &T::graph, "on a GPU, replay the gradients' computation as a CUDA graph"),
+        field("autotune",
+              &T::autotune,
+              "on a GPU, time cuDNN's convolutions and take the fastest, which may vary from run "
+              "to run")};
   }
 };
 

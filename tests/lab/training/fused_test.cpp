@@ -253,7 +253,10 @@ TEST_P(FusedLayers, OfAResidualNetwork) {
       ::torch::manual_seed(3);
       const auto model = std::make_shared<ResnetImpl>(
           ResnetOptions{.width = 16, .stem = stem, .blurpool = stem == Stem::kImagenet}, 3, 10);
-      model->to(device_, type);
+      model->to(device_);
+      if (type != at::kFloat) {
+        model->to(type);  // LibTorch converts the counts of batches too
+      }
       to_channels_last(*model);
       return model;
     };
@@ -288,7 +291,7 @@ TEST_P(FusedLayers, OfAResidualNetwork) {
       const auto error = [&](const Tensors& list) {
         return ((list[i] - exact[i]).norm() / exact[i].norm()).item<double>();
       };
-      EXPECT_LE(error(fused), 1.5 * error(plain) + kRounding) << i;
+      EXPECT_LE(error(fused), 2 * error(plain) + kRounding) << i;
     }
   }
 }

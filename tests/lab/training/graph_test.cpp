@@ -70,6 +70,35 @@ TEST_F(GpuTraining, AReplayedGraphGivesTheBitsOfItsSteps) {
   }
 }
 
+// The running moments of batch normalization are written by the recorded kernels too.
+TEST_F(GpuTraining, AReplayedResidualNetworkGivesTheBitsOfItsSteps) {
+  const auto last_tensors = [&](const std::string& name, const Words& more) {
+    Words words = {"train",
+                   "cifar100",
+                   "--out",
+                   folder_ / name,
+                   "--stand-in",
+                   "--width",
+                   "16",
+                   "--batch",
+                   "32",
+                   "--device",
+                   "cuda",
+                   "--steps",
+                   "30",
+                   "--precision",
+                   "bf16",
+                   "--deterministic"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = run_sing(words);
+    EXPECT_EQ(outcome.code, 0) << outcome.error;
+    return last_tensors_of(folder_ / name);
+  };
+  const auto steps = last_tensors("steps", {"--graph=false"});
+  EXPECT_EQ(last_tensors("graph", {}), steps);
+  EXPECT_NE(last_tensors("plain", {"--fused=false"}), steps);
+}
+
 // At a rate so small that the two paths, which round differently, do not part: the loss falls by
 // more than half, so weights that never reached the copies would show.
 TEST_F(GpuTraining, FusedLayersTrainAsPlainOnes) {
