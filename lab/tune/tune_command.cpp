@@ -75,6 +75,10 @@ void check(const Request& request) {
   SING_CHECK(request.protocol != "halving" || request.epochs > 0,
              kWhere,
              "--protocol halving: wanted --epochs, those of the last round, given none");
+  SING_CHECK(request.protocol == "paper" || !request.rates_only,
+             kWhere,
+             "--rates-only: wanted --protocol paper, given ",
+             request.protocol);
 }
 
 void say_best(const Request& request, const Tuning& tuning, std::ostream& out) {
@@ -164,6 +168,10 @@ void add_tune_command(CLI::App& app, lab::Session& session) {
       ->check(CLI::Range(0, 20))
       ->type_name("INTEGER")
       ->capture_default_str();
+  command->add_flag("--rates-only",
+                    request.rates_only,
+                    "leave the weight decay as it is: runs much shorter than what they stand for "
+                    "can compare rates, hardly decays");
   command->add_option("--out", line->out, "folder of the runs; without it runs/tune_TASK_OPTIMIZER")
       ->type_name("FOLDER");
   command->add_option("--program", line->program, "trains instead of this program")

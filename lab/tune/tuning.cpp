@@ -31,6 +31,9 @@ class Tuner {
       return end(std::nullopt, rates.stopped);
     }
     const double rate = rate_at(*rates.best);
+    if (request_.rates_only) {
+      return end(Setting{rate, request_.weight_decay, request_.epochs}, false);
+    }
     out_ << "learning rate " << shortest_text(rate) << " is best; now weight decays" << std::endl;
     const Walk decays = walk(tuning_.decays, request_.extensions, [&](int place) {
       return attempt({rate, decay_at(place), request_.epochs});

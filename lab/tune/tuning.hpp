@@ -17,6 +17,7 @@ struct Request {
   std::int64_t seed = 0;
   double weight_decay = 0;  // while learning rates are tried
   int extensions = 4;       // places beyond either end of a grid
+  bool rates_only = false;  // of the paper's protocol, leaving the weight decay as it is
   std::vector<std::string> train_flags;
 };
 

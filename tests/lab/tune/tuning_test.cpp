@@ -100,6 +100,19 @@ TEST(Tune, WalksTheRatesThenTheDecaysAsThePaperDoes) {
                         "--weight-decay 5e-04 --seed 0 --plan"));
 }
 
+TEST(Tune, RatesAloneLeaveTheDecay) {
+  const TemporaryFolder folder;
+  write_whole(folder / "plan", kPlan);
+  const Said said = tune(folder, {"--optimizer", "adamw", "--rates-only"});
+  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  EXPECT_EQ(started(folder).size(), 5U);
+  EXPECT_EQ(record(folder)["best"], json({{"learning_rate", 0.01}, {"weight_decay", 0.05}}));
+  const Said halving = tune(
+      folder, {"--optimizer", "adamw", "--rates-only", "--protocol", "halving", "--epochs", "8"});
+  EXPECT_EQ(halving.code, lab::kUsage);
+  EXPECT_THAT(halving.error, HasSubstr("--rates-only: wanted --protocol paper"));
+}
+
 TEST(Tune, LeavesARecordAndAHeatMap) {
   const TemporaryFolder folder;
   write_whole(folder / "plan", kPlan);
