@@ -13,12 +13,13 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
 # Values of "benchmark" in the result files: tools/run_bench.py, bench/cuda/cuda_step_bench.py, bench/python_step_bench.py,
-# bench/peers_step_bench.py and bench/image_bench.py write them.
+# bench/peers_step_bench.py, bench/image_bench.py and `sing bench --json` write them.
 CPU_STEP = "cpu_step"
 CUDA_STEP = "cuda_step"
 PYTHON_STEP = "python_step"
 PEERS_STEP = "peers_step"
 IMAGES = "images"
+TRAINING_STEP = "training_step"
 
 
 def number(value, digits=3):
@@ -187,12 +188,33 @@ def image_lines(result):
         yield from map(image_row, each["rows"])
 
 
+def training_lines(result):
+    config, options = result["config"], result["config"]["options"]
+    machine = (config["machine"]["gpus"] or [config["machine"]["processor"]])[0]
+    yield from ("", f"### {options['model']} on {config['task']}", "")
+    size = f" of {options['train_size']} × {options['train_size']} pixels" if "train_size" in options else ""
+    yield (
+        f"{machine}; {config['parameters']:,} parameters, batches of {options['batch']}{size}, {options['precision']}; "
+        f"{result['rounds']} rounds of {result['steps_a_round']} steps, commit {config['commit']}."
+        + (f" {result['note']}" if "note" in result else "")
+    )
+    yield from ("", "| | ms a step | ratio | quartiles | examples a second |", "|---|---:|---:|---:|---:|")
+    for row in result["training_step"]:
+        time, ratio = row["milliseconds"], row["ratio"]
+        rate = 1000 * options["batch"] / time["median"]
+        yield (
+            f"| {row['title']} | {number(time['median'])} | {ratio['median']:.2f} | {ratio['lower']:.2f}–{ratio['upper']:.2f} "
+            f"| {rate:,.0f} |"
+        )
+
+
 TABLES = {
     CPU_STEP: result_lines,
     CUDA_STEP: cuda_lines,
     PYTHON_STEP: python_lines,
     PEERS_STEP: peers_lines,
     IMAGES: image_lines,
+    TRAINING_STEP: training_lines,
 }
 
 

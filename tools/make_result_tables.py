@@ -5,20 +5,41 @@ a page. Runs that differ in their seed alone share a row: mean ± standard devia
 """
 
 import argparse
+import dataclasses
 import json
 import pathlib
 import statistics
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Folder under docs/results -> page, and what the paper reports for a method, by the method's title.
+
+
+@dataclasses.dataclass(frozen=True)
+class Page:
+    """Where the runs of a folder under docs/results are shown, and what the paper has for a method's title."""
+
+    path: str
+    loss_factor: int  # the loss is shown this many times as large
+    paper: dict  # title -> (accuracy in %, loss), as text
+
+
 PAGES = {
-    "rde": (
+    "rde": Page(
         "docs/rde.md",
+        1000,
         {
             "AdamW": ("78.13", "1.70"),
             "SING, norms frozen": ("96.56", "0.34"),
             "SING": ("96.56", "0.34"),
+        },
+    ),
+    "cifar100": Page(
+        "docs/images.md",
+        1,
+        {
+            "SGD, norms frozen": ("75.63", ""),
+            "AdamW, norms frozen": ("77.95 ± 0.15", ""),
+            "SING, norms frozen": ("78.24 ± 0.21", ""),
         },
     ),
 }
@@ -26,9 +47,11 @@ PAGES = {
 
 def method_of(options):
     """The method's name in the tables, from a run's options."""
-    if not options["optimizer"].startswith("sing-"):
-        return {"adamw": "AdamW", "sgd": "SGD"}.get(options["optimizer"], options["optimizer"])
-    title = "SING" if options["optimizer"] == "sing-adamw" else "SING around " + options["optimizer"].removeprefix("sing-")
+    host = options["optimizer"].removeprefix("sing-")
+    if host == options["optimizer"]:
+        title = {"adamw": "AdamW", "sgd": "SGD"}.get(host, host)
+    else:
+        title = "SING" if host == "adamw" else f"SING around {host}"
     if options["normalize"] == "size_calibrated":
         title += ", unit RMS" if options["reference_size"] == 1 else ", size-calibrated"
     return title + (", norms frozen" if options.get("freeze_norms") else "")
@@ -45,10 +68,10 @@ def spread(values, digits):
     return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.{digits}f}"
 
 
-def row(method, rate, runs, paper):
+def row(method, rate, decay, runs, page):
     ends = [run["end"] for run in runs]
     seeds = ", ".join(str(run["options"]["seed"]) for run in runs)
-    cells = [method, f"{rate:g}", seeds]
+    cells = [method, f"{rate:g}", f"{decay:g}", seeds]
     finished = [end for end in ends if end["status"] == "finished"]
     if len(finished) < len(ends):
         cells += [f"{len(ends) - len(finished)} of {len(ends)} {ends[0]['status']}", "", ""]
@@ -56,32 +79,36 @@ def row(method, rate, runs, paper):
         cells += [
             spread([100 * end["final_accuracy"] for end in ends], 2),
             spread([100 * end["best_accuracy"] for end in ends], 2),
-            spread([1000 * end["final_loss"] for end in ends], 2),
+            spread([page.loss_factor * end["final_loss"] for end in ends], 2),
         ]
-    cells += [spread([end["seconds"] / 60 for end in ends], 1), *paper.get(method, ("", ""))]
+    cells += [spread([end["seconds"] / 60 for end in ends], 1), *page.paper.get(method, ("", ""))]
     return "| " + " | ".join(cells) + " |"
 
 
-def table(folder, paper):
+def table(folder, page):
     groups = {}
     runs = [read_run(path) for path in sorted(folder.iterdir()) if (path / "config.json").is_file()]
     for run in runs:
-        key = (method_of(run["options"]), run["options"]["learning_rate"])
+        key = (method_of(run["options"]), run["options"]["learning_rate"], run["options"]["weight_decay"])
         groups.setdefault(key, []).append(run)
-    yield "| method | learning rate | seeds | accuracy, % | best, % | test loss × 1000 | minutes | paper: accuracy, % | paper: loss × 1000 |"
-    yield "|---|---:|---|---:|---:|---:|---:|---:|---:|"
-    for (method, rate), group in sorted(groups.items()):
-        yield row(method, rate, group, paper)
+    loss = "loss" if page.loss_factor == 1 else f"loss × {page.loss_factor}"
+    yield (
+        f"| method | learning rate | weight decay | seeds | accuracy, % | best, % | test {loss} | minutes "
+        f"| paper: accuracy, % | paper: {loss} |"
+    )
+    yield "|---|---:|---:|---|---:|---:|---:|---:|---:|---:|"
+    for (method, rate, decay), group in sorted(groups.items()):
+        yield row(method, rate, decay, group, page)
     commits = sorted({run["config"]["commit"] for run in runs})
     yield ""
     yield f"{len(runs)} runs; commit {', '.join(commits)}; one {runs[0]['config']['machine']['gpus'][0]}."
 
 
-def page_with_table(page, name, paper):
+def page_with_table(text, name, page):
     begin, end = (f"<!-- {name} results: generated, {word} -->" for word in ("begin", "end"))
-    before, rest = page.split(begin)
+    before, rest = text.split(begin)
     after = rest.split(end)[1]
-    lines = "\n".join(table(ROOT / "docs" / "results" / name, paper))
+    lines = "\n".join(table(ROOT / "docs" / "results" / name, page))
     return f"{before}{begin}\n{lines}\n{end}{after}"
 
 
@@ -90,12 +117,12 @@ def main():
     parser.add_argument("--check", action="store_true", help="write nothing, compare")
     check = parser.parse_args().check
     stale = False
-    for name, (page, paper) in PAGES.items():
-        path = ROOT / page
+    for name, page in PAGES.items():
+        path = ROOT / page.path
         old = path.read_text(encoding="utf-8")
-        new = page_with_table(old, name, paper)
+        new = page_with_table(old, name, page)
         if check and new != old:
-            print(f"{page} is not what docs/results/{name} gives: run tools/make_result_tables.py", file=sys.stderr)
+            print(f"{page.path} is not what docs/results/{name} gives: run tools/make_result_tables.py", file=sys.stderr)
             stale = True
         elif not check:
             path.write_text(new, encoding="utf-8")

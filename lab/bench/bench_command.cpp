@@ -196,9 +196,13 @@ void run(Line& line, Session& session) {
                     line.rounds);
   print(session.out, "training step", trainings);
   if (!line.json.empty()) {
-    const nlohmann::json all = {{"task", line.request.task_name()},
-                                {"device", plan.device.str()},
-                                {"batch", plan.training.batch},
+    std::int64_t parameters = 0;
+    for (const at::Tensor& tensor : model.module->parameters()) {
+      parameters += tensor.numel();
+    }
+    const std::string config = config_text(line.request.config(plan, parameters));
+    const nlohmann::json all = {{"benchmark", "training_step"},
+                                {"config", nlohmann::json::parse(config)},
                                 {"rounds", line.rounds},
                                 {"steps_a_round", period},
                                 {"optimizer_step", to_json(optimizers)},

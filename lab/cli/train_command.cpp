@@ -8,7 +8,6 @@
 
 #include "lab/cli/option_texts.hpp"
 #include "lab/cli/train_request.hpp"
-#include "sing/c_api/sing.h"
 
 namespace sing::lab {
 namespace {
@@ -112,13 +111,7 @@ void start(Line& line, const TrainingPlan& plan, RunDirectory& directory, Sessio
   ProgressBar progress(out, terminal_columns(out));
   Trainer trainer(line.request.task(), plan, directory, progress, line.resume);
   if (!directory.has_run()) {
-    write_config(directory.config(),
-                 {.task = line.request.task_name(),
-                  .options = line.request.options(plan),
-                  .parameters = trainer.parameter_count(),
-                  .total_steps = plan.total_steps,
-                  .steps_per_epoch = plan.steps_per_epoch,
-                  .versions = {{"sing", sing_version()}, {"torch", TORCH_VERSION}}});
+    write_config(directory.config(), line.request.config(plan, trainer.parameter_count()));
   }
   out << directory.path().string() << ": " << trainer.parameter_count() << " parameters, "
       << plan.total_steps << " steps on " << plan.device.str();

@@ -2,6 +2,7 @@
 #include "lab/cli/train_request.hpp"
 
 #include <torch/cuda.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +10,7 @@
 
 #include "lab/cli/field_flags.hpp"
 #include "lab/optimizer/named_optimizer.hpp"
+#include "sing/c_api/sing.h"
 
 namespace sing::lab {
 namespace {
@@ -156,6 +158,15 @@ std::vector<OptionInfo> TrainRequest::options(const TrainingPlan& plan) const {
   list_fields(plan.resources, list);
   list.push_back({"device", "", plan.device.str()});
   return list;
+}
+
+RunConfig TrainRequest::config(const TrainingPlan& plan, std::int64_t parameters) const {
+  return {.task = task_name_,
+          .options = options(plan),
+          .parameters = parameters,
+          .total_steps = plan.total_steps,
+          .steps_per_epoch = plan.steps_per_epoch,
+          .versions = {{"sing", sing_version()}, {"torch", TORCH_VERSION}}};
 }
 
 std::vector<std::string> resource_names() {

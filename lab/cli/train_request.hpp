@@ -26,6 +26,8 @@ class TrainRequest {
   TrainingPlan make_plan();
   // Every option under the name of its flag, with the value chosen.
   std::vector<OptionInfo> options(const TrainingPlan& plan) const;
+  // What a run or a benchmark records of itself.
+  RunConfig config(const TrainingPlan& plan, std::int64_t parameters) const;
 
   ResourceOptions resources;
   std::string device = "auto";

@@ -50,7 +50,7 @@ std::string option_text(const Value& value) {
   return text != nullptr ? *text : to_text(value);
 }
 
-void write_config(const std::filesystem::path& path, const RunConfig& config) {
+std::string config_text(const RunConfig& config) {
   Json options = Json::object();
   for (const OptionInfo& option : config.options) {
     options[option.name] = to_json(option.value);
@@ -69,7 +69,11 @@ void write_config(const std::filesystem::path& path, const RunConfig& config) {
                      {{"processor", line_value("/proc/cpuinfo", "model name")},
                       {"cores", std::thread::hardware_concurrency()},
                       {"gpus", gpus()}}}};
-  const std::string text = all.dump(2) + "\n";
+  return all.dump(2) + "\n";
+}
+
+void write_config(const std::filesystem::path& path, const RunConfig& config) {
+  const std::string text = config_text(config);
   AtomicFile file(path);
   file.write(std::as_bytes(std::span(text)));
   file.commit();

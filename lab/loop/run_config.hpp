@@ -21,7 +21,9 @@ struct RunConfig {
   std::map<std::string, std::string> versions;
 };
 
-// Adds the commit, the compiler and the machine. Throws FileError.
+// As JSON, with the commit, the compiler and the machine.
+std::string config_text(const RunConfig& config);
+// Throws FileError.
 void write_config(const std::filesystem::path& path, const RunConfig& config);
 
 // Options by name as a command line would give them.

@@ -243,10 +243,10 @@ TEST_P(FusedLayers, OfAModel) {
   }
 }
 
-// The same for a residual network with every kind of block, and its buffers. Rounding turns ReLUs
-// on and off here, so the plain model under autocast is no measure: in float64 it is, and the fused
-// layers, which round less often, may be twice as far from it as the plain ones are. A layer that
-// is left out or swapped moves gradients by their own size.
+// The same for a residual network with every kind of block, and its buffers. Rounding turns ReLUs on
+// and off here, which moves gradients by 0.2 to 0.5 of themselves, so the plain model under autocast
+// is no measure: in float64 it is. The fused layers, which round less often, must be about as near
+// to it on the whole; a layer that is left out or swapped moves its gradient by more than its size.
 TEST_P(FusedLayers, OfAResidualNetwork) {
   for (const Stem stem : {Stem::kCifar, Stem::kImagenet}) {
     const auto make = [&](at::ScalarType type) {
@@ -287,12 +287,17 @@ TEST_P(FusedLayers, OfAResidualNetwork) {
     const Tensors fused = results(*fused_model, fused_model->fused_forward(images, copies));
     const Tensors plain = results(*plain_model, plain_model->forward(images));
     ASSERT_EQ(fused.size(), exact.size());
+    double fused_errors = 0;
+    double plain_errors = 0;
     for (std::size_t i = 0; i < exact.size(); ++i) {
       const auto error = [&](const Tensors& list) {
         return ((list[i] - exact[i]).norm() / exact[i].norm()).item<double>();
       };
-      EXPECT_LE(error(fused), 2 * error(plain) + kRounding) << i;
+      EXPECT_LE(error(fused), 0.8) << i;
+      fused_errors += error(fused);
+      plain_errors += error(plain);
     }
+    EXPECT_LE(fused_errors, 1.25 * plain_errors);
   }
 }
 

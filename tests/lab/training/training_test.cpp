@@ -347,6 +347,8 @@ TEST(Bench, TimesEveryOptimizerAndWritesTheFigures) {
   EXPECT_THAT(outcome.out,
               HasSubstr("31 tensors, batches of 16; medians of 2 rounds of 5 steps each"));
   const auto times = nlohmann::json::parse(read_whole(folder / "times.json"));
+  EXPECT_EQ(times["config"]["task"], "rde");
+  EXPECT_EQ(times["config"]["options"]["batch"], 16);
   EXPECT_EQ(times["optimizer_step"].size(), 5U);
   EXPECT_EQ(times["training_step"].size(), 2U);
   for (const char* kind : {"optimizer_step", "training_step"}) {
