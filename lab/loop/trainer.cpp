@@ -66,9 +66,10 @@ void prepare_torch(const TrainingPlan& plan) {
   }
   at::globalContext().setSDPUseCuDNN(false);
   at::globalContext().setBenchmarkCuDNN(plan.training.autotune);
-  SING_CHECK(!(plan.training.autotune && plan.training.deterministic),
-             "[training] wanted autotune or deterministic, given both: the fastest convolution may be "
-             "another one in another run");
+  SING_CHECK(
+      !(plan.training.autotune && plan.training.deterministic),
+      "[training] wanted autotune or deterministic, given both: the fastest convolution may be "
+      "another one in another run");
   if (plan.training.deterministic) {
     // What cuBLAS asks for; it reads this when it is first used.
     ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);

@@ -243,10 +243,11 @@ TEST_P(FusedLayers, OfAModel) {
   }
 }
 
-// The same for a residual network with every kind of block, and its buffers. Rounding turns ReLUs on
-// and off here, which moves gradients by 0.2 to 0.5 of themselves, so the plain model under autocast
-// is no measure: in float64 it is. The fused layers, which round less often, must be about as near
-// to it on the whole; a layer that is left out or swapped moves its gradient by more than its size.
+// The same for a residual network with every kind of block, and its buffers. Rounding turns ReLUs
+// on and off here, which moves gradients by 0.2 to 0.5 of themselves, so the plain model under
+// autocast is no measure: in float64 it is. The fused layers, which round less often, must be about
+// as near to it on the whole; a layer that is left out or swapped moves its gradient by more than
+// its size.
 TEST_P(FusedLayers, OfAResidualNetwork) {
   for (const Stem stem : {Stem::kCifar, Stem::kImagenet}) {
     const auto make = [&](at::ScalarType type) {
