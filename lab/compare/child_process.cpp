@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <system_error>
 
 #include "sing/base/check.hpp"
@@ -51,6 +52,8 @@ pid_t start(char* const* words, int log) {
   }
   const FileDescriptor reading(ends[0]);
   FileDescriptor writing(ends[1]);
+  // LibTorch's threads else wait in busy loops, at the cost of whatever else wants the processor.
+  ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0);
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) {
