@@ -1,13 +1,15 @@
-// Children by posix_spawn.
+// Children that end with their parent, which posix_spawn cannot make.
 #include "lab/compare/child_process.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <system_error>
 
 #include "sing/base/check.hpp"
@@ -25,32 +27,49 @@ constexpr int kMillisecondsBetweenLooks = 50;
       concat("[", path.string(), "] ", action, ": ", std::generic_category().message(error)));
 }
 
-// What posix_spawn is told; destroyed with the object.
-class SpawnPlan {
- public:
-  explicit SpawnPlan(int log) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions_, log, 1);
-    posix_spawn_file_actions_adddup2(&actions_, log, 2);
-    posix_spawnattr_init(&attributes_);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP);
-    posix_spawnattr_setpgroup(&attributes_, 0);
+// What a child does before it is the program, by functions that are safe between fork and exec.
+// What it writes into `failure` is errno of what did not work; exec closes it.
+[[noreturn]] void become(char* const* words, int log, int failure, pid_t parent) {
+  ::setpgid(0, 0);  // Ctrl-C is for the parent, which passes it on once
+  // A parent that is killed takes the training with it: it saves and can be resumed, by nobody
+  // while it still runs.
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (::getppid() == parent && ::dup2(nothing, 0) >= 0 && ::dup2(log, 1) >= 0 &&
+      ::dup2(log, 2) >= 0) {
+    ::execve(words[0], words, environ);
   }
-  ~SpawnPlan() {
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
+  const int error = errno;
+  [[maybe_unused]] const ssize_t written = ::write(failure, &error, sizeof(error));
+  ::_exit(127);
+}
+
+// Throws FileError where the program cannot be started.
+pid_t start(char* const* words, int log) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    fail(words[0], "cannot be started", errno);
   }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-
-  const posix_spawn_file_actions_t* actions() const { return &actions_; }
-  const posix_spawnattr_t* attributes() const { return &attributes_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
+  const FileDescriptor reading(ends[0]);
+  FileDescriptor writing(ends[1]);
+  // LibTorch's threads else wait in busy loops, at the cost of whatever else wants the processor.
+  ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0);
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) {
+    fail(words[0], "cannot be started", errno);
+  }
+  if (child == 0) {
+    become(words, log, writing.get(), parent);
+  }
+  writing.close();
+  int error = 0;
+  if (::read(reading.get(), &error, sizeof(error)) == sizeof(error)) {
+    ::waitpid(child, nullptr, 0);
+    fail(words[0], "cannot be started", error);
+  }
+  return child;
+}
 
 ChildEnd wait_for(pid_t child, const std::function<bool()>& stop) {
   bool told = false;
@@ -89,14 +108,7 @@ ChildEnd run_child(const std::filesystem::path& program,
     pointers.push_back(word.data());
   }
   pointers.push_back(nullptr);
-  const SpawnPlan plan(output.get());
-  pid_t child = 0;
-  const int error = ::posix_spawn(
-      &child, program.c_str(), plan.actions(), plan.attributes(), pointers.data(), environ);
-  if (error != 0) {
-    fail(program, "cannot be started", error);
-  }
-  return wait_for(child, stop);
+  return wait_for(start(pointers.data(), output.get()), stop);
 }
 
 std::filesystem::path own_program() {

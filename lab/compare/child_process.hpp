@@ -15,8 +15,8 @@ struct ChildEnd {
 
 // Runs `program arguments…` with nothing on its input and its output added to `log`. It has a
 // process group of its own: a Ctrl-C reaches it only as the one SIGINT that is sent once `stop`
-// says so. `stop` is asked some twenty times a second until the child has ended. Throws FileError
-// if the program or the log cannot be opened.
+// says so, and it is sent SIGTERM if this process is killed. `stop` is asked some twenty times a
+// second until the child has ended. Throws FileError if the program or the log cannot be opened.
 ChildEnd run_child(const std::filesystem::path& program,
                    const std::vector<std::string>& arguments,
                    const std::filesystem::path& log,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "lab/image/entropy_decoder.hpp"
 #include "lab/image/jpeg_errors.hpp"
 
 namespace sing::image {
@@ -31,6 +32,7 @@ void cmyk_to_rgb(const std::uint8_t* inks, int pixels, std::uint8_t* out) {
 struct JpegDecoder::State {
   jpeg_decompress_struct info{};
   JpegErrors errors;
+  EntropyDecoder entropy;
   std::string name;
   RgbImage scratch;
   std::vector<std::uint8_t> inks;
@@ -140,6 +142,7 @@ void JpegDecoder::decode(const Box& box, int eighths, DecodedPart& part) {
   auto left = static_cast<JDIMENSION>(wanted_left);
   auto columns = static_cast<JDIMENSION>(wanted_right - wanted_left);
   jpeg_crop_scanline(&state.info, &left, &columns);
+  state.entropy.take_over(state.info, static_cast<int>(left), static_cast<int>(left + columns));
   part.left = static_cast<int>(left);
   part.top = down(box.y);
   const int bottom = std::min(whole_height, up(box.y + box.height));

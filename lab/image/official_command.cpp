@@ -18,13 +18,17 @@ struct Request {
   std::string out;
 };
 
-// A folder stands for the set's files in it.
+// A folder stands for the set's files in it, those that are missing too.
 std::vector<std::filesystem::path> given_files(const OfficialSet& set, const Request& request) {
   std::vector<std::filesystem::path> paths;
   for (const std::string& each : request.from) {
     if (std::filesystem::is_directory(each)) {
-      const auto found = find_files(set, each);
-      paths.insert(paths.end(), found.begin(), found.end());
+      for (const OfficialFile& file : set.files) {
+        const std::filesystem::path plain = std::filesystem::path(each) / file.name;
+        const std::filesystem::path packed = plain.string() + ".gz";
+        const bool take_packed = !std::filesystem::exists(plain) && std::filesystem::exists(packed);
+        paths.push_back(take_packed ? packed : plain);
+      }
     } else {
       SING_CHECK(std::filesystem::exists(each),
                  "[sing data ",
@@ -62,6 +66,10 @@ std::string check_file(const OfficialSet& set,
   if (file == nullptr) {
     return concat("wanted a file of the set (", names_of_set(set), "), unpacked or as .gz");
   }
+  if (!std::filesystem::is_regular_file(path)) {
+    return std::filesystem::is_directory(path) ? "wanted a file, found a folder"
+                                               : "wanted this file or its .gz, found neither";
+  }
   const std::vector<std::uint8_t> content = read_content(path, 2 * file->bytes);
   std::string fault = fault_of(*file, content);
   if (fault.empty() && !out.empty()) {
@@ -90,7 +98,7 @@ void run(const OfficialSet& set, const Request& request, std::ostream& out) {
                        wrong,
                        " of ",
                        paths.size(),
-                       " are not: see above"));
+                       " are missing or wrong: see above"));
   }
   if (!request.out.empty()) {
     out << request.out << ": `sing train " << set.name << " --data " << request.out << "`\n";

@@ -31,18 +31,20 @@ class Resizer {
               std::uint8_t* destination);
 
  private:
-  // For each place of an axis: the first source place, how many, and their weights.
+  // For each place of an axis: the first source place, and the weights of the `taps` from there on.
   struct Axis {
     std::vector<int> first;
-    std::vector<int> count;
-    std::vector<std::int32_t> weights;  // [places, taps], in units of 2^-22
+    std::vector<std::int32_t> weights;  // [places, taps], in units of 2^-22, at the end zeros
+    std::vector<double> exact;          // of one place
     int taps = 0;
+    int end = 0;  // of the source's places that have a weight
   };
   static void set_axis(Axis& axis, int source, double begin, double end, int places);
 
   Axis across_, down_;
-  std::vector<std::uint8_t> rows_;   // of the source, at the destination's width
-  std::vector<std::int32_t> lanes_;  // two rows of the source
+  std::vector<std::uint8_t> rows_;    // of the source, at the destination's width
+  std::vector<std::int32_t> lanes_;   // two rows of the source
+  std::vector<std::uint8_t> blocks_;  // a row of the destination and what fills its last block
 };
 
 }  // namespace sing::image

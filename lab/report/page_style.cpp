@@ -44,7 +44,7 @@ circle { fill: var(--run); } svg text.diverged { fill: var(--run); font-size: 15
 .cursor { stroke: var(--faint); stroke-dasharray: 3 3; } .hidden { display: none; }
 .tip { position: absolute; z-index: 2; pointer-events: none; padding: .35rem .6rem; border: 1px solid var(--line); border-radius: 4px;
   background: var(--lift); font-size: .8rem; white-space: nowrap; font-variant-numeric: tabular-nums; }
-table.cells td { text-align: center; border: 1px solid var(--paper); } table.cells td.best { outline: 3px solid var(--c1); outline-offset: -3px; font-weight: 700; }
+table.cells td { text-align: center; border: 1px solid var(--paper); } table.cells thead th + th { text-align: center; } table.cells tbody th { border: 0; } table.cells td.best { outline: 3px solid var(--c1); outline-offset: -3px; font-weight: 700; }
 details > summary { cursor: pointer; margin: .5rem 0; }
 input[name=over] { margin: 1.5rem .3rem 0 0; } input[name=over] + label { margin-right: 1rem; }
 #over-epochs:checked ~ main .by-step, #over-steps:checked ~ main .by-epoch { display: none; }

@@ -86,6 +86,9 @@ void train(const Line& line, const compare::Place& place, lab::Session& session)
         table, line.request, place, session.out, [&] { return signal.requested(); });
   }
   session.out << '\n' << table.title << '\n' << text_of(reproduction.rows);
+  if (!notice.empty()) {  // what was said before the first run may have left the screen
+    session.out << notice << '\n';
+  }
   write_page(table, reproduction, place, notice, session.out);
   if (reproduction.stopped) {
     session.out << "interrupted; the same command goes on from here\n";

@@ -59,7 +59,7 @@ class Tuner {
       }
       out_ << "round " << round + 1 << " of " << epochs.size() << ": " << settings.size()
            << (settings.size() == 1 ? " run of " : " runs of ") << epochs[round]
-           << " epochs, each from its start" << std::endl;
+           << (epochs[round] == 1 ? " epoch" : " epochs") << ", each from its start" << std::endl;
       std::vector<Trial> trials;
       for (Setting setting : settings) {
         setting.epochs = epochs[round];

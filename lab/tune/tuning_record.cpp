@@ -80,6 +80,7 @@ const Trial* longest(const Tuning& tuning, double rate, double decay) {
 
 struct Shown {
   bool accuracy = false;  // else the loss
+  bool epochs = false;    // some runs are longer than others
   double low = HUGE_VAL;
   double high = -HUGE_VAL;
 
@@ -97,6 +98,7 @@ Shown shown_of(const Tuning& tuning) {
   Shown shown;
   for (const Trial& trial : tuning.trials) {
     shown.accuracy |= trial.finished() && std::isfinite(trial.end.final_accuracy);
+    shown.epochs |= trial.setting.epochs != tuning.trials.front().setting.epochs;
   }
   for (const Trial& trial : tuning.trials) {
     if (trial.finished() && std::isfinite(shown.value(trial))) {
@@ -116,8 +118,8 @@ report::CellMap::Entry entry_of(const Tuning& tuning, const Trial* trial, const 
   }
   const double value = shown.value(*trial);
   std::string text = shown.accuracy ? report::percent_text(value) : report::short_number(value);
-  if (trial->setting.epochs > 0) {
-    text += concat(", ", trial->setting.epochs, " epochs");
+  if (shown.epochs) {
+    text += concat(", ", trial->setting.epochs, trial->setting.epochs == 1 ? " epoch" : " epochs");
   }
   return {.text = text,
           .share = shown.share(*trial),

@@ -80,6 +80,72 @@ TEST(Jpeg, APartIsThatPartOfTheWhole) {
   }
 }
 
+std::vector<std::uint8_t> noise(std::size_t size) {
+  lab::RandomStream random(3, 0, 0);
+  std::vector<std::uint8_t> values(size);
+  for (std::uint8_t& value : values) {
+    value = static_cast<std::uint8_t>(random.below(256));
+  }
+  return values;
+}
+
+// Parts are read by EntropyDecoder where the kind of file allows it, wholes by libjpeg alone. Noise
+// has the longest codes and blocks without an end, low qualities blocks that end at once.
+TEST(Jpeg, CodesAreReadAsLibjpegReadsThem) {
+  const auto compare = [](const std::string& file, Box box) {
+    const RgbImage whole = decoded(file);
+    JpegDecoder decoder;
+    decoder.open(bytes_of(file), "x");
+    DecodedPart part;
+    decoder.decode(box, 8, part);
+    for (int y = 0; y < box.height; ++y) {
+      for (int i = 3 * box.x; i < 3 * (box.x + box.width); ++i) {
+        ASSERT_EQ(part.image.view().row(y)[i - 3 * part.left], whole.view().row(box.y + y)[i])
+            << i / 3 << ", " << y;
+      }
+    }
+  };
+  const std::vector<std::uint8_t> smooth = test::sample_image(149, 83).bytes;
+  for (const std::vector<std::uint8_t>& values : {smooth, noise(smooth.size())}) {
+    for (const int quality : {1, 30, 75, 95, 100}) {
+      for (const test::JpegKind kind : {test::JpegKind{quality},
+                                        test::JpegKind{quality, 2, 2},
+                                        test::JpegKind{quality, 2, 1, true},
+                                        test::JpegKind{quality, 1, 2, true},
+                                        test::JpegKind{quality, 2, 2, true, true},
+                                        test::JpegKind{quality, 2, 2, false, false, 1}}) {
+        SCOPED_TRACE(concat("quality ", quality, ", ", kind.halved_across, kind.halved_down));
+        const std::string file = test::jpeg_of_values(values, 149, 3, kind);
+        compare(file, {0, 0, 149, 83});
+        compare(file, {61, 39, 30, 20});
+      }
+      // 447 grey pixels a row, which some files say have twice the size of colours they lack
+      compare(test::jpeg_of_values(values, 447, 1, {quality, 2, 2}), {200, 30, 50, 40});
+    }
+  }
+}
+
+// The rows that a part needs are there or the file is refused.
+TEST(Jpeg, PartsOfFilesCutShortAreRefused) {
+  const std::string file = test::sample_jpeg(64, 64);
+  JpegDecoder decoder;
+  DecodedPart part;
+  const auto decode_cut = [&](std::size_t length, Box box) {
+    const std::string cut = file.substr(0, length);
+    decoder.open(bytes_of(cut), "cut.jpg");
+    decoder.decode(box, 8, part);
+  };
+  EXPECT_NO_THROW(decode_cut(file.size() - 2, {40, 50, 24, 14}));  // the end's mark is not needed
+  for (const std::size_t missing : {200U, 20U, 4U}) {
+    EXPECT_THAT(message_of<FileError>([&] {
+                  decode_cut(file.size() - missing, {40, 50, 24, 14});
+                }),
+                HasSubstr("[jpeg] 'cut.jpg': Corrupt JPEG data: premature end of data segment"))
+        << missing;
+  }
+  EXPECT_NO_THROW(decode_cut(file.size() * 3 / 4, {40, 0, 24, 14}));
+}
+
 TEST(Jpeg, TheLeastScaleThatIsLargeEnough) {
   const std::string file = test::sample_jpeg(90, 90);
   JpegDecoder decoder;

@@ -157,7 +157,22 @@ TEST(DataCommand, SaysWhatIsWrongWithCifarFiles) {
   EXPECT_THAT(
       outcome.out,
       HasSubstr("tar.gz: wanted a file of the set (train.bin, test.bin), unpacked or as .gz"));
-  EXPECT_THAT(outcome.error, HasSubstr("3 of 3 are not: see above"));
+  EXPECT_THAT(outcome.error, HasSubstr("3 of 3 are missing or wrong: see above"));
+}
+
+// What is there is checked though something else is missing.
+TEST(DataCommand, NamesMissingFilesAndFoldersInTheirPlace) {
+  const test::TemporaryFolder folder;
+  write_whole(folder / "train.bin", "x");
+  const test::WordsOutcome missing =
+      test::run_words({"data", "cifar100", "--from", folder.path().string()});
+  EXPECT_EQ(missing.code, lab::kFailure);
+  EXPECT_THAT(missing.out, HasSubstr("train.bin: wanted 153700000 bytes, found 1\n"));
+  EXPECT_THAT(missing.out, HasSubstr("test.bin: wanted this file or its .gz, found neither\n"));
+  EXPECT_THAT(missing.error, HasSubstr("2 of 2 are missing or wrong"));
+  std::filesystem::create_directory(folder / "test.bin");
+  EXPECT_THAT(test::run_words({"data", "cifar100", "--from", folder.path().string()}).out,
+              HasSubstr("test.bin: wanted a file, found a folder\n"));
 }
 
 }  // namespace

@@ -47,10 +47,21 @@ inline std::string sample_jpeg(int width, int height, std::uint64_t seed = 1) {
   return as_text(image::encode_jpeg(sample_image(width, height, seed).view(), 92));
 }
 
-// One value or four values a pixel, as they are: grey, or Adobe's CMYK.
+// What a JPEG file can be beside its pixels.
+struct JpegKind {
+  int quality = 100;
+  int halved_across = 1;  // 2: colours at half the width, and likewise
+  int halved_down = 1;
+  bool own_codes = false;  // chosen for this image, not the usual ones
+  bool progressive = false;
+  int restart_rows = 0;
+};
+
+// One, three or four values a pixel, as they are: grey, red, green and blue, or Adobe's CMYK.
 inline std::string jpeg_of_values(const std::vector<std::uint8_t>& values,
                                   int width,
-                                  int channels) {
+                                  int channels,
+                                  const JpegKind& kind = {}) {
   jpeg_compress_struct info{};
   jpeg_error_mgr errors{};
   info.err = jpeg_std_error(&errors);
@@ -61,9 +72,16 @@ inline std::string jpeg_of_values(const std::vector<std::uint8_t>& values,
   info.image_width = static_cast<JDIMENSION>(width);
   info.image_height = static_cast<JDIMENSION>(values.size()) / (info.image_width * channels);
   info.input_components = channels;
-  info.in_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_CMYK;
+  info.in_color_space = channels == 1 ? JCS_GRAYSCALE : channels == 3 ? JCS_RGB : JCS_CMYK;
   jpeg_set_defaults(&info);
-  jpeg_set_quality(&info, 100, TRUE);
+  jpeg_set_quality(&info, kind.quality, TRUE);
+  info.comp_info[0].h_samp_factor = kind.halved_across;
+  info.comp_info[0].v_samp_factor = kind.halved_down;
+  info.optimize_coding = kind.own_codes ? TRUE : FALSE;
+  info.restart_in_rows = kind.restart_rows;
+  if (kind.progressive) {
+    jpeg_simple_progression(&info);
+  }
   jpeg_start_compress(&info, TRUE);
   while (info.next_scanline < info.image_height) {
     auto* row = const_cast<JSAMPROW>(

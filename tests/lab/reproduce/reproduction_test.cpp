@@ -62,7 +62,9 @@ constexpr const char* kPlan = R"({
   "cifar100_adabelief_seed0": {"accuracy": 0.25, "loss": 1},
   "cifar100_adabelief_seed1": {"accuracy": 0.25, "loss": 1},
   "cifar100_sing_adamw_seed0": {"accuracy": 0.75, "loss": 0.125},
-  "cifar100_sing_adamw_seed1": {"accuracy": 0.75, "loss": 0.125}})";
+  "cifar100_sing_adamw_seed1": {"accuracy": 0.75, "loss": 0.125},
+  "cifar100_sing_adamw_calibrated_seed0": {"accuracy": 0.5, "loss": 0.25},
+  "cifar100_sing_adamw_calibrated_seed1": {"accuracy": 0.5, "loss": 0.25}})";
 
 TEST(Reproduce, PutsOursBesideThePapers) {
   const TemporaryFolder folder;
@@ -72,13 +74,15 @@ TEST(Reproduce, PutsOursBesideThePapers) {
   // 0.5 and 0.625: spread 0.125 / √2; 0.25 and 0.75: spread 0.5 / √2.
   EXPECT_THAT(
       said.out,
-      HasSubstr("\nResNet18 on CIFAR-100\n"
-                "              runs  accuracy          paper             loss        paper\n"
-                "SGD           2     56.25 % ± 8.84 %  75.63 %           0.5 ± 0.35  –\n"
-                "AdamW         1     75 %              77.95 % ± 0.15 %  0.5         –      "
-                "1 of 2 diverged\n"
-                "AdamW + GC    2     25 % ± 0 %        –                 1 ± 0       –      not in "
-                "the paper\n"));
+      HasSubstr(
+          "\nResNet18 on CIFAR-100\n"
+          "                         runs  accuracy          paper             loss        paper\n"
+          "SGD                      2     56.25 % ± 8.84 %  75.63 %           0.5 ± 0.35  –\n"
+          "AdamW                    1     75 %              77.95 % ± 0.15 %  0.5         –      "
+          "1 of 2 diverged\n"
+          "AdamW + GC               2     25 % ± 0 %        –                 1 ± 0       –      "
+          "not in "
+          "the paper\n"));
   const std::string page = read_whole(folder / "runs/cifar100.html");
   EXPECT_THAT(page, HasSubstr("<td>SGD</td><td>2</td><td>56.25 % ± 8.84 %</td><td>75.63 %</td>"));
   const std::vector<std::string> first = calls(folder)[0];
@@ -94,12 +98,12 @@ TEST(Reproduce, PutsOursBesideThePapers) {
                           "--out",
                           std::string(folder / "runs/cifar100_sgd_seed0")))
       << "full scale is the recipe alone";
-  EXPECT_EQ(calls(folder)[5][5], "1") << "seed 1 comes after seed 0 of every row";
+  EXPECT_EQ(calls(folder)[6][5], "1") << "seed 1 comes after seed 0 of every row";
 
   const Said again = reproduce(folder, {"--table", "cifar100", "--seeds", "2"});
-  EXPECT_EQ(calls(folder).size(), 10U);
+  EXPECT_EQ(calls(folder).size(), 12U);
   EXPECT_THAT(again.out,
-              HasSubstr("[2/10] cifar100_adamw_seed0: accuracy 75 %, loss 0.5, 1 s (kept)"));
+              HasSubstr("[2/12] cifar100_adamw_seed0: accuracy 75 %, loss 0.5, 1 s (kept)"));
 }
 
 TEST(Reproduce, ListsWhatIsDone) {
@@ -110,12 +114,13 @@ TEST(Reproduce, ListsWhatIsDone) {
   EXPECT_EQ(stopped.code, lab::kInterruptedExit);
   const Said said = reproduce(folder, {"--list", "--table", "cifar100", "--seeds", "2"});
   EXPECT_EQ(said.code, lab::kSuccess) << said.error;
-  EXPECT_THAT(said.out,
-              HasSubstr("cifar100: ResNet18 on CIFAR-100\n"
-                        "  SGD           cifar100_sgd         1 of 2 runs done\n"
-                        "  AdamW         cifar100_adamw       not done\n"));
+  EXPECT_THAT(
+      said.out,
+      HasSubstr("cifar100: ResNet18 on CIFAR-100\n"
+                "  SGD                      cifar100_sgd                    1 of 2 runs done\n"
+                "  AdamW                    cifar100_adamw                  not done\n"));
   EXPECT_THAT(reproduce(folder, {"--list", "--table", "cifar100"}).out,
-              HasSubstr("cifar100_sgd         done, 1 run\n"));
+              HasSubstr("cifar100_sgd                    done, 1 run\n"));
   EXPECT_EQ(calls(folder).size(), 2U);
   const Said all = reproduce(folder, {"--list"});
   for (const PaperTable& table : paper_tables()) {
@@ -174,7 +179,7 @@ TEST(Reproduce, GoesOnAfterAFailureAndEndsWithIt) {
   write_whole(folder / "plan", plan.dump());
   const Said said = reproduce(folder, {"--table", "cifar100"});
   EXPECT_EQ(said.code, lab::kFailure);
-  EXPECT_EQ(calls(folder).size(), 5U);
+  EXPECT_EQ(calls(folder).size(), 6U);
   EXPECT_THAT(said.out, HasSubstr("1 of 1 failed"));
   EXPECT_THAT(said.error, HasSubstr("1 failed, the first: cifar100_sgd_seed0"));
 }
