@@ -5,6 +5,8 @@
 #include <mutex>
 #include <thread>
 
+#include "adapters/torch/operators/torch_product.hpp"
+
 namespace sing::operators {
 namespace {
 
@@ -34,7 +36,8 @@ std::shared_ptr<Backend> make_torch_backend(const Device& device,
     return make_cpu_backend(
         {.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
          .executor = run_on_torch_threads,
-         .allocator = allocator});
+         .allocator = allocator,
+         .multiply = multiply_by_torch});
   }
   return make_cuda_backend({.device = device.index,
                             .current_stream = std::move(current_stream),
