@@ -4,7 +4,8 @@ python bench/peers_step_bench.py [--device cpu|cuda] [--rules lion,…] [--round
 
 The tensors are those of a ViT-S. Ours is the rule alone, without centralization, normalization and LookAhead, since that is
 what peers do. A turn is 10 steps; each contestant of a rule has one turn a round, in an order that rotates. The figures are
-medians over the rounds, ratios are taken within a round. Writes bench/results/peers-<machine>.json and the table of
+medians over the rounds, ratios are taken within a round. AdaHessian's step is timed with the curvature handed over, without
+the Hessian-vector product that estimates it, which all have to make alike. Writes bench/results/peers-<machine>.json and the table of
 docs/benchmarks.md.
 """
 
@@ -20,11 +21,19 @@ import torch
 import torch_optimizer
 
 import make_benchmark_tables
+from sing.options import TAKES_CURVATURE
 from sing.rules import CLASSES
 
 MODEL = "vit_s"
 ALONE = {"centralize": False, "normalize": "off", "lookahead": False, "decay_vectors": True}
 SHARED = {"lr": 1e-4, "weight_decay": 0.05}
+
+
+def orthogonal_group(parameters, **options):
+    """pytorch_optimizer's Muon asks of every group whether it is to be orthogonal."""
+    return pytorch_optimizer.Muon([{"params": parameters, "use_muon": True}], **options)
+
+
 # Rule -> (options of ours, {title: (class, options)}). Decay is of one kind within a rule.
 PEERS = {
     "adamw": ({}, {"torch, fused": (torch.optim.AdamW, {"fused": True}), "timm": (timm.optim.AdamWLegacy, {})}),
@@ -102,7 +111,21 @@ PEERS = {
         },
     ),
     "adanorm": ({}, {"pytorch_optimizer": (pytorch_optimizer.load_optimizer("adanorm"), {})}),
-    "muon": ({}, {"torch": (torch.optim.Muon, {})}),
+    "muon": (
+        {},
+        {
+            "torch": (torch.optim.Muon, {}),
+            "timm": (timm.optim.Muon, {"nesterov": True, "adjust_lr_fn": "original"}),
+            "pytorch_optimizer": (orthogonal_group, {}),
+        },
+    ),
+    "adahessian": (
+        {},
+        {
+            "torch_optimizer": (torch_optimizer.Adahessian, {}),
+            "pytorch_optimizer": (pytorch_optimizer.AdaHessian, {}),
+        },
+    ),
     "schedule_free_adamw": ({}, {"schedulefree": (schedulefree.AdamWScheduleFree, {})}),
 }
 try:  # a large package for one peer: a machine may have the others alone
@@ -114,6 +137,23 @@ except ImportError:
 # Rules for which the peer takes nothing but matrices.
 ONLY_MATRICES = {"muon"}
 OURS = "sing"
+
+
+class GivenCurvature:
+    """An optimizer whose every step is handed the same curvature."""
+
+    def __init__(self, optimizer, parameters, curvatures):
+        self.optimizer, self.parameters, self.curvatures = optimizer, parameters, curvatures
+
+    def step(self):
+        if isinstance(self.optimizer, torch_optimizer.Adahessian):
+            self.optimizer.get_trace = lambda parameters, gradients: self.curvatures
+            self.optimizer.step()
+        elif isinstance(self.optimizer, pytorch_optimizer.AdaHessian):
+            self.optimizer.step(hessian=self.curvatures)
+        else:
+            self.optimizer.set_curvature(dict(zip(self.parameters, self.curvatures)))
+            self.optimizer.step()
 
 
 def shapes_of(rule):
@@ -139,6 +179,8 @@ def contestants(rule, device):
         made[title] = cls(parameters, **SHARED, **own)
         if hasattr(made[title], "train"):
             made[title].train()  # schedule-free optimizers refuse to step otherwise
+        if rule in TAKES_CURVATURE:
+            made[title] = GivenCurvature(made[title], parameters, [gradient.abs() for gradient in gradients])
     return made
 
 

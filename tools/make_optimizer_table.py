@@ -71,13 +71,25 @@ def state_text(costs):
     return text if own == most else f"{text}, at most {most}"
 
 
-def decay_text(fields):
-    chosen = next((each["default"] for each in fields if each["name"] == "decoupled_decay"), None)
-    return {None: "as in the formula", True: "decoupled or L2", False: "L2 or decoupled"}[chosen]
+def decay_text(fields, form=None):
+    """The default, then its kind, the default one first."""
+    of_name = {each["name"]: each["default"] for each in fields} | (form["options"] if form else {})
+    kinds = {None: "as in the formula", True: "decoupled or L2", False: "L2 or decoupled"}
+    return f"{of_name['weight_decay']:g}, {kinds[of_name.get('decoupled_decay')]}"
 
 
 def default_text(value):
     return {True: "on", False: "off", None: "none"}[value] if isinstance(value, (bool, type(None))) else f"{value:g}"
+
+
+def form_defaults_text(form, fields):
+    """What a rule's second name changes; weight decay has its own column."""
+    changed = [
+        {**each, "default": form["options"][each["name"]]}
+        for each in fields
+        if each["name"] in form["options"] and each["name"] != "weight_decay"
+    ]
+    return f"as {form['rule']}, but " + ", ".join(f"{each['name']} {default_text(each['default'])}" for each in changed)
 
 
 def defaults_text(fields):
@@ -94,16 +106,21 @@ def table(listed, no_optimizers):
         if rule in no_optimizers:
             continue
         section, costs = section_of(rule, found), listed["costs"][rule]
-        cells = (
-            f"[{rule}](algorithm.md#{section.anchor})",
-            section.formula.replace("|", "\\|"),
-            state_text(costs),
-            str(costs["passes"]),
-            defaults_text(entry["fields"]),
-            decay_text(entry["fields"]),
-            section.source,
-        )
-        rows.append("| " + " | ".join(cells) + " |\n")
+        names = {rule: (defaults_text(entry["fields"]), decay_text(entry["fields"]))}
+        for name, form in listed["forms"].items():
+            if form["rule"] == rule:
+                names[name] = (form_defaults_text(form, entry["fields"]), decay_text(entry["fields"], form))
+        for name, (defaults, decay) in names.items():
+            cells = (
+                f"[{name}](algorithm.md#{section.anchor})",
+                section.formula.replace("|", "\\|"),
+                state_text(costs),
+                str(costs["passes"]),
+                defaults,
+                decay,
+                section.source,
+            )
+            rows.append("| " + " | ".join(cells) + " |\n")
     return HEAD + "".join(rows)
 
 

@@ -43,7 +43,7 @@ def fields_text(found):
     return FIELDS_HEAD + "\n".join(lines)
 
 
-KINDS = {"common": "list[dict[str, Any]]", "rules": "dict[str, dict[str, Any]]", "paper": "dict[str, Any]"}
+KINDS = {"common": "list[dict[str, Any]]", "rules": "dict[str, dict[str, Any]]", "forms": "dict[str, dict[str, Any]]", "paper": "dict[str, Any]"}
 TYPES = {"bool": "bool", "int": "int", "float": "float", "optional_float": "float | None"}
 
 

@@ -49,7 +49,7 @@ Json costs_of() {
   std::size_t used_elements = 0;
   Json others = Json::array();
   for (std::size_t k = 0; k < sing::kSlotCount<R>; ++k) {
-    const bool is_used = R{}.uses_slot(k, sing::kIsFactored<R>);
+    const bool is_used = R{}.uses_slot(k, sing::kIsFactored<R> || sing::kIsOrthogonal<R>);
     if (R::kSlots[k].shape == sing::SlotShape::kElement) {
       used_elements += is_used ? 1 : 0;
     } else if (is_used) {
@@ -61,6 +61,17 @@ Json costs_of() {
           {"most_element_slots", sing::kElementSlotCount<R>},
           {"other_slots", others},
           {"passes", passes}};
+}
+
+// What `to` has otherwise than `from`, of the same rule.
+Json changes(const sing::Options& from, const sing::Options& to) {
+  Json changed = Json::object();
+  for (const sing::OptionInfo& info : sing::list_options(to)) {
+    if (info.value != sing::get_option(from, info.name)) {
+      changed[info.name] = sing::to_json(info.value);
+    }
+  }
+  return changed;
 }
 
 }  // namespace
@@ -83,19 +94,23 @@ int main() {
     rules[std::string(R::kName)] = {{"fields", fields}, {"slots", slots}};
     costs[std::string(R::kName)] = costs_of<R>();
   });
+  Json forms = Json::object();
+  sing::for_each_form([&](std::string_view name, const sing::Rule& made) {
+    sing::Options own = options;
+    sing::Options formed = options;
+    own.rule = sing::make_rule(sing::name_of(made));
+    formed.rule = made;
+    forms[std::string(name)] = {{"rule", sing::name_of(made)}, {"options", changes(own, formed)}};
+  });
   // What an optimizer whose rule is never set has other than the rule's own defaults: the paper's
   // SING.
-  Json paper = Json::object();
   sing::Options by_name = options;
   by_name.rule = sing::make_rule(sing::name_of(options.rule));
-  for (const sing::OptionInfo& info : sing::list_options(options)) {
-    if (info.value != sing::get_option(by_name, info.name)) {
-      paper[info.name] = sing::to_json(info.value);
-    }
-  }
-  const Json all = {{"common", common},
-                    {"rules", rules},
-                    {"costs", costs},
-                    {"paper", {{"rule", sing::name_of(options.rule)}, {"options", paper}}}};
+  const Json all = {
+      {"common", common},
+      {"rules", rules},
+      {"costs", costs},
+      {"forms", forms},
+      {"paper", {{"rule", sing::name_of(options.rule)}, {"options", changes(by_name, options)}}}};
   std::puts(all.dump(1).c_str());
 }

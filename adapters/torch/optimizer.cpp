@@ -113,6 +113,11 @@ void Optimizer::set_curvature(std::string_view name, const at::Tensor& curvature
   const auto found = std::find_if(
       entries_.begin(), entries_.end(), [&](const Entry& e) { return e.name == name; });
   SING_CHECK(found != entries_.end(), "[torch] no parameter is named '", name, "'");
+  SING_CHECK(
+      !curvature.defined() || devices_[found->device].optimizer.takes_curvature(found->index),
+      "[torch] ",
+      describe(found->name, found->tensor),
+      ": its rule takes no curvature");
   SING_CHECK(!curvature.defined() ||
                  (curvature.sizes() == found->tensor.sizes() &&
                   curvature.device() == found->tensor.device() && curvature.is_floating_point()),

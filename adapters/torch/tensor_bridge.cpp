@@ -9,6 +9,7 @@
 
 #include <optional>
 
+#include "adapters/torch/symmetric_rows.hpp"
 #include "sing/base/check.hpp"
 #include "sing/base/layout.hpp"
 
@@ -150,6 +151,20 @@ Dtype dtype_of(const at::Tensor& tensor) { return find_dtype(tensor.scalar_type(
 
 std::vector<std::int64_t> shape_of(const at::Tensor& tensor) { return tensor.sizes().vec(); }
 
+// The product into c, of which the lower triangle is computed.
+void multiply_symmetric(const MatrixProduct& product,
+                        const at::Tensor& a,
+                        const at::Tensor& b,
+                        const at::Tensor& c) {
+  for (std::int64_t begin = 0; begin < product.rows; begin += kSymmetricRows) {
+    const std::int64_t end = std::min(begin + kSymmetricRows, product.rows);
+    c.slice(0, begin, end)
+        .slice(1, 0, end)
+        .addmm_(a.slice(0, begin, end), b.slice(1, 0, end), product.beta, product.alpha);
+    mirror_rows(product.c, product.dtype, product.rows, begin, end);
+  }
+}
+
 // A product by LibTorch, on the current stream and in the precision that the program has set.
 Multiply torch_multiply(const at::Device& device) {
   return [device](const MatrixProduct& product) {
@@ -163,11 +178,14 @@ Multiply torch_multiply(const at::Device& device) {
           return transposed ? at::from_blob(memory, {columns, rows}, options).t()
                             : at::from_blob(memory, {rows, columns}, options);
         };
-    view(product.c, product.rows, product.columns, false)
-        .addmm_(view(product.a, product.rows, product.inner, product.a_transposed),
-                view(product.b, product.inner, product.columns, product.b_transposed),
-                product.beta,
-                product.alpha);
+    const at::Tensor a = view(product.a, product.rows, product.inner, product.a_transposed);
+    const at::Tensor b = view(product.b, product.inner, product.columns, product.b_transposed);
+    const at::Tensor c = view(product.c, product.rows, product.columns, false);
+    if (product.is_symmetric && device.is_cpu()) {
+      multiply_symmetric(product, a, b, c);
+    } else {
+      c.addmm_(a, b, product.beta, product.alpha);
+    }
   };
 }
 

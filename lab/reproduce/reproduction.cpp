@@ -54,12 +54,15 @@ compare::Cell cell_of(const PaperTable& table,
 
 ScaleFlags flags_of(const PaperTable& table, const Request& request) {
   std::filesystem::path data = default_data(table.task);
-  const auto flag =
-      std::find(request.train_flags.begin(), request.train_flags.end(), std::string("--data"));
-  if (flag != request.train_flags.end() && std::next(flag) != request.train_flags.end()) {
-    data = *std::next(flag);
+  const std::vector<std::string>& given = request.train_flags;
+  for (auto flag = given.begin(); flag != given.end(); ++flag) {
+    if (*flag == "--data" && std::next(flag) != given.end()) {
+      data = *std::next(flag);
+    } else if (flag->starts_with("--data=")) {
+      data = flag->substr(flag->find('=') + 1);
+    }
   }
-  return scale_flags(request.scale, table.task, data);
+  return without_given(scale_flags(request.scale, table.task, data), given);
 }
 
 std::vector<RowState> row_states(const PaperTable& table,

@@ -48,7 +48,8 @@ Reproduction run_reproduction(const PaperTable& table,
                               std::ostream& out,
                               const std::function<bool()>& stop);
 
-// The scale's flags for the table's task and the data folder of the train flags.
+// The scale's flags for the table's task and the data folder of the train flags, less what these
+// say themselves.
 ScaleFlags flags_of(const PaperTable& table, const Request& request);
 
 }  // namespace sing::reproduce

@@ -1,6 +1,8 @@
 // The flags of each scale and task.
 #include "lab/reproduce/scale.hpp"
 
+#include <algorithm>
+
 #include "sing/base/check.hpp"
 
 namespace sing::reproduce {
@@ -41,6 +43,12 @@ std::vector<std::string> smoke_flags(std::string_view task) {
   return flags;
 }
 
+bool names_flag(const std::vector<std::string>& words, std::string_view flag) {
+  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    return word.substr(0, word.find('=')) == flag;
+  });
+}
+
 }  // namespace
 
 ScaleFlags scale_flags(std::string_view scale, std::string_view task, const fs::path& data) {
@@ -68,6 +76,22 @@ ScaleFlags scale_flags(std::string_view scale, std::string_view task, const fs::
         "; no data in ", data.string(), ": generated stand-in data, on which they mean nothing");
   }
   return smoke;
+}
+
+ScaleFlags without_given(const ScaleFlags& scale, const std::vector<std::string>& given) {
+  ScaleFlags left{.flags = {}, .notice = scale.notice};
+  bool is_given = false;
+  for (const std::string& word : scale.flags) {
+    if (word.starts_with("--")) {
+      is_given = names_flag(given, word) || (word == "--steps" && names_flag(given, "--epochs")) ||
+                 (word == "--epochs" && names_flag(given, "--steps"));
+      left.notice += is_given ? concat("; but ", word, " as given") : "";
+    }
+    if (!is_given) {
+      left.flags.push_back(word);
+    }
+  }
+  return left;
 }
 
 fs::path default_data(std::string_view task) { return fs::path("data") / task; }

@@ -20,6 +20,10 @@ ScaleFlags scale_flags(std::string_view scale,
                        std::string_view task,
                        const std::filesystem::path& data);
 
+// The scale's flags less those that `given` names, which win; the notice says which. Either of
+// --steps and --epochs stands for both.
+ScaleFlags without_given(const ScaleFlags& scale, const std::vector<std::string>& given);
+
 // Where the task looks for files unless --data says otherwise.
 std::filesystem::path default_data(std::string_view task);
 

@@ -255,6 +255,19 @@ RULES: dict[str, dict[str, Any]] = {
     },
 }
 
+FORMS: dict[str, dict[str, Any]] = {
+    'nvlamb': {
+        'rule': 'lamb',
+        'options': {
+            'weight_decay': 0.01,
+            'bias_correction': True,
+            'always_adapt': False,
+            'norm_limit': None,
+            'clip_norm': 1.0,
+        },
+    },
+}
+
 PAPER: dict[str, Any] = {
     'rule': 'adamw',
     'options': {

@@ -308,6 +308,8 @@ class SINGOptimizer(Optimizer):
     def set_curvature(self, curvatures: Mapping[Tensor, Tensor]) -> None:
         """Estimates of the Hessian's diagonal (AdaHessian) for the next steps, of the shape and type of the gradients; the
         gradient takes the place of those that are not given."""
+        if curvatures and self._schema.rule not in TAKES_CURVATURE:
+            raise ValueError(f"[sing] curvature: wanted a rule that takes it, got '{self._schema.rule}'")
         places = {id(each): (engine, i) for engine in self._ready_engines().engines for i, each in enumerate(engine.parameters)}
         found: dict[int, dict[int, Tensor]] = {id(engine): {} for engine in self._ready_engines().engines}
         for parameter, curvature in curvatures.items():

@@ -41,6 +41,7 @@ CLASS_NAMES = {
     "adamod": "AdaMod",
     "eadam": "EAdam",
     "sadam": "SAdam",
+    "nvlamb": "NVLamb",
     "adanorm": "AdaNorm",
     "adahessian": "AdaHessian",
     "schedule_free_adamw": "ScheduleFreeAdamW",
@@ -242,12 +243,14 @@ def _wanted(field: Field) -> str:
 
 
 def all_schemas(found: Mapping[str, Any]) -> dict[str, Schema]:
-    """SING as published, then a class for each rule that optimizes."""
+    """SING as published, then a class for each rule that optimizes, then one for each second name of a rule."""
     paper = found["paper"]
     schemas = {"SING": Schema(paper["rule"], found, paper["options"], is_published=True)}
     for rule in found["rules"]:
         if rule not in NO_OPTIMIZERS:
             schemas[CLASS_NAMES.get(rule, rule.capitalize())] = Schema(rule, found, {}, is_published=False)
+    for name, form in found["forms"].items():
+        schemas[CLASS_NAMES[name]] = Schema(form["rule"], found, form["options"], is_published=False)
     return schemas
 
 

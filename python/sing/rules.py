@@ -77,7 +77,7 @@ def _make_class(name: str, schema: options.Schema) -> type[SINGOptimizer]:
     return type(name, (SINGOptimizer,), members)
 
 
-SCHEMAS = options.all_schemas({"common": _fields.COMMON, "rules": _fields.RULES, "paper": _fields.PAPER})
+SCHEMAS = options.all_schemas({"common": _fields.COMMON, "rules": _fields.RULES, "forms": _fields.FORMS, "paper": _fields.PAPER})
 CLASSES = {name: _make_class(name, schema) for name, schema in SCHEMAS.items()}
 globals().update(CLASSES)
 __all__ = list(CLASSES)

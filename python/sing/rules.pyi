@@ -561,5 +561,36 @@ class AdaHessian(SINGOptimizer):
         slow_weights_for_evaluation: bool = ...,
     ) -> None: ...
 
+class NVLamb(SINGOptimizer):
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = ...,
+        *,
+        betas: tuple[float, float] = ...,
+        eps: float = ...,
+        weight_decay: float = ...,
+        bias_correction: bool = ...,
+        always_adapt: bool = ...,
+        norm_limit: float | None = ...,
+        clip_norm: float | None = ...,
+        decoupled_decay: bool = ...,
+        centralize: bool = ...,
+        centralize_axis: int = ...,
+        normalize: Literal["off", "unit_norm", "size_calibrated"] = ...,
+        norm_epsilon: float = ...,
+        reference_size: float = ...,
+        lookahead: bool = ...,
+        lookahead_period: int = ...,
+        lookahead_alpha: float = ...,
+        decay_vectors: bool = ...,
+        master_weights: bool = ...,
+        non_finite: Literal["skip_tensor", "skip_step", "throw", "pass_through"] = ...,
+        maximize: bool = ...,
+        capturable: bool = ...,
+        learning_rate_factor: float = ...,
+        slow_weights_for_evaluation: bool = ...,
+    ) -> None: ...
+
 CLASSES: dict[str, type[SINGOptimizer]]
-__all__ = ["SING", "AdamW", "SGD", "AdaBelief", "Adafactor", "NAdam", "Yogi", "RAdam", "AdaBound", "AdaMod", "EAdam", "SAdam", "Lion", "Lamb", "Lars", "AdaNorm", "ScheduleFreeAdamW", "Muon", "AdaHessian"]
+__all__ = ["SING", "AdamW", "SGD", "AdaBelief", "Adafactor", "NAdam", "Yogi", "RAdam", "AdaBound", "AdaMod", "EAdam", "SAdam", "Lion", "Lamb", "Lars", "AdaNorm", "ScheduleFreeAdamW", "Muon", "AdaHessian", "NVLamb"]

@@ -30,7 +30,7 @@ def test_is_a_torch_optimizer():
 def test_every_rule_has_a_class():
     assert list(CLASSES)[:5] == ["SING", "AdamW", "SGD", "AdaBelief", "Adafactor"]
     assert {"NAdam", "Yogi", "RAdam", "AdaBound", "AdaMod", "EAdam", "SAdam", "Lion"} <= set(CLASSES)
-    assert {"Lamb", "Lars", "AdaNorm", "ScheduleFreeAdamW", "Muon", "AdaHessian"} <= set(CLASSES)
+    assert {"Lamb", "NVLamb", "Lars", "AdaNorm", "ScheduleFreeAdamW", "Muon", "AdaHessian"} <= set(CLASSES)
     for name, cls in CLASSES.items():
         assert getattr(sing, name) is cls
         assert "weight_decay=" in cls.__doc__

@@ -16,8 +16,8 @@ WARM_UP = 10
 
 
 def nvlamb(parameters, **options):
-    """What timm's and NVIDIA's LAMB do, in our words."""
-    return sing.Lamb(parameters, bias_correction=True, always_adapt=False, norm_limit=None, clip_norm=1.0, **options, **OFF)
+    """What timm's and NVIDIA's LAMB do."""
+    return sing.NVLamb(parameters, **{"weight_decay": 0.0, **options}, **OFF)
 
 
 # Ours, theirs, and the peak learning rate of both.
@@ -119,6 +119,11 @@ PAIRS["schedule-free, powers"] = (
     lambda p: in_training(schedulefree.AdamWScheduleFree(p, betas=(0.95, 0.99), r=1.0, weight_lr_power=1.0, foreach=False)),
     1e-2,
 )
+PAIRS["schedule-free, pytorch_optimizer"] = (
+    lambda p: sing.ScheduleFreeAdamW(p, weight_decay=0.1, **OFF),
+    lambda p: in_training(pytorch_optimizer.ScheduleFreeAdamW(p, weight_decay=0.1)),
+    1e-2,
+)
 
 
 class GivenCurvature:
@@ -164,7 +169,7 @@ PAIRS["adahessian, pytorch_optimizer"] = (
     1e-2,
 )
 
-MATRICES = [(5, 3), (3, 5), (1, 7), (7, 1), (33, 17), (130, 260)]
+MATRICES = [(5, 3), (3, 5), (1, 7), (7, 1), (33, 17), (130, 260), (220, 200)]
 MUONS = {
     "original": ({"nesterov": True, "weight_decay": 0.1}, {}),
     "match_rms_adamw": ({"nesterov": False, "weight_decay": 0.0}, {"rate_adjustment": "match_rms_adamw"}),

@@ -26,6 +26,8 @@ def test_wrong_curvature_is_refused(engine):
         optimizer.set_curvature({weight: torch.ones(3, 2)})
     with pytest.raises(ValueError, match="no parameter of this optimizer"):
         optimizer.set_curvature({torch.zeros(2, 3): torch.ones(2, 3)})
+    with pytest.raises(ValueError, match="wanted a rule that takes it, got 'lion'"):
+        engine(sing.Lion)([weight], **PLAIN).set_curvature({weight: torch.ones(2, 3)})
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])

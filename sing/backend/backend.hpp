@@ -166,6 +166,8 @@ struct MatrixProduct {
   bool b_transposed;
   void* c;
   double alpha, beta;
+  // C comes out symmetric, and is so if beta is not 0: one triangle may be computed and mirrored.
+  bool is_symmetric = false;
 };
 
 // Carries out a product, on the backend's stream where it has one.

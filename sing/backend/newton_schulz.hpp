@@ -24,6 +24,27 @@ struct MatrixWork {
 template <class Multiply, class Copy>
 MatrixWork(Multiply, Copy) -> MatrixWork<Multiply, Copy>;
 
+template <class Real>
+inline constexpr Dtype kDtypeOf = std::is_same_v<Real, double> ? Dtype::kFloat64 : Dtype::kFloat32;
+
+// X Xᵀ of a rows × columns X, or Xᵀ X where that is smaller.
+template <class Real>
+MatrixProduct gram_product(const Real* x, std::int64_t rows, std::int64_t columns, Real* gram) {
+  const bool is_wide = rows <= columns;
+  return {.dtype = kDtypeOf<Real>,
+          .rows = std::min(rows, columns),
+          .columns = std::min(rows, columns),
+          .inner = std::max(rows, columns),
+          .a = x,
+          .a_transposed = !is_wide,
+          .b = x,
+          .b_transposed = is_wide,
+          .c = gram,
+          .alpha = 1,
+          .beta = 0,
+          .is_symmetric = true};
+}
+
 // `matrix` is rows × columns and is overwritten; the result lies in it or in `scratch`. Of X and Xᵀ
 // the one with fewer rows is iterated on, without being moved: Xᵀ's products are X's, turned round.
 template <class Real, class Work>
@@ -40,21 +61,10 @@ const Real* newton_schulz(const NewtonSchulz& polynomial,
   Real* next = scratch;
   Real* gram = scratch + rows * columns;
   Real* blend = gram + side * side;
-  const Dtype dtype = std::is_same_v<Real, double> ? Dtype::kFloat64 : Dtype::kFloat32;
   for (std::int64_t step = 0; step < polynomial.steps; ++step) {
-    work.multiply({.dtype = dtype,
-                   .rows = side,
-                   .columns = side,
-                   .inner = is_wide ? columns : rows,
-                   .a = matrix,
-                   .a_transposed = !is_wide,
-                   .b = matrix,
-                   .b_transposed = is_wide,
-                   .c = gram,
-                   .alpha = 1,
-                   .beta = 0});
+    work.multiply(gram_product(matrix, rows, columns, gram));
     work.copy(blend, gram, square_bytes);
-    work.multiply({.dtype = dtype,
+    work.multiply({.dtype = kDtypeOf<Real>,
                    .rows = side,
                    .columns = side,
                    .inner = side,
@@ -64,9 +74,10 @@ const Real* newton_schulz(const NewtonSchulz& polynomial,
                    .b_transposed = false,
                    .c = blend,
                    .alpha = polynomial.c,
-                   .beta = polynomial.b});
+                   .beta = polynomial.b,
+                   .is_symmetric = true});
     work.copy(next, matrix, matrix_bytes);
-    work.multiply({.dtype = dtype,
+    work.multiply({.dtype = kDtypeOf<Real>,
                    .rows = rows,
                    .columns = columns,
                    .inner = side,

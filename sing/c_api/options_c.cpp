@@ -88,11 +88,20 @@ int32_t sing_cuda_available(void) {
   return available;
 }
 
-size_t sing_rule_count(void) { return sing::kRuleCount; }
+namespace {
+
+const std::vector<std::string>& names_of_rules() {
+  static const std::vector<std::string> names = sing::rule_names();
+  return names;
+}
+
+}  // namespace
+
+size_t sing_rule_count(void) { return names_of_rules().size(); }
 
 sing_status sing_rule_name(size_t index, const char** name) {
   return guarded([&] {
-    static const std::vector<std::string> names = sing::rule_names();
+    const std::vector<std::string>& names = names_of_rules();
     required(name, "rule_name", "a place for the name");
     SING_CHECK(
         index < names.size(), "[rule_name] wanted a rule below ", names.size(), ", got ", index);

@@ -190,7 +190,7 @@ sing_status sing_optimizer_set_gradients(sing_optimizer* optimizer,
                                          size_t count);
 
 /* An estimate of the Hessian's diagonal for the next steps, of the gradient's type and layout, for
- * rules that take it; null: the gradient takes its place. */
+ * rules that take it (others refuse it); null: the gradient takes its place. */
 sing_status sing_optimizer_set_curvature(sing_optimizer* optimizer,
                                          size_t parameter,
                                          const void* curvature);

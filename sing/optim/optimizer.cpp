@@ -119,7 +119,12 @@ void Optimizer::set_gradient(std::size_t parameter, const void* gradient, Dtype 
 }
 
 void Optimizer::set_curvature(std::size_t parameter, const void* curvature) {
-  parameter_name(parameter);
+  SING_CHECK(takes_curvature(parameter) || curvature == nullptr,
+             "[optimizer] parameter '",
+             parameter_name(parameter),
+             "': wanted a rule that takes curvature, got '",
+             name_of(groups_[parameters_[parameter].group].options.rule),
+             "'");
   tensor_steps_[parameter].curvature = curvature;
 }
 

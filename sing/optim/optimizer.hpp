@@ -51,8 +51,9 @@ class Optimizer {
   void set_gradient(std::size_t parameter, const void* gradient, Dtype dtype);
 
   // An estimate of the Hessian's diagonal for the next steps, of the gradient's type and layout and
-  // multiplied by the loss scale as it is; null: the gradient takes its place. Rules that take none
-  // ignore it.
+  // multiplied by the loss scale as it is; null: the gradient takes its place. Refused where the
+  // parameter's rule takes none.
+  bool takes_curvature(std::size_t parameter) const;
   void set_curvature(std::size_t parameter, const void* curvature);
 
   // The parameter's storage moved: later steps find its elements at `data`, of the same shape and

@@ -21,6 +21,12 @@ MemoryRange range_of(const Parameter& parameter) {
 
 }  // namespace
 
+bool Optimizer::takes_curvature(std::size_t parameter) const {
+  parameter_name(parameter);  // refuses an unknown index
+  return std::visit([]<class R>(const R&) { return kTakesCurvature<R>; },
+                    groups_[parameters_[parameter].group].options.rule);
+}
+
 // A tensor listed again under any name is the same parameter and is dropped; a gradient given
 // only there is kept.
 std::vector<Parameter> Optimizer::without_repeats(std::vector<Parameter> parameters) const {

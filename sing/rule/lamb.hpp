@@ -58,6 +58,7 @@ struct Lamb {
             .norm_limit = std::nullopt,
             .clip_norm = 1};
   }
+  static constexpr Form<Lamb> kForms[] = {{"nvlamb", nvidia}};
 
   bool uses_slot(std::size_t /*slot*/, bool /*factored*/) const { return true; }
 

@@ -10,6 +10,7 @@ std::string_view name_of(const Rule& rule) {
 std::vector<std::string> rule_names() {
   std::vector<std::string> names;
   for_each_rule_type([&]<class Each>() { names.emplace_back(Each::kName); });
+  for_each_form([&](std::string_view form, const Rule& /*made*/) { names.emplace_back(form); });
   return names;
 }
 
@@ -18,6 +19,11 @@ Rule make_rule(std::string_view name) {
   for_each_rule_type([&]<class Each>() {
     if (name == Each::kName) {
       made = Each{};
+    }
+  });
+  for_each_form([&](std::string_view form, const Rule& rule) {
+    if (name == form) {
+      made = rule;
     }
   });
   SING_CHECK(made, "[rule] unknown rule '", name, "'", nearest_name_hint(name, rule_names()));

@@ -61,11 +61,25 @@ void for_each_rule_type(Visitor&& visitor) {
   (std::make_index_sequence<kRuleCount>{});
 }
 
+// Calls visitor(name, rule) for every second name of a rule and the defaults it stands for.
+template <class Visitor>
+void for_each_form(Visitor&& visitor) {
+  for_each_rule_type([&]<class Each>() {
+    if constexpr (kHasForms<Each>) {
+      for (const Form<Each>& form : Each::kForms) {
+        visitor(form.name, Rule(form.make()));
+      }
+    }
+  });
+}
+
+// A rule's own name, whatever name it was made by.
 std::string_view name_of(const Rule& rule);
+// Of the rules in the order of the list, then of their forms.
 std::vector<std::string> rule_names();
 
-// The rule of that name with its default options; an unknown name is an error that names the
-// nearest known one.
+// The rule or form of that name with its default options; an unknown name is an error that names
+// the nearest known one.
 Rule make_rule(std::string_view name);
 
 double learning_rate_of(const Rule& rule);

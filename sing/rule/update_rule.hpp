@@ -12,6 +12,7 @@
 //   kTakesCurvature: an estimate of the Hessian's diagonal, given beside the gradient, which takes
 //   its place where none is given.
 // The last three reach the update as its second input; a rule has one of them at most.
+// A rule that users know by a second name, with other defaults, lists it in kForms.
 #pragma once
 
 #include <array>
@@ -36,6 +37,13 @@ enum class SlotShape {
 struct Slot {
   std::string_view name;
   SlotShape shape;
+};
+
+// A rule with other defaults than its own, and the name for it.
+template <class Rule>
+struct Form {
+  std::string_view name;
+  Rule (*make)();
 };
 
 // What changes from step to step, resolved for one tensor.
@@ -122,6 +130,11 @@ inline constexpr bool kIsOrthogonal = requires(const Rule rule) {
 template <class Rule>
 inline constexpr bool kTakesCurvature = requires {
   Rule::kTakesCurvature;
+};
+
+template <class Rule>
+inline constexpr bool kHasForms = requires {
+  Rule::kForms;
 };
 
 template <class Rule>

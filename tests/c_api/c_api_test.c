@@ -187,6 +187,43 @@ static void test_low_precision_copy(void) {
   sing_optimizer_destroy(optimizer);
 }
 
+static sing_optimizer* make_adahessian(float* values, const float* gradient) {
+  sing_optimizer* optimizer = NULL;
+  sing_options* options = make_options("adahessian", "0.125");
+  sing_parameter parameter = make_parameter("weight", values, kOneRowOfTwo, 2);
+  parameter.gradient = gradient;
+  CHECK_OK(sing_options_set(options, "centralize", "false"));
+  CHECK_OK(sing_options_set(options, "normalize", "off"));
+  CHECK_OK(sing_options_set(options, "lookahead", "false"));
+  CHECK_OK(sing_options_set(options, "epsilon", "0"));
+  CHECK_OK(sing_optimizer_create(options, NULL, &optimizer));
+  sing_options_destroy(options);
+  CHECK_OK(sing_optimizer_add_group(optimizer, &parameter, 1, NULL, NULL));
+  return optimizer;
+}
+
+/* The first step of AdaHessian is 0.125 g / |D|: (3, 4) over (2, -8) gives 0.1875 and 0.0625, and
+ * over itself 0.125 each. */
+static void test_curvature(void) {
+  const float gradient[2] = {3, 4};
+  const float curvature[2] = {2, -8};
+  float with[2] = {1, 1};
+  float without[2] = {1, 1};
+  sing_optimizer* first = make_adahessian(with, gradient);
+  sing_optimizer* second = make_adahessian(without, gradient);
+  CHECK_OK(sing_optimizer_set_curvature(first, 0, curvature));
+  CHECK_OK(sing_optimizer_step(first, 1));
+  CHECK_NEAR(with[0], 1 - 0.1875, kFloatTolerance);
+  CHECK_NEAR(with[1], 1 - 0.0625, kFloatTolerance);
+  CHECK_OK(sing_optimizer_set_curvature(second, 0, curvature));
+  CHECK_OK(sing_optimizer_set_curvature(second, 0, NULL));
+  CHECK_OK(sing_optimizer_step(second, 1));
+  CHECK_NEAR(without[0], 1 - 0.125, kFloatTolerance);
+  CHECK_NEAR(without[1], 1 - 0.125, kFloatTolerance);
+  sing_optimizer_destroy(first);
+  sing_optimizer_destroy(second);
+}
+
 static void test_non_finite_policies(void) {
   const float gradient[2] = {NAN, 1};
   float weight[2] = {1, 1};
@@ -303,6 +340,7 @@ int main(int argument_count, char** arguments) {
   test_default_step_by_hand();
   test_groups_override_defaults();
   test_low_precision_copy();
+  test_curvature();
   test_non_finite_policies();
   test_save_and_load(arguments[1]);
   test_slow_weights();

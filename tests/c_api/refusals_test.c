@@ -55,6 +55,7 @@ static void test_null_pointers(void) {
   CHECK_FAILS(sing_optimizer_set_gradient(NULL, 0, NULL, 0), wanted, "null");
   CHECK_FAILS(sing_optimizer_set_gradients(NULL, NULL, 0), wanted, "null");
   CHECK_FAILS(sing_optimizer_set_gradients(optimizer, NULL, 1), wanted, "null");
+  CHECK_FAILS(sing_optimizer_set_curvature(NULL, 0, NULL), wanted, "null");
   CHECK_FAILS(sing_optimizer_step(NULL, 1), wanted, "null");
   CHECK_FAILS(sing_optimizer_learning_rate(NULL, 0, &number), wanted, "null");
   CHECK_FAILS(sing_optimizer_learning_rate(optimizer, 0, NULL), wanted, "null");
@@ -200,6 +201,29 @@ static void test_indices_and_numbers(void) {
   sing_optimizer_destroy(optimizer);
 }
 
+/* The default rule, AdamW, takes none; a refused one leaves the step as it is without. */
+static void test_curvature(void) {
+  const sing_status wanted = SING_INVALID_ARGUMENT;
+  const float start[4] = {1, 1, 1, 1};
+  const float curvature[2] = {2, 8};
+  float untouched[2];
+  sing_optimizer* optimizer = make_optimizer(NULL);
+  CHECK_FAILS(sing_optimizer_set_curvature(optimizer, 1, curvature), wanted, "below 1");
+  CHECK_FAILS(sing_optimizer_set_curvature(optimizer, SIZE_MAX, NULL), wanted, "below 1");
+  CHECK_FAILS(sing_optimizer_set_curvature(optimizer, 0, curvature), wanted, "got 'adamw'");
+  CHECK(memcmp(weight, start, sizeof weight) == 0);
+  CHECK_OK(sing_optimizer_step(optimizer, 1));
+  sing_optimizer_destroy(optimizer);
+  memcpy(untouched, weight, sizeof untouched);
+  memcpy(weight, start, sizeof weight);
+  optimizer = make_optimizer(NULL);
+  CHECK_OK(sing_optimizer_set_curvature(optimizer, 0, NULL));
+  CHECK_OK(sing_optimizer_step(optimizer, 1));
+  CHECK(memcmp(weight, untouched, sizeof untouched) == 0 && weight[0] != 1);
+  memcpy(weight, start, sizeof weight);
+  sing_optimizer_destroy(optimizer);
+}
+
 static void test_backends(void) {
   const sing_status wanted = SING_INVALID_ARGUMENT;
   sing_optimizer* optimizer = NULL;
@@ -258,6 +282,7 @@ int main(void) {
   test_options();
   test_parameters();
   test_indices_and_numbers();
+  test_curvature();
   test_backends();
   test_out_of_memory();
   return 0;

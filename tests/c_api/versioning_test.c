@@ -172,16 +172,18 @@ static void test_listings(void) {
   size_t i, count = 0;
   sing_option_info info;
   const char* name = NULL;
-  int saw_adamw = 0;
+  int saw_adamw = 0, saw_nvlamb = 0;
   memset(&info, 0, sizeof info);
   info.struct_size = sizeof info;
   CHECK(sing_rule_count() >= 4);
   for (i = 0; i < sing_rule_count(); ++i) {
     CHECK_OK(sing_rule_name(i, &name));
     saw_adamw = saw_adamw || strcmp(name, "adamw") == 0;
+    saw_nvlamb = saw_nvlamb || strcmp(name, "nvlamb") == 0;
     check_rule_listing(name);
   }
   CHECK(saw_adamw);
+  CHECK(saw_nvlamb);
   check_rule_listing(NULL);
   CHECK(sing_schedule_count() == 6);
   CHECK_OK(sing_schedule_name(0, &name));

@@ -13,6 +13,7 @@ import sys
 
 from fences import blocks
 
+MOST_LINES = 60  # of the rule and its entry in the list, without its test
 COPIED = ("CMakeLists.txt", "cmake", "sing", "tests/support")
 PROJECT = """cmake_minimum_required(VERSION 3.25)
 project(new_rule LANGUAGES C CXX)
@@ -44,6 +45,9 @@ def tree_with_rule(root):
             if path.is_file() and path.suffix != ".pyc":
                 files[path.relative_to(root).as_posix()] = path.read_text(encoding="utf-8")
     page = root / "docs" / "adding_a_rule.md"
+    lines = sum(block.text.count("\n") for block in blocks(page) if block.file and block.file.startswith("sing/"))
+    if lines >= MOST_LINES:
+        raise ValueError(f"{page.name}: wanted a rule in fewer than {MOST_LINES} lines, found {lines}")
     for block in blocks(page):
         place = f"{page.name}:{block.line}"
         if block.file and block.language == "diff":

@@ -7,6 +7,7 @@
 
 #include "sing/backend/reference/matrix_product.hpp"
 #include "tests/support/backends.hpp"
+#include "tests/support/random_values.hpp"
 #include "tests/support/trajectory.hpp"
 
 namespace sing {
@@ -115,28 +116,94 @@ TEST_P(MuonSteps, AndSoDoMatricesIfSaidSo) {
   EXPECT_EQ(path.optimizer().state(0).size(), 2U);
 }
 
-// Three products an iteration: X Xᵀ, A A and B X, or the same of Xᵀ.
+// The same step with the caller's products and with the library's own.
+std::vector<MatrixProduct> products_of(const Shape& shape, const test::Values& gradient) {
+  std::vector<MatrixProduct> products;
+  const auto multiply = [&](const MatrixProduct& product) {
+    products.push_back(product);
+    multiply_singly(product);
+  };
+  const std::shared_ptr<Backend> theirs = make_cpu_backend({.multiply = multiply});
+  const std::shared_ptr<Backend> ours = make_cpu_backend({});
+  const test::Values start(gradient.size());
+  Trajectory with_theirs(theirs, bare_rule(short_muon()), shape, start);
+  Trajectory with_ours(ours, bare_rule(short_muon()), shape, start);
+  expect_values(with_theirs.take(gradient), with_ours.take(gradient), 1e-13);
+  return products;
+}
+
+// Three products an iteration: X Xᵀ, A A and P X.
 TEST(MuonProducts, MayBeTheCallers) {
+  const std::vector<MatrixProduct> products = products_of({2, 2}, {1, -2, 3, 4});
+  ASSERT_EQ(products.size(), 15U);
+  EXPECT_TRUE(products[0].is_symmetric);
+  EXPECT_TRUE(products[1].is_symmetric);
+  EXPECT_FALSE(products[2].is_symmetric);
+  EXPECT_EQ(products[1].alpha, 2.0315);
+  EXPECT_EQ(products[1].beta, -4.7750);
+}
+
+// Two products of the whole matrix for three iterations, and two for the other two.
+TEST(MuonProducts, AreOfSmallSquaresWhereTheMatrixIsLong) {
   for (const Shape& shape : {Shape{2, 3}, Shape{3, 2}}) {
-    std::vector<MatrixProduct> products;
-    const auto multiply = [&](const MatrixProduct& product) {
-      products.push_back(product);
-      multiply_singly(product);
-    };
-    const std::shared_ptr<Backend> theirs = make_cpu_backend({.multiply = multiply});
-    const std::shared_ptr<Backend> ours = make_cpu_backend({});
-    const test::Values gradient = {1, -2, 3, 4, 5, -6};
-    Trajectory with_theirs(theirs, bare_rule(short_muon()), shape, test::Values(6));
-    Trajectory with_ours(ours, bare_rule(short_muon()), shape, test::Values(6));
-    expect_values(with_theirs.take(gradient), with_ours.take(gradient), 1e-13);
-    ASSERT_EQ(products.size(), 15U);
-    EXPECT_EQ(products[0].rows, 2);
-    EXPECT_EQ(products[0].columns, 2);
-    EXPECT_EQ(products[0].inner, 3);
-    EXPECT_EQ(products[2].rows, shape[0]);
-    EXPECT_EQ(products[2].columns, shape[1]);
-    EXPECT_EQ(products[2].beta, 3.4445);
+    const std::vector<MatrixProduct> products = products_of(shape, {1, -2, 3, 4, 5, -6});
+    ASSERT_EQ(products.size(), 18U);
+    for (std::size_t i = 0; i < products.size(); ++i) {
+      const bool starts = i == 0 || i == 11;
+      const bool ends = i == 10 || i == 17;
+      EXPECT_EQ(products[i].rows, ends ? shape[0] : 2) << i;
+      EXPECT_EQ(products[i].columns, ends ? shape[1] : 2) << i;
+      EXPECT_EQ(products[i].inner, starts ? 3 : 2) << i;
+      EXPECT_EQ(products[i].is_symmetric, !ends) << i;
+    }
   }
+}
+
+// The reference iterates on the matrix itself.
+TEST(MuonProducts, BothFormsAgreeForEveryNumberOfIterations) {
+  for (const Shape& shape : {Shape{4, 6}, Shape{4, 5}, Shape{31, 70}, Shape{70, 31}}) {
+    const test::Values gradient = test::random_values(3, shape[0] * shape[1]);
+    for (std::int64_t steps = 0; steps <= 11; ++steps) {
+      SCOPED_TRACE(concat(shape[0], " x ", shape[1], ", ", steps, " iterations"));
+      Muon rule = short_muon();
+      rule.newton_steps = steps;
+      const test::Values start(gradient.size());
+      Trajectory oracle(make_reference_backend(), bare_rule(rule), shape, start);
+      Trajectory path(make_cpu_backend({}), bare_rule(rule), shape, start);
+      expect_values(path.take(gradient), oracle.take(gradient), 1e-12);
+    }
+  }
+}
+
+// More columns than one panel of the library's own products.
+TEST(MuonProducts, OfLargeSquares) {
+  const Shape shape{300, 460};
+  const test::Values gradient = test::random_values(4, shape[0] * shape[1]);
+  const test::Values start(gradient.size());
+  Trajectory oracle(make_reference_backend(), bare_rule(short_muon()), shape, start);
+  Trajectory path(make_cpu_backend({}), bare_rule(short_muon()), shape, start);
+  expect_values(path.take(gradient), oracle.take(gradient), 1e-12);
+}
+
+// One direction a thousand times as strong as all others, as gradients often are: errors of the
+// others are multiplied by 3.4445 an iteration. In bfloat16 nothing is left of them.
+TEST(MuonProducts, OfANearlySingularMatrixInSinglePrecision) {
+  const Shape shape{48, 150};
+  test::Values gradient(static_cast<std::size_t>(shape[0] * shape[1]));
+  const test::Values left = test::random_values(5, shape[0]);
+  const test::Values right = test::random_values(6, shape[1]);
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    gradient[i] =
+        left[i / right.size()] * right[i % right.size()] + 1e-3 * test::random_value(7, i);
+    gradient[i] = static_cast<float>(gradient[i]);
+  }
+  Muon rule = short_muon();
+  rule.learning_rate = 1;
+  const test::Values start(gradient.size());
+  Trajectory oracle(make_reference_backend(), bare_rule(rule), shape, start);
+  Trajectory path(make_cpu_backend({}), bare_rule(rule), shape, start, Dtype::kFloat32);
+  // 485 roundings of 6e-8.
+  expect_values(path.take(gradient), oracle.take(gradient), 3e-5);
 }
 
 }  // namespace

@@ -9,7 +9,8 @@ SING_ON_DEVICES(SecondInput);
 
 // One step from 0 with newton_steps of the authors' polynomial, written out.
 TEST_P(SecondInput, MuonMultipliesWithLibTorch) {
-  for (const auto& shape : {std::vector<std::int64_t>{5, 9}, {9, 5}, {4, 3, 2, 2}}) {
+  for (const auto& shape :
+       {std::vector<std::int64_t>{5, 9}, {9, 5}, {4, 3, 2, 2}, {200, 210}, {200, 310}}) {
     const at::Tensor weight = at::zeros(shape, at::kDouble).to(device_).requires_grad_();
     const at::Tensor gradient = random(shape, at::kDouble);
     test::set_gradient(weight, gradient);
@@ -45,6 +46,8 @@ TEST_P(SecondInput, CurvatureReachesAdaHessian) {
   EXPECT_TRUE(at::allclose(plain.detach(), at::full_like(plain, -1), 1e-5));
   EXPECT_THROW(optimizer.set_curvature("w", at::ones({3, 2}, device_)), std::invalid_argument);
   EXPECT_THROW(optimizer.set_curvature("v", curvature), std::invalid_argument);
+  torch::Optimizer takes_none({{"w", weight}}, test::bare(Lion{}));
+  EXPECT_THROW(takes_none.set_curvature("w", curvature), std::invalid_argument);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <thread>
 
+#include "adapters/torch/operators/torch_product.hpp"
+
 namespace sing::operators {
 namespace {
 
@@ -34,7 +36,8 @@ std::shared_ptr<Backend> make_torch_backend(const Device& device,
     return make_cpu_backend(
         {.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
          .executor = run_on_torch_threads,
-         .allocator = allocator});
+         .allocator = allocator,
+         .multiply = multiply_by_torch});
   }
   return make_cuda_backend({.device = device.index,
                             .current_stream = std::move(current_stream),
@@ -93,7 +96,9 @@ void Session::set_curvature(const std::vector<std::int64_t>& parameters,
   std::vector<Dtype> dtypes;
   std::vector<Tensor> laid_out;
   for (std::size_t k = 0; k < parameters.size(); ++k) {
-    const Place& place = places_[static_cast<std::size_t>(parameters[k])];
+    const auto index = static_cast<std::size_t>(parameters[k]);
+    const Place& place = places_[index];
+    SING_CHECK(optimizer_.takes_curvature(index), place.who, "its rule takes no curvature");
     const GradientFacts facts = check_gradient(curvatures[k], place.facts, place.who);
     dtypes.push_back(dtype_of(facts.dtype, place.who));
     laid_out.push_back(facts.is_alike ? curvatures[k]

@@ -48,6 +48,7 @@ SING_HOST_DEVICE void sum_tile(const Real* const (&rows)[kTileRows],
   __builtin_memcpy(sums, total, sizeof(sums));
 }
 
+// Of a symmetric product the tiles below the diagonal and on it.
 template <class Real>
 void multiply_panel(const MatrixProduct& product, Range inner, Range columns, const Real* panel) {
   const auto* a = static_cast<const Real*>(product.a);
@@ -57,14 +58,16 @@ void multiply_panel(const MatrixProduct& product, Range inner, Range columns, co
   const std::int64_t depth = inner.end - inner.begin;
   const auto alpha = static_cast<Real>(product.alpha);
   const auto beta = static_cast<Real>(inner.begin == 0 ? product.beta : 1.0);
-  for (std::int64_t i = 0; i < product.rows; i += kTileRows) {
+  const std::int64_t first = product.is_symmetric ? columns.begin / kTileRows * kTileRows : 0;
+  for (std::int64_t i = first; i < product.rows; i += kTileRows) {
     const std::int64_t height = least(kTileRows, product.rows - i);
     const Real* rows[kTileRows];
     for (std::int64_t r = 0; r < kTileRows; ++r) {  // missing rows repeat the last one
       rows[r] = a + (i + least(r, height - 1)) * row_stride + inner.begin * inner_stride;
     }
+    const std::int64_t last = product.is_symmetric ? least(columns.end, i + height) : columns.end;
     const Real* strip = panel;
-    for (std::int64_t j = columns.begin; j < columns.end; j += kStrip<Real>) {
+    for (std::int64_t j = columns.begin; j < last; j += kStrip<Real>) {
       Real sums[kTileRows][kStrip<Real>];
       sum_tile<Real>(rows, inner_stride, depth, strip, sums);
       strip += depth * kStrip<Real>;
@@ -73,6 +76,21 @@ void multiply_panel(const MatrixProduct& product, Range inner, Range columns, co
         Real* out = c + (i + r) * product.columns + j;
         for (std::int64_t s = 0; s < width; ++s) {
           out[s] = alpha * sums[r][s] + (beta == Real(0) ? Real(0) : beta * out[s]);
+        }
+      }
+    }
+  }
+}
+
+// Copies the lower triangle to the upper one, in squares that stay in cache.
+template <class Real>
+void mirror(Real* c, std::int64_t side) {
+  constexpr std::int64_t kSquare = 32;
+  for (std::int64_t i0 = 0; i0 < side; i0 += kSquare) {
+    for (std::int64_t j0 = 0; j0 <= i0; j0 += kSquare) {
+      for (std::int64_t i = i0; i < least(i0 + kSquare, side); ++i) {
+        for (std::int64_t j = j0; j < least(j0 + kSquare, i); ++j) {
+          c[j * side + i] = c[i * side + j];
         }
       }
     }
@@ -89,5 +107,8 @@ void multiply(const MatrixProduct& product) {
       pack_panel(product, inner, columns, panel);
       multiply_panel(product, inner, columns, static_cast<const Real*>(panel));
     }
+  }
+  if (product.is_symmetric) {
+    mirror(static_cast<Real*>(product.c), product.rows);
   }
 }

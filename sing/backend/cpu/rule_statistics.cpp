@@ -1,9 +1,9 @@
 // The passes of rules with statistics of their own: what each chunk leaves, and how chunks combine.
 #include <cstring>
 
+#include "sing/backend/cpu/gram_newton_schulz.hpp"
 #include "sing/backend/cpu/step_run.hpp"
 #include "sing/backend/cpu/visit_rule.hpp"
-#include "sing/backend/newton_schulz.hpp"
 
 namespace sing::cpu {
 
@@ -75,10 +75,13 @@ void StepRun::finish_sum(const TensorPass& pass, std::size_t tensor, void* const
 void StepRun::orthogonalize(TensorPass& pass, std::size_t tensor, int worker) {
   std::vector<std::byte>& workspace = workspaces_[static_cast<std::size_t>(worker)];
   workspace.resize(plan_.workspace_bytes);
+  void* aligned = workspace.data();
+  std::size_t room = workspace.size();
+  std::align(kWorkspaceAlignment, 1, aligned, room);
   const Layout& layout = pass.tensor->layout;
   visit_rule(group_of(tensor).rule, pass.tensor->dtype, [&]<class R, class Real>(const R& rule) {
     if constexpr (kIsOrthogonal<R>) {
-      auto* matrix = reinterpret_cast<Real*>(workspace.data());
+      auto* matrix = static_cast<Real*>(aligned);
       rule_kernels_of(tensor).matrix_input(pass, matrix);
       const auto multiply = [&](const MatrixProduct& product) {
         multiply_ ? multiply_(product) : kernels_of(tensor).multiply(product);
@@ -86,12 +89,12 @@ void StepRun::orthogonalize(TensorPass& pass, std::size_t tensor, int worker) {
       const auto copy = [](void* to, const void* from, std::size_t bytes) {
         std::memcpy(to, from, bytes);
       };
-      pass.orthogonal = newton_schulz(rule.newton_schulz(),
-                                      layout.leading,
-                                      layout.size / layout.leading,
-                                      matrix,
-                                      matrix + layout.size,
-                                      MatrixWork{multiply, copy});
+      pass.orthogonal = gram_newton_schulz(rule.newton_schulz(),
+                                           layout.leading,
+                                           layout.size / layout.leading,
+                                           matrix,
+                                           matrix + layout.size,
+                                           MatrixWork{multiply, copy});
     }
   });
 }

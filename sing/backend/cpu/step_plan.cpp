@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sing/backend/newton_schulz.hpp"
+#include "sing/backend/cpu/gram_newton_schulz.hpp"
 
 namespace sing::cpu {
 namespace {
@@ -87,12 +87,13 @@ TensorPlan plan_tensor(const TensorStep& tensor, const GroupStep& group) {
   return plan;
 }
 
-// The matrix and what its iterations need.
+// The matrix and what its iterations need, and room to align it.
 std::size_t workspace_bytes(const TensorStep& tensor) {
   const Layout& layout = tensor.layout;
   return (static_cast<std::size_t>(layout.size) +
-          newton_schulz_scratch(layout.leading, layout.size / layout.leading)) *
-         size_of(state_dtype(tensor.dtype));
+          gram_newton_schulz_scratch(layout.leading, layout.size / layout.leading)) *
+             size_of(state_dtype(tensor.dtype)) +
+         kWorkspaceAlignment;
 }
 
 // Hands out parts of one block; run once to count (no block yet) and once to place.

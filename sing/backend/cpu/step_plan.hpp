@@ -78,6 +78,9 @@ struct TensorPlan {
   double* totals = nullptr;           // [sum.count][kSumCount]
 };
 
+// Of a worker's matrices: the caller's products may round otherwise where memory lies otherwise.
+inline constexpr std::size_t kWorkspaceAlignment = 64;
+
 struct StepPlan {
   std::vector<TensorPlan> tensors;  // those without a gradient are empty
   // Rows of `columns` items, one column a thread (item_queue.hpp). The chunks of a tensor follow

@@ -14,7 +14,7 @@ using ::testing::Not;
 
 TEST(NamedOptimizer, EveryRuleIsThereAloneWithSingAndCentralized) {
   const std::vector<std::string> names = optimizer_names();
-  EXPECT_EQ(names.size(), 3 * (kRuleCount - 1));  // "gradient" does not train
+  EXPECT_EQ(names.size(), 3 * (rule_names().size() - 1));  // "gradient" does not train
   for (const std::string& rule : rule_names()) {
     if (rule != Gradient::kName) {
       EXPECT_THAT(names, ::testing::IsSupersetOf({rule, "sing-" + rule, "gc-" + rule}));
@@ -47,6 +47,16 @@ TEST(NamedOptimizer, SoftplusAndRatesAreThePapers) {
               HasSubstr("given 'sing-sdg' (nearest known: 'sing-sgd')"));
   EXPECT_THAT(test::message_of<std::invalid_argument>([] { make_optimizer_options("gradient"); }),
               HasSubstr("given 'gradient'"));
+}
+
+TEST(NamedOptimizer, BothFormsOfLambHaveAName) {
+  const Options paper = make_optimizer_options("lamb");
+  const Options nvidia = make_optimizer_options("sing-nvlamb");
+  EXPECT_EQ(name_of(nvidia.rule), name_of(paper.rule));
+  EXPECT_EQ(get_option(paper, "bias_correction"), Value(false));
+  EXPECT_EQ(get_option(paper, "clip_norm"), Value());
+  EXPECT_EQ(get_option(nvidia, "bias_correction"), Value(true));
+  EXPECT_EQ(get_option(nvidia, "clip_norm"), Value(1.0));
 }
 
 TEST(NamedOptimizer, EveryOptionIsListedOnce) {

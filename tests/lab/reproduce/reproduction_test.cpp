@@ -172,6 +172,31 @@ TEST(Reproduce, SmokeTakesGeneratedDataWhereThereAreNoFilesAndSaysSo) {
   EXPECT_THAT(scale_flags("short", "cifar100", data).flags, ElementsAre("--epochs", "30"));
 }
 
+// sing train refuses a flag that comes twice.
+TEST(Reproduce, AFlagAfterTheDashesWinsOverTheScale) {
+  const TemporaryFolder folder;
+  write_whole(folder / "plan", kPlan);
+  const Said said =
+      reproduce(folder, {"--table", "cifar100", "--scale", "short"}, {"--epochs", "3"});
+  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  EXPECT_THAT(said.out, HasSubstr("a tenth of the epochs"));
+  EXPECT_THAT(said.out, HasSubstr("; but --epochs as given\n"));
+  const std::vector<std::string> first = calls(folder)[0];
+  EXPECT_EQ(std::count(first.begin(), first.end(), "--epochs"), 1);
+  EXPECT_THAT(first, Contains("3"));
+  EXPECT_THAT(first, Not(Contains("30")));
+
+  const ScaleFlags smoke = scale_flags("smoke", "cifar100", folder / "absent");
+  const ScaleFlags left = without_given(smoke, {"--batch=8", "--epochs", "1", "--stand-in"});
+  EXPECT_THAT(smoke.flags, ::testing::IsSupersetOf({"--batch", "--steps", "--stand-in"}));
+  for (const char* flag : {"--batch", "16", "--steps", "--stand-in"}) {
+    EXPECT_THAT(left.flags, Not(Contains(flag)));
+  }
+  EXPECT_THAT(left.flags, ::testing::IsSupersetOf({"--precision", "float32", "--width", "4"}));
+  EXPECT_EQ(without_given(smoke, {}).flags, smoke.flags);
+  EXPECT_EQ(without_given(smoke, {"--bat", "--batches"}).flags, smoke.flags);
+}
+
 TEST(Reproduce, GoesOnAfterAFailureAndEndsWithIt) {
   const TemporaryFolder folder;
   auto plan = nlohmann::json::parse(kPlan);
