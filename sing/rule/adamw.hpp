@@ -69,9 +69,10 @@ struct AdamW {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real softplus_bound(Real gradient,
+  SING_HOST_DEVICE static Real softplus_bound(const Constants<Real>& c,
+                                              Real gradient,
                                               const ElementState<AdamW, Real>& state) {
-    return larger(state.slot[1], gradient * gradient);
+    return state.slot[1] + c.rest2 * gradient * gradient;
   }
 
   template <class Real>

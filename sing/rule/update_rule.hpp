@@ -128,8 +128,10 @@ inline constexpr bool kTakesCurvature = requires {
 };
 
 template <class Rule>
-inline constexpr bool kBoundsSoftplus = requires(const ElementState<Rule, float> state) {
-  Rule::softplus_bound(0.0F, state);
+inline constexpr bool kBoundsSoftplus =
+    requires(const typename Rule::template Constants<float> constants,
+             const ElementState<Rule, float> state) {
+  Rule::softplus_bound(constants, 0.0F, state);
 };
 
 template <class Rule>

@@ -33,8 +33,9 @@ SING_HOST_DEVICE bool is_near_zero(const typename R::template Constants<Real>& c
     }
     std::int32_t largest = 0;
     for (std::int64_t i = elements.begin; i < elements.end; ++i) {
-      const auto bound = std::bit_cast<std::int32_t>(R::softplus_bound(
-          standardized(block.values[i], mean, block.factor), ElementState<R, float>{{slot[i]...}}));
+      const float gradient = standardized(block.values[i], mean, block.factor);
+      const auto bound = std::bit_cast<std::int32_t>(
+          R::softplus_bound(constants, gradient, ElementState<R, float>{{slot[i]...}}));
       largest = bound > largest ? bound : largest;
     }
     return largest <= std::bit_cast<std::int32_t>(constants.softplus.near_zero_limit);
