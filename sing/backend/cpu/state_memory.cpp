@@ -17,8 +17,8 @@ constexpr std::size_t kCacheLine = 64;
 constexpr std::size_t kLargePage = std::size_t{2} << 20;
 // Shorter arrays are allocated one by one: they gain nothing, and a sanitizer sees their ends.
 constexpr std::size_t kShortArray = std::size_t{256} << 10;
-// Left free after an array. Most arrays are whole pages long, and a loop over several that begin at
-// the same place of a page is slower: their lines compete for places in the cache.
+// Left free after an array. Most arrays are whole pages long, and lines of several that begin at
+// the same place of a page compete for places in the cache.
 constexpr std::size_t kStagger = 17 * kCacheLine;
 // Each block has twice the size of the one before it, within these bounds.
 constexpr std::size_t kSmallestBlock = 2 * kLargePage;
