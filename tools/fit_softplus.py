@@ -7,8 +7,6 @@ least (Remez exchange). Beyond LIMIT softplus(2h) is taken for 2h.
 import mpmath
 
 mpmath.mp.dps = 40
-LIMIT = mpmath.mpf("6.6")
-TERMS_ABOVE, TERMS_BELOW = 6, 5
 ROUNDS = 30
 SAMPLES = 4000
 
@@ -21,27 +19,27 @@ def polynomial(coefficients, w):
     return mpmath.polyval(list(reversed(coefficients)), w)
 
 
-def solve(reference, below):
+def solve(reference, below, terms_above):
     """The quotient whose relative error has equal sizes and alternating signs at the reference points."""
-    unknowns = TERMS_ABOVE + TERMS_BELOW
+    unknowns = terms_above + len(below)
     matrix, right = mpmath.matrix(unknowns), mpmath.matrix(unknowns, 1)
     for row, h in enumerate(reference):
         w, value = h * h, log_two_cosh(h)
-        for k in range(TERMS_ABOVE):
+        for k in range(terms_above):
             matrix[row, k] = w**k
-        for k in range(1, TERMS_BELOW):
-            matrix[row, TERMS_ABOVE + k - 1] = -value * w**k
+        for k in range(1, len(below)):
+            matrix[row, terms_above + k - 1] = -value * w**k
         matrix[row, unknowns - 1] = (-1) ** row * (h + value) * polynomial(below, w)
         right[row] = value
     solution = list(mpmath.lu_solve(matrix, right))
-    return solution[:TERMS_ABOVE], [mpmath.mpf(1), *solution[TERMS_ABOVE : unknowns - 1]]
+    return solution[:terms_above], [mpmath.mpf(1), *solution[terms_above : unknowns - 1]]
 
 
-def extrema(above, below):
+def extrema(above, below, limit):
     """The point of largest error between each two changes of its sign."""
     points, last_sign = [], 0
     for i in range(SAMPLES + 1):
-        h = LIMIT * (1 - mpmath.cos(mpmath.pi * i / SAMPLES)) / 2
+        h = limit * (1 - mpmath.cos(mpmath.pi * i / SAMPLES)) / 2
         value = log_two_cosh(h)
         error = (polynomial(above, h * h) / polynomial(below, h * h) - value) / (h + value)
         if mpmath.sign(error) != last_sign:
@@ -52,17 +50,23 @@ def extrema(above, below):
     return points
 
 
-count = TERMS_ABOVE + TERMS_BELOW
-reference = [LIMIT * (1 - mpmath.cos(mpmath.pi * i / (count - 1))) / 2 for i in range(count)]
-below = [mpmath.mpf(1)] + [mpmath.mpf(0)] * (TERMS_BELOW - 1)
-for _ in range(ROUNDS):
-    above, below = solve(reference, below)
-    points = extrema(above, below)
-    if len(points) == count:
-        reference = [h for _, h in points]
+def fit(limit, terms_above, terms_below):
+    count = terms_above + terms_below
+    reference = [limit * (1 - mpmath.cos(mpmath.pi * i / (count - 1))) / 2 for i in range(count)]
+    below = [mpmath.mpf(1)] + [mpmath.mpf(0)] * (terms_below - 1)
+    for _ in range(ROUNDS):
+        above, below = solve(reference, below, terms_above)
+        points = extrema(above, below, limit)
+        if len(points) == count:
+            reference = [h for _, h in points]
+    print("up to h =", mpmath.nstr(limit, 4), "largest error", mpmath.nstr(max(error for error, _ in points), 4))
+    for name, coefficients in (("above", above), ("below", below)):
+        for power, coefficient in enumerate(coefficients):
+            print(f"{name} w^{power}  {mpmath.nstr(coefficient, 10)}")
 
-print("largest error", mpmath.nstr(max(error for error, _ in points), 4))
-print("of the line beyond the limit", mpmath.nstr((log_two_cosh(LIMIT) - LIMIT) / (2 * LIMIT), 4))
-for name, coefficients in (("above", above), ("below", below)):
-    for power, coefficient in enumerate(coefficients):
-        print(f"{name} w^{power}  {mpmath.nstr(coefficient, 10)}")
+
+if __name__ == "__main__":
+    LIMIT = mpmath.mpf("6.6")
+    fit(LIMIT, 6, 5)
+    print("of the line beyond the limit", mpmath.nstr((log_two_cosh(LIMIT) - LIMIT) / (2 * LIMIT), 4))
+    fit(mpmath.mpf("0.7"), 5, 1)

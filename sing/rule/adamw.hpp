@@ -53,6 +53,10 @@ struct AdamW {
     const double sharpness = softplus_beta.has_value() ? *softplus_beta : 0.0;
     const double corrected = at.learning_rate / (1 - ::pow(beta1, step));
     const double root_factor = 1 / ::sqrt(1 - ::pow(beta2, step));
+    Softplus<Real> softplus = Softplus<Real>::of(sharpness, root_factor);
+    if (!decoupled_decay) {
+      softplus.near_zero_limit = -1;  // softplus_bound() knows nothing of the decay's share
+    }
     return {.beta1 = Real(beta1),
             .rest1 = Real(1 - beta1),
             .beta2 = Real(beta2),
@@ -61,7 +65,14 @@ struct AdamW {
             .step_size = Real(sharpness > 0 ? corrected * sharpness : corrected),
             .root_factor = Real(root_factor),
             .epsilon = Real(epsilon),
-            .softplus = Softplus<Real>::of(sharpness, root_factor)};
+            .softplus = softplus};
+  }
+
+  template <class Real>
+  SING_HOST_DEVICE static Real softplus_bound(const Constants<Real>& c,
+                                              Real gradient,
+                                              const ElementState<AdamW, Real>& state) {
+    return state.slot[1] + c.rest2 * gradient * gradient;
   }
 
   template <class Real>

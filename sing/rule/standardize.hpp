@@ -113,7 +113,9 @@ SING_HOST_DEVICE GradientScale gradient_scale(const Standardize& options,
                               : 1.0;
     scale.factor = target / (centred_norm + options.norm_epsilon * loss_scale);
   }
-  const bool only_noise = norm > 0 && centred_norm <= 8 * accumulation_epsilon(parameter) * norm;
+  // Sums that are infinite are not less than one another.
+  const bool only_noise = sums.centred_squares < sums.squares &&
+                          centred_norm <= 8 * accumulation_epsilon(parameter) * norm;
   if (only_noise || scale.factor > 1.7976931348623157e308) {
     scale.factor = 0;
   }

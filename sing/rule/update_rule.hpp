@@ -10,9 +10,11 @@
 //   moment kept as row and column means over the last two axes;
 //   matrix_input<Real>(), orthogonalizes(), newton_schulz(): a matrix made orthogonal;
 //   kTakesCurvature: an estimate of the Hessian's diagonal, given beside the gradient, which takes
-//   its place where none is given.
-// The last three reach the update as its second input; a rule has one of them at most.
-// A rule that users know by a second name, with other defaults, lists it in kForms.
+//   its place where none is given;
+//   softplus_bound<Real>(): at least what the update will take the softplus of, to some digits, so
+//   that a loop may find out that a shorter formula does (sing/rule/math.hpp).
+// Factored moments, matrices and curvature reach the update as its second input; a rule has one of
+// them at most. A rule that users know by a second name, with other defaults, lists it in kForms.
 #pragma once
 
 #include <array>
@@ -135,6 +137,13 @@ inline constexpr bool kTakesCurvature = requires {
 template <class Rule>
 inline constexpr bool kHasForms = requires {
   Rule::kForms;
+};
+
+template <class Rule>
+inline constexpr bool kBoundsSoftplus =
+    requires(const typename Rule::template Constants<float> constants,
+             const ElementState<Rule, float> state) {
+  Rule::softplus_bound(constants, 0.0F, state);
 };
 
 template <class Rule>

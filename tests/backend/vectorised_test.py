@@ -18,7 +18,7 @@ SKIPPED = 77
 VECTOR_REGISTERS = {"avx2": "%ymm", "avx512": "%[yz]mm"}
 # Rule -> update loops that divide: one for each denominator the rule can have. Rules that are not named have one loop.
 DIVIDING_LOOPS = {
-    "AdamW": 2,
+    "AdamW": 3,
     "AdaBelief": 2,
     "AdaFactor": 2,
     "NAdam": 1,

@@ -181,6 +181,55 @@ TEST_P(NonFinitePolicy, PassThroughLetsTheNumbersGoWhereTheyGo) {
   EXPECT_EQ(model.optimizer().status().skipped_steps, 0);
 }
 
+// Where nothing is centralized or normalized, an element meets no other.
+TEST_P(NonFinitePolicy, PassThroughOfAPlainRuleSpoilsOneElement) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const std::int64_t size : {3, 70'000}) {
+    for (const double bad : {kNan, kInfinity}) {
+      const Numbers start(static_cast<std::size_t>(size), 1.0);
+      Numbers values(start);
+      values[1] = bad;
+      const std::vector<std::int64_t> shape{size};
+      const DeviceTensor parameter(backend_, Dtype::kFloat32, shape, start);
+      const DeviceTensor gradient(backend_, Dtype::kFloat32, shape, values);
+      Optimizer optimizer({parameter.parameter("one", gradient)},
+                          {.standardize = {.centralize = false, .normalize = Normalize::kOff},
+                           .rule = Sgd{.learning_rate = 0.25},
+                           .lookahead = std::nullopt,
+                           .non_finite = NonFinite::kPassThrough},
+                          backend_);
+      optimizer.step();
+      EXPECT_EQ(optimizer.tensor_progress()[0].non_finite, 1);
+      EXPECT_FALSE(std::isfinite(optimizer.gradient_norms()[0]));
+      const Numbers stepped = parameter.values();
+      EXPECT_FALSE(std::isfinite(stepped[1]));
+      EXPECT_EQ(stepped[0], 0.75);
+      EXPECT_EQ(stepped.back(), 0.75);
+    }
+  }
+}
+
+// The update itself measures then; 70 000 elements are worked on in pieces, 5 are not.
+TEST_P(NonFinitePolicy, PassThroughOfAPlainRuleStillMeasures) {
+  for (const std::int64_t size : {5, 70'000}) {
+    for (const Dtype dtype : {Dtype::kFloat32, Dtype::kBFloat16, Dtype::kFloat64}) {
+      const Numbers values(static_cast<std::size_t>(size), 0.5);
+      const std::vector<std::int64_t> shape{size};
+      const DeviceTensor parameter(backend_, dtype, shape, values);
+      const DeviceTensor gradient(backend_, dtype, shape, values);
+      Optimizer optimizer({parameter.parameter("one", gradient)},
+                          {.standardize = {.centralize = false, .normalize = Normalize::kOff},
+                           .rule = AdamW{},
+                           .non_finite = NonFinite::kPassThrough},
+                          backend_);
+      optimizer.step(/*loss_scale=*/4);
+      EXPECT_NEAR(
+          optimizer.gradient_norms()[0] / std::sqrt(static_cast<double>(size) / 64), 1, 1e-6);
+      EXPECT_EQ(optimizer.tensor_progress()[0].non_finite, 0);
+    }
+  }
+}
+
 TEST_P(NonFinitePolicy, FiniteGradientsAreNoConcernOfAny) {
   for (const NonFinite policy :
        {NonFinite::kSkipTensor, NonFinite::kSkipStep, NonFinite::kThrow, NonFinite::kPassThrough}) {

@@ -49,6 +49,25 @@ TEST(Softplus, FloatAgreesWithDoubleEverywhere) {
   }
 }
 
+// The fit is off by 6.4e-8, about 2⁻²⁴, and the root, h, the polynomial and the sum round once each
+// where it counts.
+TEST(Softplus, NearZeroAgreesWithDoubleUpToItsLimit) {
+  for (const double beta : {1e-3, 1.0, 50.0, 1000.0}) {
+    Softplus<float> constants = Softplus<float>::of(beta, 3);
+    constants.is_near_zero = true;
+    EXPECT_NEAR(3 * std::sqrt(constants.near_zero_limit) * beta / 2, 0.7, 1e-6);
+    double worst = 0;
+    const auto check = [&](float v) {
+      const Quotient<float> value = softplus(v, constants);
+      const double exact = softplus_exact(3 * std::sqrt(static_cast<double>(v)), beta) * beta;
+      worst = std::max(worst, std::abs(static_cast<double>(value.above / value.below) / exact - 1));
+    };
+    check(0.0F);
+    for_floats(1e-38F, constants.near_zero_limit, 997, check);
+    EXPECT_LE(worst, 5 * 0x1p-24) << beta;
+  }
+}
+
 TEST(Softplus, FactorIsThatOfTheRoot) {
   for (const double factor : {1.0, 3.0, 31.6}) {
     for (const double v : {1e-9, 1e-4, 2.0}) {

@@ -11,6 +11,39 @@ SING_HOST_DEVICE void fetch(Upcoming& upcoming, std::int64_t bytes) {
   upcoming.bytes -= fetched;
 }
 
+// What happens to a block beside the update itself.
+template <class Real>
+struct BlockNeeds {
+  Upcoming upcoming;
+  bool measures;  // the gradient is as it was given, and its squares are wanted
+  Lanes<Real> squared;
+};
+
+// Whether the softplus of all these elements is one near zero. Compares bits: floats that are not
+// negative have the order of their bits, and the largest integer is a loop that vectorises.
+template <class R, class Real, class... SlotPointer>
+SING_HOST_DEVICE bool is_near_zero(const typename R::template Constants<Real>& constants,
+                                   const GradientBlock<Real>& block,
+                                   Real mean,
+                                   Range elements,
+                                   const SlotPointer*... slot) {
+  if constexpr (std::is_same_v<Real, float> && kBoundsSoftplus<R>) {
+    if (constants.softplus.beta == 0) {
+      return false;
+    }
+    std::int32_t largest = 0;
+    for (std::int64_t i = elements.begin; i < elements.end; ++i) {
+      const float gradient = standardized(block.values[i], mean, block.factor);
+      const auto bound = std::bit_cast<std::int32_t>(
+          R::softplus_bound(constants, gradient, ElementState<R, float>{{slot[i]...}}));
+      largest = bound > largest ? bound : largest;
+    }
+    return largest <= std::bit_cast<std::int32_t>(constants.softplus.near_zero_limit);
+  } else {
+    return false;
+  }
+}
+
 // The only loop over elements that updates them. Slots are separate restrict pointers so that the
 // compiler vectorises it.
 template <class R, class Real, std::size_t... S, class... SlotPointer>
@@ -19,28 +52,40 @@ void update_block(std::index_sequence<S...>,
                   const GradientBlock<Real>& block,
                   const Real* __restrict second_input,
                   Real* __restrict parameter,
-                  Upcoming& upcoming,
+                  BlockNeeds<Real>& needs,
                   SlotPointer* __restrict... slot) {
-  const typename R::template Constants<Real> constants = shared_constants;
   const Real* __restrict gradient = block.values;
-  const Real mean = block.mean;
   const Real factor = block.factor;
-  const std::int64_t count = block.count;
-  for_softplus_on_or_off(
-      constants, [&]() __attribute__((always_inline)) {
-        for (std::int64_t begin = 0; begin < count; begin += kFetchStep) {
-          const std::int64_t end = least(begin + kFetchStep, count);
-          fetch(upcoming, kFetchStep * static_cast<std::int64_t>(sizeof(Real)));
-          for (std::int64_t i = begin; i < end; ++i) {
-            ElementState<R, Real> state{{slot[i]...}};
-            const Element<Real> element{standardized(gradient[i], mean, factor),
-                                        parameter[i],
-                                        kHasSecondInput<R> ? second_input[i] : Real(0)};
-            parameter[i] = R::update(constants, element, state);
-            ((slot[i] = state.slot[S]), ...);
-          }
-        }
-      });
+  const auto update = [&](const auto& constants, Real mean, Range elements)
+      __attribute__((always_inline)) {
+    for (std::int64_t i = elements.begin; i < elements.end; ++i) {
+      ElementState<R, Real> state{{slot[i]...}};
+      const Element<Real> element{standardized(gradient[i], mean, factor),
+                                  parameter[i],
+                                  kHasSecondInput<R> ? second_input[i] : Real(0)};
+      parameter[i] = R::update(constants, element, state);
+      ((slot[i] = state.slot[S]), ...);
+    }
+  };
+  const Real* next_mean = block.means;
+  std::int64_t run_end = least(block.first_run, block.count);
+  for (std::int64_t run_begin = 0; run_begin < block.count;) {
+    const Real mean = *next_mean++;
+    for (std::int64_t begin = run_begin; begin < run_end; begin += kUpdateStep) {
+      const Range elements{begin, least(begin + kUpdateStep, run_end)};
+      fetch(needs.upcoming, kUpdateStep * static_cast<std::int64_t>(sizeof(Real)));
+      if (needs.measures) {
+        add_squares(gradient + begin, elements.end - begin, needs.squared);
+      }
+      for_known_softplus(
+          shared_constants,
+          is_near_zero<R>(shared_constants, block, mean, elements, slot...),
+          [&](const auto& constants)
+              __attribute__((always_inline)) { update(constants, mean, elements); });
+    }
+    run_begin = run_end;
+    run_end = least(run_begin + block.run, block.count);
+  }
 }
 
 template <class Real>
@@ -55,14 +100,20 @@ void merge_block(Real* __restrict parameter,
 }
 
 template <class R, class Real>
-void apply(const TensorPass& pass, Range elements, Upcoming upcoming) {
+double apply(const TensorPass& pass, Range elements, Upcoming upcoming) {
   const TensorStep& tensor = *pass.tensor;
   const auto& constants = *static_cast<const typename R::template Constants<Real>*>(pass.constants);
   BlockBuffers<Real> buffers;
+  double squares = 0;
   for (std::int64_t begin = elements.begin; begin < elements.end;) {
     const GradientBlock<Real> gradient =
         gradient_block(pass, begin, least(kApplyBlock, elements.end - begin), buffers.gradient);
     const std::int64_t count = gradient.count;
+    const bool is_as_given = gradient.values != buffers.gradient;
+    BlockNeeds<Real> needs{upcoming, pass.measures && is_as_given, {}};
+    if (pass.measures && !is_as_given) {
+      squares += measure_squares<Real>(tensor, {begin, begin + count});
+    }
     Real* parameter = working_block(pass, begin, count, buffers.parameter);
     Real* slow = tensor.slow == nullptr ? nullptr : static_cast<Real*>(tensor.slow) + begin;
     if (pass.is_first && slow != nullptr) {
@@ -72,9 +123,13 @@ void apply(const TensorPass& pass, Range elements, Upcoming upcoming) {
     const SlotPointers<R, Real> slots(tensor, begin, count, buffers.unused_slot);
     [&]<std::size_t... S>(std::index_sequence<S...> sequence) {
       update_block<R>(
-          sequence, constants, gradient, second_input, parameter, upcoming, slots.slot[S]...);
+          sequence, constants, gradient, second_input, parameter, needs, slots.slot[S]...);
     }
     (std::make_index_sequence<kElementSlotCount<R>>{});
+    upcoming = needs.upcoming;
+    if (needs.measures) {
+      squares += static_cast<double>(needs.squared.total());
+    }
     if (pass.merges) {
       merge_block(parameter, slow, static_cast<Real>(pass.merge_alpha), count);
     }
@@ -86,6 +141,7 @@ void apply(const TensorPass& pass, Range elements, Upcoming upcoming) {
     }
     begin += count;
   }
+  return squares;
 }
 
 template <class R, class Real>

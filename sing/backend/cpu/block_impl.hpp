@@ -51,17 +51,23 @@ void standardize_block(const TensorPass& pass, std::int64_t begin, std::int64_t 
   });
 }
 
-// Some of a tensor's gradient, to be standardized as it is read.
+template <class Real>
+inline constexpr Real kNoMean = 0;
+
+// Some of a tensor's gradient, to be standardized as it is read: runs of elements with a common
+// mean.
 template <class Real>
 struct GradientBlock {
   const Real* values;
-  Real mean;
+  const Real* means;       // of the runs
+  std::int64_t first_run;  // elements of the first run; the last one ends with the block
+  std::int64_t run;        // of each other
   Real factor;
   std::int64_t count;
 };
 
-// Elements from `begin` on, at most `count` of them: in memory as they are, up to the end of their
-// row, or standardized in `buffer` where they need converting or rows are short.
+// Elements from `begin` on, at most `count` of them: in memory as they are, or standardized in
+// `buffer` where they need converting or rows are short.
 template <class Real>
 GradientBlock<Real> gradient_block(const TensorPass& pass,
                                    std::int64_t begin,
@@ -75,15 +81,21 @@ GradientBlock<Real> gradient_block(const TensorPass& pass,
   const bool is_readable =
       tensor.gradient_dtype == kDtypeOf<Real> && tensor.gradient != tensor.parameter;
   if (is_readable && pass.row_means == nullptr) {
-    return {values, Real(0), factor, count};
+    return {values, &kNoMean<Real>, count, count, factor, count};
   }
   if (is_readable && layout.inner >= kLongRow) {
     const std::int64_t row = begin / layout.inner % layout.rows;
-    const Real mean = static_cast<const Real*>(pass.row_means)[row];
-    return {values, mean, factor, least(count, layout.inner - begin % layout.inner)};
+    const std::int64_t first_run = layout.inner - begin % layout.inner;
+    return {values,
+            static_cast<const Real*>(pass.row_means) + row,
+            first_run,
+            layout.inner,
+            factor,
+            // The row after the last one is the first again.
+            least(count, first_run + (layout.rows - 1 - row) * layout.inner)};
   }
   standardize_block(pass, begin, count, buffer);
-  return {buffer, Real(0), Real(1), count};
+  return {buffer, &kNoMean<Real>, count, count, Real(1), count};
 }
 
 // Working memory of one block: what is not already in memory as Real.
@@ -135,17 +147,23 @@ Real* working_block(const TensorPass& pass, std::int64_t begin, std::int64_t cou
   return buffer;
 }
 
-// Runs the loop under a known answer to "softplus?": with the branch inside, a loop of this length
-// does not vectorise. Both calls are the same text; the compiler drops the other case from each.
+// Runs the loop under known answers to "softplus?" and "near zero?": with a branch inside, a loop
+// of this length does not vectorise. All calls are the same text; the compiler drops the other
+// cases from each.
 template <class Constants, class Loop>
-SING_HOST_DEVICE void for_softplus_on_or_off(const Constants& constants, Loop loop) {
+SING_HOST_DEVICE void for_known_softplus(const Constants& constants, bool is_near_zero, Loop loop) {
   if constexpr (requires { constants.softplus; }) {
-    if (constants.softplus.beta > 0) {
-      loop();
+    Constants known = constants;
+    if (known.softplus.beta > 0 && is_near_zero) {
+      known.softplus.is_near_zero = true;
+      loop(known);
+    } else if (known.softplus.beta > 0) {
+      known.softplus.is_near_zero = false;
+      loop(known);
     } else {
-      loop();
+      loop(known);
     }
   } else {
-    loop();
+    loop(constants);
   }
 }

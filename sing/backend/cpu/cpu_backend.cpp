@@ -1,9 +1,8 @@
 // The CPU backend: keeps the plan and the threads from step to step.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
+#include "sing/backend/cpu/state_memory.hpp"
 #include "sing/backend/cpu/step_run.hpp"
 #include "sing/backend/cpu/thread_pool.hpp"
 
@@ -12,8 +11,6 @@ namespace {
 
 // Below this many elements a second thread costs more than it brings.
 constexpr std::int64_t kElementsPerWorker = 16 * 1024;
-
-constexpr std::size_t kAlignment = 64;
 
 int default_threads() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
@@ -39,15 +36,7 @@ class CpuBackend final : public Backend {
     if (allocator_) {
       return allocator_(bytes);
     }
-    // Cache lines whole: a vector that straddles two costs twice.
-    const std::size_t rounded =
-        (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
-    void* memory = std::aligned_alloc(kAlignment, rounded);
-    if (memory == nullptr) {
-      throw std::bad_alloc();
-    }
-    std::memset(memory, 0, rounded);
-    return {memory, std::free};
+    return state_memory_.allocate(bytes);
   }
 
   void read(void* host, const void* memory, std::size_t bytes) const override {
@@ -86,6 +75,7 @@ class CpuBackend final : public Backend {
   void plan(const StepRequest& request) {
     const bool measure_first = measures_everything_first(request);
     bool is_current = run_ != nullptr && planned_version_ == request.version &&
+                      planned_non_finite_ == request.non_finite &&
                       planned_measure_first_ == measure_first &&
                       planned_gradients_.size() == request.tensors.size();
     for (std::size_t i = 0; is_current && i < request.tensors.size(); ++i) {
@@ -98,6 +88,7 @@ class CpuBackend final : public Backend {
     run_ = std::make_unique<cpu::StepRun>(
         cpu::make_plan(request, measure_first, threads_), kernels_, multiply_);
     planned_version_ = request.version;
+    planned_non_finite_ = request.non_finite;
     planned_measure_first_ = measure_first;
     planned_gradients_.resize(request.tensors.size());
     for (std::size_t i = 0; i < request.tensors.size(); ++i) {
@@ -110,9 +101,11 @@ class CpuBackend final : public Backend {
   cpu::ThreadPool pool_;
   Executor executor_;
   Allocator allocator_;
+  cpu::StateMemory state_memory_;
   Multiply multiply_;
   std::unique_ptr<cpu::StepRun> run_;
   std::uint64_t planned_version_ = 0;
+  NonFinite planned_non_finite_ = NonFinite::kSkipTensor;
   bool planned_measure_first_ = false;
   std::vector<bool> planned_gradients_;
 };

@@ -42,6 +42,7 @@ struct TensorPass {
   const void* mean_of_rows = nullptr;  // Real[matrices]; factored rules only
   const void* orthogonal = nullptr;    // Real[size]; rules that make matrices orthogonal
   double curvature_factor = 1;         // takes the loss scale out of the curvature
+  bool measures = false;               // apply sums the squares of the gradient as it is given
   bool is_first = false;               // the parameter's first update: state starts
   bool merges = false;                 // LookAhead merges in this step
   double merge_alpha = 0;
@@ -80,7 +81,8 @@ struct RealKernels {
     void (*sum)(const TensorPass&, Range elements, double* totals);
     // Writes what the rule wants orthogonal of all elements of a tensor.
     void (*matrix_input)(const TensorPass&, void* matrix);
-    void (*apply)(const TensorPass&, Range elements, Upcoming upcoming);
+    // Returns Σ g² where the pass measures.
+    double (*apply)(const TensorPass&, Range elements, Upcoming upcoming);
   };
   OfRule rules[kRuleCount];
 

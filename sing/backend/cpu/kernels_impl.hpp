@@ -1,6 +1,7 @@
 // The CPU's loops, compiled once for each instruction set: the including file defines SING_ISA (a
 // namespace) and SING_VECTOR_BYTES. Everything is in an unnamed namespace, because a copy that the
 // linker merged across instruction sets would crash older machines.
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -14,9 +15,9 @@ namespace {
 
 inline constexpr std::int64_t kMeasureBlock = 4096;  // elements; 16 KB of float
 inline constexpr std::int64_t kApplyBlock = 1024;
-inline constexpr std::int64_t kFetchStep = 128;  // elements from fetch to fetch
-inline constexpr std::int64_t kCacheLine = 64;   // bytes
-inline constexpr std::int64_t kLongRow = 128;    // elements; what a loop of its own is worth
+inline constexpr std::int64_t kUpdateStep = 128;  // elements from fetch to fetch
+inline constexpr std::int64_t kCacheLine = 64;    // bytes
+inline constexpr std::int64_t kLongRow = 128;     // elements; what a loop of its own is worth
 
 SING_HOST_DEVICE std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 

@@ -84,12 +84,17 @@ Real sum_of(const Real* x, std::int64_t count) {
 }
 
 template <class Real>
-Real squares_of(const Real* x, std::int64_t count) {
-  Lanes<Real> sums;
+SING_HOST_DEVICE void add_squares(const Real* x, std::int64_t count, Lanes<Real>& sums) {
   for_each_vector(
       x, count, Real(0), [&](int part, auto values) __attribute__((always_inline)) {
         sums.add(part, values * values);
       });
+}
+
+template <class Real>
+Real squares_of(const Real* x, std::int64_t count) {
+  Lanes<Real> sums;
+  add_squares(x, count, sums);
   return sums.total();
 }
 
@@ -110,9 +115,15 @@ Moments moments_about(const Real* x, std::int64_t count, Real first_mean) {
   return {count, static_cast<double>(first_mean) + shift, centred < 0 ? 0.0 : centred};
 }
 
-// Sum and squares in one pass. Where the mean makes up more than a quarter of the squares, taking
-// its share away would cost digits: a second pass, over values still in cache, then sums squares
-// about the mean, and the deviations as well, which repairs the rounding of the first mean.
+// Whether squares about the mean may be found as Σx² − n·mean². The difference is a quarter of Σx²
+// at least, which costs two bits; where the mean makes up more, it would cost digits.
+SING_HOST_DEVICE bool may_subtract(double squares_of_means, double squares) {
+  return !(squares_of_means > 0.75 * squares);  // NaN and infinity may
+}
+
+// Sum and squares in one pass. Where the mean's share is too large to be taken away, a second pass,
+// over values still in cache, sums squares about the mean, and the deviations as well, which
+// repairs the rounding of the first mean.
 template <class Real>
 Moments moments_of(const Real* x, std::int64_t count) {
   const auto n = static_cast<double>(count);
@@ -125,8 +136,7 @@ Moments moments_of(const Real* x, std::int64_t count) {
       });
   const double mean = static_cast<double>(sums.total()) / n;
   const auto squares = static_cast<double>(squared.total());
-  // NaN and infinity take this way too.
-  if (!(n * mean * mean > squares / 4)) {
+  if (may_subtract(n * mean * mean, squares)) {
     return {count, mean, squares - n * mean * mean};
   }
   return moments_about(x, count, static_cast<Real>(mean));

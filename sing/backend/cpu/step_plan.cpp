@@ -66,7 +66,7 @@ void cut_factor(TensorPlan& plan, const Layout& layout) {
   }
 }
 
-TensorPlan plan_tensor(const TensorStep& tensor, const GroupStep& group) {
+TensorPlan plan_tensor(const TensorStep& tensor, const GroupStep& group, bool may_update_first) {
   const Layout& layout = tensor.layout;
   const RuleNeeds needs = needs_of(group.rule, layout);
   TensorPlan plan;
@@ -74,6 +74,9 @@ TensorPlan plan_tensor(const TensorStep& tensor, const GroupStep& group) {
   plan.is_orthogonal = needs.orthogonal;
   plan.is_small = layout.size <= kChunk || plan.is_orthogonal;
   plan.own_constants = needs.own_constants;
+  plan.measured_by_update = may_update_first && !plan.centralizes &&
+                            group.standardize.normalize == Normalize::kOff && !needs.factored &&
+                            needs.sums == 0 && !needs.orthogonal;
   if (layout.size > 0) {
     cut_measure(plan, layout);
     plan.apply = cut(layout.size, chunk_length(layout.size));
@@ -238,6 +241,10 @@ void order_by_window(StepPlan& plan, const StepRequest& request) {
       i = push_small(plan.items, Work::kWholeTensors, i, request, plan);
       continue;
     }
+    if (plan.tensors[i].measured_by_update) {
+      push_update(plan, plan.items, i++);
+      continue;
+    }
     const std::vector<Item> measures =
         rows_of_chunks(Work::kMeasure, i, plan.tensors[i].measure, plan.columns);
     bool with_update = false;
@@ -264,11 +271,12 @@ std::size_t StepPlan::bytes() const {
 StepPlan make_plan(const StepRequest& request, bool measure_first, int threads) {
   StepPlan plan;
   plan.columns = static_cast<std::size_t>(std::min(threads, kMaxColumns));
+  const bool may_update_first = !measure_first && request.non_finite == NonFinite::kPassThrough;
   plan.tensors.resize(request.tensors.size());
   for (std::size_t i = 0; i < request.tensors.size(); ++i) {
     const TensorStep& tensor = request.tensors[i];
     if (tensor.gradient != nullptr) {
-      plan.tensors[i] = plan_tensor(tensor, request.groups[tensor.group]);
+      plan.tensors[i] = plan_tensor(tensor, request.groups[tensor.group], may_update_first);
       plan.elements += tensor.layout.size;
       plan.large_tensors += plan.tensors[i].is_small ? 0 : 1;
       if (plan.tensors[i].is_orthogonal) {

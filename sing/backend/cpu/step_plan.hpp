@@ -61,12 +61,13 @@ struct Partial {
 struct TensorPlan {
   bool centralizes = false;
   bool is_small = false;
-  bool own_constants = false;     // the rule completes them for each tensor
-  bool is_orthogonal = false;     // the rule makes it orthogonal: one worker does all of it
-  std::int64_t pieces = 0;        // of each row; 0: rows are measured whole
-  Chunks measure;                 // of rows, of elements of a row (pieces > 0), or of elements
-  std::int64_t matrix_parts = 0;  // of each matrix; 0: matrices are factored whole
-  Chunks factor;                  // of matrices, or of rows of a matrix (matrix_parts > 0)
+  bool measured_by_update = false;  // nothing waits for its sums: its gradient is read once
+  bool own_constants = false;       // the rule completes them for each tensor
+  bool is_orthogonal = false;       // the rule makes it orthogonal: one worker does all of it
+  std::int64_t pieces = 0;          // of each row; 0: rows are measured whole
+  Chunks measure;                   // of rows, of elements of a row (pieces > 0), or of elements
+  std::int64_t matrix_parts = 0;    // of each matrix; 0: matrices are factored whole
+  Chunks factor;                    // of matrices, or of rows of a matrix (matrix_parts > 0)
   Chunks sum;
   Chunks apply;
 

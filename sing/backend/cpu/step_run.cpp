@@ -37,23 +37,6 @@ const void* constants_for(const Rule& rule,
   return cache.storage.bytes;
 }
 
-// The elements of a chunk of the measure pass; none where they are scattered over the tensor.
-Range measured_elements(const TensorPlan& plan, const Layout& layout, std::int64_t chunk) {
-  if (!plan.centralizes) {
-    return plan.measure.range(chunk, layout.size);
-  }
-  if (plan.pieces > 0) {
-    const std::int64_t row_begin = chunk / plan.pieces * layout.inner;
-    const Range piece = plan.measure.range(chunk % plan.pieces, layout.inner);
-    return {row_begin + piece.begin, row_begin + piece.end};
-  }
-  if (layout.outer > 1) {
-    return {0, 0};
-  }
-  const Range rows = plan.measure.range(chunk, layout.rows);
-  return {rows.begin * layout.inner, rows.end * layout.inner};
-}
-
 void pause_briefly(int attempt) {
   if (attempt > 64) {
     std::this_thread::yield();
@@ -136,6 +119,13 @@ void StepRun::step(const StepRequest& request, int workers, const Executor& exec
     }
     run_items(plan_.items, workers, executor);
   } else {
+    CachedConstants cache(0);
+    for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
+      if (plan_.tensors[i].measured_by_update && !plan_.tensors[i].is_small) {
+        begin_unmeasured(i);
+        begin_large_update(i, cache);
+      }
+    }
     run_items(plan_.items, workers, executor);
     accept_measured();
   }
@@ -181,6 +171,12 @@ void StepRun::run_small(const Item& item, CachedConstants& cache) {
     if (!has_gradient(tensor)) {
       continue;
     }
+    if (plan_.tensors[tensor].measured_by_update) {
+      begin_unmeasured(tensor);
+      update_small(tensor, cache);
+      finish_measure(tensor);
+      continue;
+    }
     if (item.work != Work::kUpdateTensors) {
       for (std::int64_t chunk = 0; chunk < plan_.tensors[tensor].measure.count; ++chunk) {
         measure_chunk(tensor, chunk);
@@ -217,8 +213,7 @@ void StepRun::run_chunk(int pass_index,
       sum_chunk(pass, tensor, chunk);
       break;
     default:
-      rule_kernels_of(tensor).apply(
-          pass, plan_.tensors[tensor].apply.range(chunk, pass.tensor->layout.size), upcoming);
+      apply_chunk(pass, tensor, chunk, upcoming);
   }
   if (run.remaining[pass_index].fetch_sub(1, std::memory_order_acq_rel) == 1) {
     finish_pass(pass_index, tensor, cache);
@@ -234,6 +229,12 @@ void StepRun::finish_pass(int pass_index, std::size_t tensor, CachedConstants& c
     }
     return;
   }
+  if (pass_index == kApplyPass) {
+    if (plan_.tensors[tensor].measured_by_update) {
+      finish_measure(tensor);
+    }
+    return;
+  }
   if (pass_index == kFactorPass) {
     finish_factor(run.pass, tensor);
   } else if (pass_index == kSumPass) {
@@ -246,64 +247,16 @@ void StepRun::finish_pass(int pass_index, std::size_t tensor, CachedConstants& c
   run.open_pass.store(next, std::memory_order_release);
 }
 
-void StepRun::measure_chunk(std::size_t tensor, std::int64_t chunk) {
+void StepRun::apply_chunk(const TensorPass& pass,
+                          std::size_t tensor,
+                          std::int64_t chunk,
+                          Upcoming upcoming) {
   const TensorPlan& plan = plan_.tensors[tensor];
-  const TensorStep& step = request_->tensors[tensor];
-  const RealKernels& kernels = kernels_of(tensor);
-  Partial& partial = plan.partials[chunk];
-  if (!plan.centralizes) {
-    const double squares =
-        kernels.measure_squares(step, measured_elements(plan, step.layout, chunk));
-    partial.sums = {squares, squares};
-  } else if (plan.pieces > 0) {
-    partial.moments = kernels.measure_piece(step, measured_elements(plan, step.layout, chunk));
-  } else {
-    partial.sums =
-        kernels.measure_rows(step, plan.measure.range(chunk, step.layout.rows), plan.row_means);
+  const double squares = rule_kernels_of(tensor).apply(
+      pass, plan.apply.range(chunk, pass.tensor->layout.size), upcoming);
+  if (pass.measures) {
+    plan.partials[chunk].sums = {squares, squares};
   }
-}
-
-Upcoming StepRun::upcoming_of(const Item& item) const {
-  if (!item.measures_next) {
-    return {};
-  }
-  const TensorStep& step = request_->tensors[item.next_tensor];
-  const Range elements =
-      measured_elements(plan_.tensors[item.next_tensor], step.layout, item.next_chunk);
-  const auto bytes = static_cast<std::int64_t>(size_of(step.gradient_dtype));
-  return {static_cast<const char*>(step.gradient) + elements.begin * bytes,
-          (elements.end - elements.begin) * bytes};
-}
-
-// Adds up what the chunks left, always in the order of the tensor.
-void StepRun::finish_measure(std::size_t tensor) {
-  const TensorPlan& plan = plan_.tensors[tensor];
-  const TensorStep& step = request_->tensors[tensor];
-  GradientSums sums;
-  Moments row;
-  for (std::int64_t chunk = 0; chunk < plan.measure.count; ++chunk) {
-    const Partial& partial = plan.partials[chunk];
-    if (plan.pieces == 0) {
-      sums.squares += partial.sums.squares;
-      sums.centred_squares += partial.sums.centred_squares;
-      continue;
-    }
-    row = combine(row, partial.moments);
-    if ((chunk + 1) % plan.pieces == 0) {
-      const std::int64_t index = chunk / plan.pieces;
-      if (real_of(step.dtype) == Dtype::kFloat64) {
-        reinterpret_cast<double*>(plan.row_means)[index] = row.mean;
-      } else {
-        reinterpret_cast<float*>(plan.row_means)[index] = static_cast<float>(row.mean);
-      }
-      sums.squares += squares(row);
-      sums.centred_squares += row.centred_squares;
-      row = {};
-    }
-  }
-  scales_[tensor] = gradient_scale(
-      group_of(tensor).standardize, sums, step.layout.size, step.dtype, request_->loss_scale);
-  step.progress->gradient_norm = scales_[tensor].gradient_norm;
 }
 
 bool StepRun::begin_update(std::size_t tensor, CachedConstants& cache, TensorPass& pass) {
@@ -330,6 +283,7 @@ bool StepRun::begin_update(std::size_t tensor, CachedConstants& cache, TensorPas
           .mean_of_rows = plan.mean_of_rows,
           .orthogonal = nullptr,
           .curvature_factor = 1 / request_->loss_scale,
+          .measures = plan.measured_by_update,
           .is_first = is_first,
           .merges = merges,
           .merge_alpha = merges ? group.lookahead->alpha : 0};
@@ -379,7 +333,9 @@ void StepRun::update_small(std::size_t tensor, CachedConstants& cache) {
   if (plan.is_orthogonal) {
     orthogonalize(pass, tensor, cache.worker);
   }
-  rule_kernels_of(tensor).apply(pass, {0, pass.tensor->layout.size}, {});
+  for (std::int64_t chunk = 0; chunk < plan.apply.count; ++chunk) {
+    apply_chunk(pass, tensor, chunk, {});
+  }
 }
 
 }  // namespace sing::cpu

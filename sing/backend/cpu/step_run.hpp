@@ -60,11 +60,17 @@ class StepRun {
   void finish_pass(int pass_index, std::size_t tensor, CachedConstants& cache);
 
   void measure_chunk(std::size_t tensor, std::int64_t chunk);
+  // Of a tensor that the update measures.
+  void begin_unmeasured(std::size_t tensor);
   void finish_measure(std::size_t tensor);
   // False: the tensor is skipped. Otherwise counts its step and fills `pass`.
   bool begin_update(std::size_t tensor, CachedConstants& cache, TensorPass& pass);
   void begin_large_update(std::size_t tensor, CachedConstants& cache);
   void update_small(std::size_t tensor, CachedConstants& cache);
+  void apply_chunk(const TensorPass& pass,
+                   std::size_t tensor,
+                   std::int64_t chunk,
+                   Upcoming upcoming);
   void orthogonalize(TensorPass& pass, std::size_t tensor, int worker);
   void factor_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t chunk);
   void finish_factor(const TensorPass& pass, std::size_t tensor);

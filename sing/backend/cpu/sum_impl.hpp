@@ -8,9 +8,8 @@ void sum_block(std::index_sequence<S...>,
                Real (&values)[kSumCount<R>][kApplyBlock],
                std::int64_t count,
                const SlotPointer* __restrict... slot) {
-  const typename R::template Constants<Real> constants = shared_constants;
-  for_softplus_on_or_off(
-      constants, [&]() __attribute__((always_inline)) {
+  for_known_softplus(
+      shared_constants, false, [&](const auto constants) __attribute__((always_inline)) {
         for (std::int64_t i = 0; i < count; ++i) {
           const ElementState<R, Real> state{{slot[i]...}};
           Real out[kSumCount<R>];
