@@ -25,7 +25,8 @@ from sing.options import TAKES_CURVATURE
 from sing.rules import CLASSES
 
 MODEL = "vit_s"
-ALONE = {"centralize": False, "normalize": "off", "lookahead": False, "decay_vectors": True}
+# Without SING, and without the look for non-finite gradients that no peer takes.
+ALONE = {"centralize": False, "normalize": "off", "lookahead": False, "decay_vectors": True, "non_finite": "pass_through"}
 SHARED = {"lr": 1e-4, "weight_decay": 0.05}
 
 
