@@ -1,10 +1,9 @@
 // Gathers four neighbours a pixel and weighs them.
 #include "lab/image/augment.hpp"
 
-#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/torch.h>
 
-#include "lab/image/augment_kernel.hpp"
+#include "lab/fused/kernel_arguments.hpp"
 #include "lab/image/place_bits.hpp"
 
 namespace sing::image {
@@ -52,17 +51,16 @@ at::Tensor Augmenter::operator()(const at::Tensor& pixels, const at::Tensor& row
 at::Tensor Augmenter::in_one_kernel(const at::Tensor& pixels, const at::Tensor& rows) const {
   const at::Tensor images =
       at::empty({rows.size(0), size_, size_, pixels.size(1)}, pixels.options().dtype(at::kFloat));
-  const c10::impl::VirtualGuardImpl guard(pixels.device().type());
-  augment_on_gpu({.pixels = pixels.const_data_ptr<std::uint8_t>(),
-                  .rows = rows.const_data_ptr<std::int32_t>(),
-                  .mean = normalizer_.mean().const_data_ptr<float>(),
-                  .scale = normalizer_.scale().const_data_ptr<float>(),
-                  .images = images.mutable_data_ptr<float>(),
-                  .count = rows.size(0),
-                  .channels = static_cast<int>(pixels.size(1)),
-                  .size = static_cast<int>(size_),
-                  .turns = turns_},
-                 guard.getStream(pixels.device()).native_handle());
+  lab::fused::augment({.pixels = pixels.const_data_ptr<std::uint8_t>(),
+                       .rows = rows.const_data_ptr<std::int32_t>(),
+                       .mean = normalizer_.mean().const_data_ptr<float>(),
+                       .scale = normalizer_.scale().const_data_ptr<float>(),
+                       .images = images.mutable_data_ptr<float>(),
+                       .count = rows.size(0),
+                       .channels = static_cast<int>(pixels.size(1)),
+                       .size = static_cast<int>(size_),
+                       .turns = turns_},
+                      lab::fused::stream_of(pixels));
   return images.permute({0, 3, 1, 2});
 }
 

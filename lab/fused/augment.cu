@@ -1,12 +1,12 @@
-// A thread makes one pixel of one image, all channels.
-#include <cuda_runtime.h>
-
-#include "lab/image/augment_kernel.hpp"
+// The whole augmentation of a batch of small images. A thread makes one pixel of one image, all
+// channels.
+#include "lab/fused/pack.cuh"
 #include "lab/image/place_bits.hpp"
-#include "sing/base/check.hpp"
 
-namespace sing::image {
+namespace sing::lab::fused {
 namespace {
+
+using namespace image;
 
 constexpr int kThreads = 128;
 
@@ -34,7 +34,7 @@ __device__ float normalized(float value, float mean, float scale) {
   return __fmul_rn(__fsub_rn(value, mean), scale);
 }
 
-__global__ void augment(AugmentedBatch batch) {
+__global__ void make_pixels(AugmentedBatch batch) {
   const int pixels = batch.size * batch.size;
   const std::int64_t at = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (at >= batch.count * pixels) {
@@ -90,12 +90,11 @@ __global__ void augment(AugmentedBatch batch) {
 
 }  // namespace
 
-void augment_on_gpu(const AugmentedBatch& batch, void* stream) {
+void augment(const AugmentedBatch& batch, Stream stream) {
   const std::int64_t pixels = batch.count * batch.size * batch.size;
   const auto blocks = static_cast<unsigned>((pixels + kThreads - 1) / kThreads);
-  augment<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(batch);
-  const cudaError_t error = cudaGetLastError();
-  SING_CHECK(error == cudaSuccess, "[augment] ", cudaGetErrorString(error));
+  make_pixels<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(batch);
+  check_launch("augment");
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::fused
