@@ -169,6 +169,7 @@ Tuning run_tuning(const Request& request,
              "[sing tune] --protocol: wanted paper or halving, given '",
              request.protocol,
              "'");
+  check_record(request, place.folder);
   Tuner tuner(request, place, out, stop);
   return request.protocol == "paper" ? tuner.by_paper() : tuner.by_halving();
 }

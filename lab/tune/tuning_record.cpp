@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
@@ -11,6 +12,7 @@
 #include "lab/compare/text_table.hpp"
 #include "lab/report/cell_map.hpp"
 #include "lab/report/html_text.hpp"
+#include "sing/base/check.hpp"
 #include "sing/base/fields.hpp"
 #include "sing/optim/atomic_file.hpp"
 
@@ -127,27 +129,52 @@ report::CellMap::Entry entry_of(const Tuning& tuning, const Trial* trial, const 
           .best = is_best(tuning, *trial)};
 }
 
+// What makes two tunings different ones.
+Json identity_of(const Request& request) {
+  return {{"protocol", request.protocol},
+          {"task", request.task},
+          {"optimizer", request.optimizer},
+          {"seed", request.seed},
+          {"epochs", request.epochs > 0 ? Json(request.epochs) : Json()},
+          {"train_flags", request.train_flags}};
+}
+
 }  // namespace
+
+void check_record(const Request& request, const std::filesystem::path& folder) {
+  std::ifstream stream(folder / "tune.json");
+  const Json found = Json::parse(stream, /*callback=*/nullptr, /*allow_exceptions=*/false);
+  if (!found.is_object()) {
+    return;  // none, or not one that could be gone on with
+  }
+  const Json wanted = identity_of(request);
+  for (const auto& [name, value] : wanted.items()) {
+    SING_CHECK(found.value(name, Json()) == value,
+               "[sing tune] '",
+               folder.string(),
+               "' holds a tuning with ",
+               name,
+               " ",
+               found.value(name, Json()).dump(),
+               ", given ",
+               value.dump(),
+               ": wanted another --out");
+  }
+}
 
 void write_record(const Request& request,
                   const Tuning& tuning,
                   const std::filesystem::path& folder) {
-  Json json = {{"protocol", request.protocol},
-               {"task", request.task},
-               {"optimizer", request.optimizer},
-               {"seed", request.seed},
-               {"epochs", request.epochs > 0 ? Json(request.epochs) : Json()},
-               {"train_flags", request.train_flags},
-               {"grid",
-                {{"learning_rates", values_of(rate_at, tuning.rates)},
-                 {"weight_decays",
-                  request.rates_only ? Json::array({request.weight_decay})
-                                     : Json(values_of(decay_at, tuning.decays))},
-                 {"first_weight_decay", request.weight_decay},
-                 {"extensions", request.extensions}}},
-               {"results", Json::array()},
-               {"best", tuning.best ? json_of(*tuning.best) : Json()},
-               {"remarks", tuning.remarks}};
+  Json json = identity_of(request);
+  json["grid"] = {{"learning_rates", values_of(rate_at, tuning.rates)},
+                  {"weight_decays",
+                   request.rates_only ? Json::array({request.weight_decay})
+                                      : Json(values_of(decay_at, tuning.decays))},
+                  {"first_weight_decay", request.weight_decay},
+                  {"extensions", request.extensions}};
+  json["results"] = Json::array();
+  json["best"] = tuning.best ? json_of(*tuning.best) : Json();
+  json["remarks"] = tuning.remarks;
   for (const Trial& trial : tuning.trials) {
     json["results"].push_back(json_of(trial));
   }

@@ -8,6 +8,10 @@
 
 namespace sing::tune {
 
+// Refuses a folder whose tune.json is of another task, optimizer, seed or the like, since it would
+// be written over. Throws std::invalid_argument.
+void check_record(const Request& request, const std::filesystem::path& folder);
+
 // tune.json in `folder`, as a whole. Throws FileError.
 void write_record(const Request& request,
                   const Tuning& tuning,

@@ -113,6 +113,20 @@ TEST(Tune, RatesAloneLeaveTheDecay) {
   EXPECT_THAT(halving.error, HasSubstr("--rates-only: wanted --protocol paper"));
 }
 
+TEST(Tune, AnotherTuningInTheSameFolderIsRefused) {
+  const TemporaryFolder folder;
+  write_whole(folder / "plan", kPlan);
+  ASSERT_EQ(tune(folder, {"--optimizer", "adamw", "--rates-only"}).code, lab::kSuccess);
+  const json before = record(folder);
+  const Said other = tune(folder, {"--optimizer", "sgd", "--rates-only"});
+  EXPECT_EQ(other.code, lab::kUsage);
+  EXPECT_THAT(other.error, HasSubstr(R"(holds a tuning with optimizer "adamw", given "sgd")"));
+  EXPECT_EQ(record(folder), before);
+  // The same one may go further.
+  EXPECT_EQ(tune(folder, {"--optimizer", "adamw"}).code, lab::kSuccess);
+  EXPECT_EQ(record(folder)["best"]["weight_decay"], 5e-4);
+}
+
 TEST(Tune, LeavesARecordAndAHeatMap) {
   const TemporaryFolder folder;
   write_whole(folder / "plan", kPlan);
@@ -207,10 +221,12 @@ TEST(Tune, TheFirstWeightDecayIsTheFlagsOrTheConfigsOrTheOptimizersOwn) {
   const std::vector<std::string> config = {"--config", folder / "recipe.toml"};
   tune(folder, {"--optimizer", "adamw"}, config);
   tune(folder, {"--optimizer", "adamw", "--weight-decay", "0.5"}, config);
-  tune(folder, {"--optimizer", "adabelief"});
   EXPECT_EQ(calls(folder)[0][7], "0.25");
   EXPECT_EQ(calls(folder)[1][7], "0.5");
-  EXPECT_EQ(calls(folder)[2][7], "5e-04");
+  const TemporaryFolder other;
+  write_whole(other / "plan", "{}");
+  tune(other, {"--optimizer", "adabelief"});
+  EXPECT_EQ(calls(other)[0][7], "5e-04");
 }
 
 TEST(Tune, HalvingTrainsEachRoundAnew) {
