@@ -1,21 +1,10 @@
 // Apply: all element rules of a step in one pass over memory, a block at a time so that what the
 // stages hand to each other stays in cache. Part of kernels_impl.hpp.
 
-// Fetches what the next `bytes` bytes of the loop leave room for.
-SING_HOST_DEVICE void fetch(Upcoming& upcoming, std::int64_t bytes) {
-  const std::int64_t fetched = least(upcoming.bytes, bytes);
-  for (std::int64_t i = 0; i < fetched; i += kCacheLine) {
-    __builtin_prefetch(upcoming.data + i);
-  }
-  upcoming.data += fetched;
-  upcoming.bytes -= fetched;
-}
-
-// What happens to a block beside the update itself.
+// Squares of a gradient that the update itself measures.
 template <class Real>
-struct BlockNeeds {
-  Upcoming upcoming;
-  bool measures;  // the gradient is as it was given, and its squares are wanted
+struct BlockSquares {
+  bool are_wanted;  // and the gradient is as it was given
   Lanes<Real> squared;
 };
 
@@ -52,7 +41,7 @@ void update_block(std::index_sequence<S...>,
                   const GradientBlock<Real>& block,
                   const Real* __restrict second_input,
                   Real* __restrict parameter,
-                  BlockNeeds<Real>& needs,
+                  BlockSquares<Real>& squares,
                   SlotPointer* __restrict... slot) {
   const Real* __restrict gradient = block.values;
   const Real factor = block.factor;
@@ -73,9 +62,8 @@ void update_block(std::index_sequence<S...>,
     const Real mean = *next_mean++;
     for (std::int64_t begin = run_begin; begin < run_end; begin += kUpdateStep) {
       const Range elements{begin, least(begin + kUpdateStep, run_end)};
-      fetch(needs.upcoming, kUpdateStep * static_cast<std::int64_t>(sizeof(Real)));
-      if (needs.measures) {
-        add_squares(gradient + begin, elements.end - begin, needs.squared);
+      if (squares.are_wanted) {
+        add_squares(gradient + begin, elements.end - begin, squares.squared);
       }
       for_known_softplus(
           shared_constants,
@@ -100,7 +88,7 @@ void merge_block(Real* __restrict parameter,
 }
 
 template <class R, class Real>
-double apply(const TensorPass& pass, Range elements, Upcoming upcoming) {
+double apply(const TensorPass& pass, Range elements) {
   const TensorStep& tensor = *pass.tensor;
   const auto& constants = *static_cast<const typename R::template Constants<Real>*>(pass.constants);
   BlockBuffers<Real> buffers;
@@ -110,7 +98,7 @@ double apply(const TensorPass& pass, Range elements, Upcoming upcoming) {
         gradient_block(pass, begin, least(kApplyBlock, elements.end - begin), buffers.gradient);
     const std::int64_t count = gradient.count;
     const bool is_as_given = gradient.values != buffers.gradient;
-    BlockNeeds<Real> needs{upcoming, pass.measures && is_as_given, {}};
+    BlockSquares<Real> of_block{pass.measures && is_as_given, {}};
     if (pass.measures && !is_as_given) {
       squares += measure_squares<Real>(tensor, {begin, begin + count});
     }
@@ -123,12 +111,11 @@ double apply(const TensorPass& pass, Range elements, Upcoming upcoming) {
     const SlotPointers<R, Real> slots(tensor, begin, count, buffers.unused_slot);
     [&]<std::size_t... S>(std::index_sequence<S...> sequence) {
       update_block<R>(
-          sequence, constants, gradient, second_input, parameter, needs, slots.slot[S]...);
+          sequence, constants, gradient, second_input, parameter, of_block, slots.slot[S]...);
     }
     (std::make_index_sequence<kElementSlotCount<R>>{});
-    upcoming = needs.upcoming;
-    if (needs.measures) {
-      squares += static_cast<double>(needs.squared.total());
+    if (of_block.are_wanted) {
+      squares += static_cast<double>(of_block.squared.total());
     }
     if (pass.merges) {
       merge_block(parameter, slow, static_cast<Real>(pass.merge_alpha), count);

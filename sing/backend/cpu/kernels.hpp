@@ -54,13 +54,6 @@ struct Range {
   std::int64_t end;
 };
 
-// Memory that the thread will read when it has done what it is doing: fetched meanwhile, so that
-// the reading of the next gradient overlaps with the arithmetic of this update.
-struct Upcoming {
-  const char* data = nullptr;
-  std::int64_t bytes = 0;
-};
-
 // Loops for one parameter type: float for all parameters but float64.
 struct RealKernels {
   // Whole rows of a tensor with centralization: writes their means and adds up their squares.
@@ -82,7 +75,7 @@ struct RealKernels {
     // Writes what the rule wants orthogonal of all elements of a tensor.
     void (*matrix_input)(const TensorPass&, void* matrix);
     // Returns Σ g² where the pass measures.
-    double (*apply)(const TensorPass&, Range elements, Upcoming upcoming);
+    double (*apply)(const TensorPass&, Range elements);
   };
   OfRule rules[kRuleCount];
 

@@ -15,8 +15,7 @@ namespace {
 
 inline constexpr std::int64_t kMeasureBlock = 4096;  // elements; 16 KB of float
 inline constexpr std::int64_t kApplyBlock = 1024;
-inline constexpr std::int64_t kUpdateStep = 128;  // elements from fetch to fetch
-inline constexpr std::int64_t kCacheLine = 64;    // bytes
+inline constexpr std::int64_t kUpdateStep = 128;  // elements that share a kind of softplus
 inline constexpr std::int64_t kLongRow = 128;     // elements; what a loop of its own is worth
 
 SING_HOST_DEVICE std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }

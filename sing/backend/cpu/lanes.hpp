@@ -48,29 +48,52 @@ class Lanes {
   Vector registers_[kRegisters] = {};
 };
 
-// Calls take(part, vector) for all of x[0 … count), in groups of 32; the last group is padded.
-template <class Real, class Take>
-SING_HOST_DEVICE void for_each_vector(const Real* x, std::int64_t count, Real padding, Take take) {
+// Calls take(stream, part, vector) for all of x[stream][0 … count), in groups of 32 at which the
+// streams take turns; the last group of each is padded.
+template <std::size_t kStreams, class Real, class Take>
+SING_HOST_DEVICE void for_each_vector_of(const Real* const (&x)[kStreams],
+                                         std::int64_t count,
+                                         Real padding,
+                                         Take take) {
   using Vector = typename Lanes<Real>::Vector;
-  const auto take_group = [&](const Real* group) __attribute__((always_inline)) {
+  const auto take_group = [&](std::size_t stream, const Real* group)
+      __attribute__((always_inline)) {
 #pragma GCC unroll 32
     for (int part = 0; part < Lanes<Real>::kRegisters; ++part) {
       Vector values;
       __builtin_memcpy(&values, group + part * Lanes<Real>::kWidth, sizeof(values));
-      take(part, values);
+      take(stream, part, values);
     }
   };
   std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
-    take_group(x + i);
+#pragma GCC unroll 4
+    for (std::size_t stream = 0; stream < kStreams; ++stream) {
+      take_group(stream, x[stream] + i);
+    }
   }
   if (i < count) {
-    Real padded[kLanes];
-    for (int k = 0; k < kLanes; ++k) {
-      padded[k] = i + k < count ? x[i + k] : padding;
+#pragma GCC unroll 4
+    for (std::size_t stream = 0; stream < kStreams; ++stream) {
+      Real padded[kLanes];
+      for (int k = 0; k < kLanes; ++k) {
+        padded[k] = i + k < count ? x[stream][i + k] : padding;
+      }
+      take_group(stream, padded);
     }
-    take_group(padded);
   }
+}
+
+// The same for one stream: take(part, vector).
+template <class Real, class Take>
+SING_HOST_DEVICE void for_each_vector(const Real* x, std::int64_t count, Real padding, Take take) {
+  const Real* const stream[] = {x};
+  for_each_vector_of(
+      stream,
+      count,
+      padding,
+      [&](std::size_t, int part, auto values)
+          __attribute__((always_inline)) { take(part, values); });
 }
 
 template <class Real>

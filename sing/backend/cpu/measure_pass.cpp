@@ -3,27 +3,6 @@
 #include "sing/backend/cpu/visit_rule.hpp"
 
 namespace sing::cpu {
-namespace {
-
-// The elements of a chunk of the measure pass; none where they are scattered over the tensor.
-Range measured_elements(const TensorPlan& plan, const Layout& layout, std::int64_t chunk) {
-  if (!plan.centralizes) {
-    return plan.measure.range(chunk, layout.size);
-  }
-  if (plan.pieces > 0) {
-    const std::int64_t row_begin = chunk / plan.pieces * layout.inner;
-    const Range piece = plan.measure.range(chunk % plan.pieces, layout.inner);
-    return {row_begin + piece.begin, row_begin + piece.end};
-  }
-  if (layout.outer > 1) {
-    return {0, 0};
-  }
-  const Range rows = plan.measure.range(chunk, layout.rows);
-  return {rows.begin * layout.inner, rows.end * layout.inner};
-}
-
-}  // namespace
-
 // No sum changes the scale of such a tensor.
 void StepRun::begin_unmeasured(std::size_t tensor) {
   scales_[tensor] = gradient_scale(group_of(tensor).standardize,
@@ -40,26 +19,16 @@ void StepRun::measure_chunk(std::size_t tensor, std::int64_t chunk) {
   Partial& partial = plan.partials[chunk];
   if (!plan.centralizes) {
     const double squares =
-        kernels.measure_squares(step, measured_elements(plan, step.layout, chunk));
+        kernels.measure_squares(step, plan.measure.range(chunk, step.layout.size));
     partial.sums = {squares, squares};
   } else if (plan.pieces > 0) {
-    partial.moments = kernels.measure_piece(step, measured_elements(plan, step.layout, chunk));
+    const std::int64_t row = chunk / plan.pieces * step.layout.inner;
+    const Range piece = plan.measure.range(chunk % plan.pieces, step.layout.inner);
+    partial.moments = kernels.measure_piece(step, {row + piece.begin, row + piece.end});
   } else {
     partial.sums =
         kernels.measure_rows(step, plan.measure.range(chunk, step.layout.rows), plan.row_means);
   }
-}
-
-Upcoming StepRun::upcoming_of(const Item& item) const {
-  if (!item.measures_next) {
-    return {};
-  }
-  const TensorStep& step = request_->tensors[item.next_tensor];
-  const Range elements =
-      measured_elements(plan_.tensors[item.next_tensor], step.layout, item.next_chunk);
-  const auto bytes = static_cast<std::int64_t>(size_of(step.gradient_dtype));
-  return {static_cast<const char*>(step.gradient) + elements.begin * bytes,
-          (elements.end - elements.begin) * bytes};
 }
 
 // Adds up what the chunks left, always in the order of the tensor.

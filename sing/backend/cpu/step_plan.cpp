@@ -138,27 +138,18 @@ std::size_t place_scratch(StepPlan& plan, const StepRequest& request, std::byte*
 }
 
 // Each column gets a part of the tensor.
-std::vector<Item> rows_of_chunks(Work work,
-                                 std::size_t tensor,
-                                 const Chunks& chunks,
-                                 std::size_t columns) {
-  std::vector<Item> items;
-  const std::int64_t rows = divide_up(chunks.count, static_cast<std::int64_t>(columns));
+void push_chunks(
+    StepPlan& plan, std::vector<Item>& items, Work work, std::size_t tensor, const Chunks& chunks) {
+  const auto columns = static_cast<std::int64_t>(plan.columns);
+  const std::int64_t rows = divide_up(chunks.count, columns);
   for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::int64_t column = 0; column < static_cast<std::int64_t>(columns); ++column) {
+    for (std::int64_t column = 0; column < columns; ++column) {
       const std::int64_t chunk = column * rows + row;
       items.push_back({chunk < chunks.count ? work : Work::kNothing,
                        static_cast<std::uint32_t>(tensor),
                        static_cast<std::uint32_t>(chunk)});
     }
   }
-  return items;
-}
-
-void push_chunks(
-    StepPlan& plan, std::vector<Item>& items, Work work, std::size_t tensor, const Chunks& chunks) {
-  const std::vector<Item> rows = rows_of_chunks(work, tensor, chunks, plan.columns);
-  items.insert(items.end(), rows.begin(), rows.end());
 }
 
 void push_update(StepPlan& plan, std::vector<Item>& items, std::size_t tensor) {
@@ -211,54 +202,35 @@ void order_measure_first(StepPlan& plan, const StepRequest& request) {
   }
 }
 
-// Each tensor is updated a window after it is measured: soon enough that its gradient is still in
-// cache, not so soon that threads wait for each other's last chunk. In between, items do both.
-void order_by_window(StepPlan& plan, const StepRequest& request) {
-  std::vector<Item> updates;
-  std::size_t next = 0;  // of `updates`
-  std::int64_t bytes_ahead = 0;
-  const auto bytes_of = [&](std::size_t tensor, const Chunks& chunks) {
-    return request.tensors[tensor].layout.size / chunks.count *
-           static_cast<std::int64_t>(size_of(request.tensors[tensor].gradient_dtype));
-  };
-  const auto push_measure = [&](const Item& measure, bool with_update) {
-    Item item = measure;
-    if (with_update) {
-      item = updates[next++];
-      item.measures_next = measure.work == Work::kMeasure;
-      item.next_tensor = measure.tensor;
-      item.next_chunk = measure.end;
-      bytes_ahead -=
-          item.work == Work::kApply ? bytes_of(item.tensor, plan.tensors[item.tensor].apply) : 0;
-    }
-    plan.items.push_back(item);
-    bytes_ahead += measure.work == Work::kMeasure
-                       ? bytes_of(measure.tensor, plan.tensors[measure.tensor].measure)
-                       : 0;
+// Tensors are measured and then updated in groups: soon enough that their gradients are still in
+// cache, and not one by one, because threads wait for each other where measuring ends.
+void order_by_group(StepPlan& plan, const StepRequest& request) {
+  const std::int64_t most = kGroupBytesPerColumn * static_cast<std::int64_t>(plan.columns);
+  std::vector<Item> updates;  // of the group whose measure items were placed last
+  std::int64_t bytes = 0;     // of its gradients
+  const auto end_group = [&] {
+    plan.items.insert(plan.items.end(), updates.begin(), updates.end());
+    updates.clear();
+    bytes = 0;
   };
   for (std::size_t i = 0; i < plan.tensors.size();) {
     if (!is_large(request, plan, i)) {
-      i = push_small(plan.items, Work::kWholeTensors, i, request, plan);
+      i = push_small(updates, Work::kWholeTensors, i, request, plan);
       continue;
     }
-    if (plan.tensors[i].measured_by_update) {
-      push_update(plan, plan.items, i++);
-      continue;
-    }
-    const std::vector<Item> measures =
-        rows_of_chunks(Work::kMeasure, i, plan.tensors[i].measure, plan.columns);
-    bool with_update = false;
-    for (std::size_t k = 0; k < measures.size(); ++k) {
-      if (k % plan.columns == 0) {  // whole rows of updates, so that columns stay what they are
-        with_update = next < updates.size() && bytes_ahead > kWindowBytes;
+    const TensorStep& tensor = request.tensors[i];
+    if (!plan.tensors[i].measured_by_update) {
+      const std::int64_t more =
+          tensor.layout.size * static_cast<std::int64_t>(size_of(tensor.gradient_dtype));
+      if (bytes + more > most) {
+        end_group();
       }
-      push_measure(measures[k], with_update);
+      bytes += more;
+      push_chunks(plan, plan.items, Work::kMeasure, i, plan.tensors[i].measure);
     }
-    push_update(plan, updates, i);
-    ++i;
+    push_update(plan, updates, i++);
   }
-  const auto rest = updates.begin() + static_cast<std::ptrdiff_t>(next);
-  plan.items.insert(plan.items.end(), rest, updates.end());
+  end_group();
 }
 
 }  // namespace
@@ -291,7 +263,7 @@ StepPlan make_plan(const StepRequest& request, bool measure_first, int threads) 
   if (measure_first) {
     order_measure_first(plan, request);
   } else {
-    order_by_window(plan, request);
+    order_by_group(plan, request);
   }
   return plan;
 }

@@ -15,8 +15,9 @@ namespace sing::cpu {
 inline constexpr std::int64_t kChunk = 64 * 1024;
 // A tensor is cut into at most about this many chunks, so that scratch does not grow with it.
 inline constexpr std::int64_t kMaxChunks = 128;
-// Gradient bytes measured ahead of the first one not yet applied: they should still be in cache.
-inline constexpr std::int64_t kWindowBytes = 4 << 20;
+// Gradient bytes of the tensors that are measured before the first of them is applied: they should
+// still be in cache.
+inline constexpr std::int64_t kGroupBytesPerColumn = 2 << 20;
 // More threads than this share columns: rows that are mostly empty would make a long plan.
 inline constexpr int kMaxColumns = 16;
 
@@ -35,10 +36,6 @@ struct Item {
   Work work;
   std::uint32_t tensor;  // first tensor
   std::uint32_t end;     // chunk, or one past the last tensor
-  // A chunk to measure afterwards, whose gradient is fetched during the item's own work.
-  bool measures_next = false;
-  std::uint32_t next_tensor = 0;
-  std::uint32_t next_chunk = 0;
 };
 
 // A pass over a large tensor: `count` chunks of `length` rows or elements.

@@ -159,10 +159,7 @@ void StepRun::run_item(const Item& item, CachedConstants& cache) {
       run_small(item, cache);
       break;
     default:
-      run_chunk(pass_of(item.work), item.tensor, item.end, cache, upcoming_of(item));
-  }
-  if (item.measures_next) {
-    run_chunk(kMeasurePass, item.next_tensor, item.next_chunk, cache);
+      run_chunk(pass_of(item.work), item.tensor, item.end, cache);
   }
 }
 
@@ -192,8 +189,7 @@ void StepRun::run_small(const Item& item, CachedConstants& cache) {
 void StepRun::run_chunk(int pass_index,
                         std::size_t tensor,
                         std::int64_t chunk,
-                        CachedConstants& cache,
-                        Upcoming upcoming) {
+                        CachedConstants& cache) {
   LargeTensorRun& run = large_[large_index_[tensor]];
   for (int attempt = 0; run.open_pass.load(std::memory_order_acquire) < pass_index; ++attempt) {
     pause_briefly(attempt);
@@ -213,7 +209,7 @@ void StepRun::run_chunk(int pass_index,
       sum_chunk(pass, tensor, chunk);
       break;
     default:
-      apply_chunk(pass, tensor, chunk, upcoming);
+      apply_chunk(pass, tensor, chunk);
   }
   if (run.remaining[pass_index].fetch_sub(1, std::memory_order_acq_rel) == 1) {
     finish_pass(pass_index, tensor, cache);
@@ -247,13 +243,10 @@ void StepRun::finish_pass(int pass_index, std::size_t tensor, CachedConstants& c
   run.open_pass.store(next, std::memory_order_release);
 }
 
-void StepRun::apply_chunk(const TensorPass& pass,
-                          std::size_t tensor,
-                          std::int64_t chunk,
-                          Upcoming upcoming) {
+void StepRun::apply_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t chunk) {
   const TensorPlan& plan = plan_.tensors[tensor];
-  const double squares = rule_kernels_of(tensor).apply(
-      pass, plan.apply.range(chunk, pass.tensor->layout.size), upcoming);
+  const double squares =
+      rule_kernels_of(tensor).apply(pass, plan.apply.range(chunk, pass.tensor->layout.size));
   if (pass.measures) {
     plan.partials[chunk].sums = {squares, squares};
   }
@@ -334,7 +327,7 @@ void StepRun::update_small(std::size_t tensor, CachedConstants& cache) {
     orthogonalize(pass, tensor, cache.worker);
   }
   for (std::int64_t chunk = 0; chunk < plan.apply.count; ++chunk) {
-    apply_chunk(pass, tensor, chunk, {});
+    apply_chunk(pass, tensor, chunk);
   }
 }
 

@@ -51,12 +51,7 @@ class StepRun {
   bool is_pass_open(const Item& item) const;
   void run_item(const Item& item, CachedConstants& cache);
   void run_small(const Item& item, CachedConstants& cache);
-  void run_chunk(int pass_index,
-                 std::size_t tensor,
-                 std::int64_t chunk,
-                 CachedConstants& cache,
-                 Upcoming upcoming = {});
-  Upcoming upcoming_of(const Item& item) const;
+  void run_chunk(int pass_index, std::size_t tensor, std::int64_t chunk, CachedConstants& cache);
   void finish_pass(int pass_index, std::size_t tensor, CachedConstants& cache);
 
   void measure_chunk(std::size_t tensor, std::int64_t chunk);
@@ -67,10 +62,7 @@ class StepRun {
   bool begin_update(std::size_t tensor, CachedConstants& cache, TensorPass& pass);
   void begin_large_update(std::size_t tensor, CachedConstants& cache);
   void update_small(std::size_t tensor, CachedConstants& cache);
-  void apply_chunk(const TensorPass& pass,
-                   std::size_t tensor,
-                   std::int64_t chunk,
-                   Upcoming upcoming);
+  void apply_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t chunk);
   void orthogonalize(TensorPass& pass, std::size_t tensor, int worker);
   void factor_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t chunk);
   void finish_factor(const TensorPass& pass, std::size_t tensor);
