@@ -191,9 +191,8 @@ Multiply torch_multiply(const at::Device& device) {
 
 std::shared_ptr<Backend> make_backend(const at::Device& device) {
   if (device.is_cpu()) {
-    return make_cpu_backend({.executor = run_on_torch_threads,
-                             .allocator = torch_allocator(device),
-                             .multiply = torch_multiply(device)});
+    // State in the library's own memory: it has large pages, LibTorch's has not.
+    return make_cpu_backend({.executor = run_on_torch_threads, .multiply = torch_multiply(device)});
   }
   return make_cuda_backend({.device = device.index(),
                             .current_stream =

@@ -47,7 +47,7 @@ bool same_strides(const at::Tensor& a, const at::Tensor& b);
 Dtype dtype_of(const at::Tensor& tensor);
 std::vector<std::int64_t> shape_of(const at::Tensor& tensor);
 
-// State from LibTorch's allocator, work on its threads or on the device's current stream.
+// Work on LibTorch's threads, or on the device's current stream with state from its allocator.
 std::shared_ptr<Backend> make_backend(const at::Device& device);
 
 // `memory` as a tensor that keeps it alive.

@@ -1,6 +1,7 @@
 """State dictionaries, pickles and copies go on with the same bits; what a framework puts into `state` is taken."""
 
 import copy
+import gc
 import io
 import pickle
 
@@ -87,6 +88,22 @@ def test_state_shares_the_librarys_memory():
     assert int(step) == 2
     assert not torch.equal(moment, before)
     assert optimizer.state[weight]["exp_avg"] is moment
+
+
+def test_arrays_outlive_the_optimizer_and_bring_no_others_along():
+    parameter = torch.nn.Parameter(torch.zeros(600, 500))
+    parameter.grad = torch.full_like(parameter, 2.0)
+    optimizer = sing.AdamW([parameter], weight_decay=0.0)
+    optimizer.step()
+    arrays = [array for array in optimizer.state[parameter].values() if array.shape == parameter.shape]
+    assert len(arrays) >= 2
+    expected = [array.clone() for array in arrays]
+    del optimizer
+    gc.collect()
+    other = sing.AdamW([parameter])  # would take the memory if it were free
+    other.step()
+    assert all(torch.equal(array, kept) for array, kept in zip(arrays, expected))
+    assert all(array.untyped_storage().nbytes() == 4 * array.numel() for array in arrays)
 
 
 @pytest.mark.parametrize("key", ["exp_avg", "exp_avg_sq", "slow"])

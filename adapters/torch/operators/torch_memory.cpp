@@ -9,6 +9,24 @@
 
 #include "sing/base/check.hpp"
 
+// Since torch 2.11; its headers hide it from a library that serves 2.10 too. Null where torch has
+// none.
+extern "C" __attribute__((weak)) AOTITorchError torch_from_blob(void* data,
+                                                                std::int64_t rank,
+                                                                const std::int64_t* sizes,
+                                                                const std::int64_t* strides,
+                                                                std::int64_t storage_offset,
+                                                                std::int32_t dtype,
+                                                                std::int32_t device_type,
+                                                                std::int32_t device_index,
+                                                                AtenTensorHandle* made,
+                                                                std::int32_t layout,
+                                                                const std::uint8_t* opaque_metadata,
+                                                                std::int64_t opaque_metadata_size,
+                                                                void (*free_data)(void* data,
+                                                                                  void* context),
+                                                                void* context);
+
 namespace sing::operators {
 namespace {
 
@@ -35,6 +53,30 @@ Tensor empty(const std::vector<std::int64_t>& sizes,
                                                   torch_device_type(device),
                                                   device.index,
                                                   &handle));
+  return Tensor(handle);
+}
+
+Tensor owner_of(const std::shared_ptr<void>& memory, std::size_t bytes) {
+  const auto size = static_cast<std::int64_t>(bytes);
+  const std::int64_t stride = 1;
+  auto owner = std::make_unique<std::shared_ptr<void>>(memory);
+  AtenTensorHandle handle = nullptr;
+  TORCH_ERROR_CODE_CHECK(torch_from_blob(
+      memory.get(),
+      1,
+      &size,
+      &stride,
+      0,
+      aoti_torch_dtype_uint8(),
+      aoti_torch_device_type_cpu(),
+      -1,  // the CPU has no number
+      &handle,
+      aoti_torch_layout_strided(),
+      nullptr,
+      0,
+      [](void*, void* context) { delete static_cast<std::shared_ptr<void>*>(context); },
+      owner.get()));
+  static_cast<void>(owner.release());  // the tensor's now
   return Tensor(handle);
 }
 
@@ -72,9 +114,13 @@ std::shared_ptr<void> allocate_bytes(const Device& device, std::size_t bytes) {
   return {memory, KeepsTensor{std::move(tensor)}};
 }
 
+bool can_own_library_memory() { return torch_from_blob != nullptr; }
+
 Tensor bytes_of(const std::shared_ptr<void>& memory, std::size_t bytes) {
   const auto* owner = std::get_deleter<KeepsTensor>(memory);
-  SING_CHECK(owner != nullptr, "[operators] wanted memory of torch, got memory of the library");
+  if (owner == nullptr) {
+    return owner_of(memory, bytes);
+  }
   const auto* begin = static_cast<const std::byte*>(owner->tensor.const_data_ptr());
   const std::int64_t offset = static_cast<const std::byte*>(memory.get()) - begin;
   Tensor all = owner->tensor;

@@ -17,8 +17,11 @@ using Tensor = torch::stable::Tensor;
 // Zeroed bytes from torch's allocator for that device; the pointer keeps the tensor alive.
 std::shared_ptr<void> allocate_bytes(const Device& device, std::size_t bytes);
 
-// The bytes at `memory` as a tensor that shares them. `memory` came from allocate_bytes(), or
-// points into something that did.
+// Whether a tensor can own memory of the library: from torch 2.11 on.
+bool can_own_library_memory();
+
+// The bytes at `memory` as a tensor that shares them and keeps them alive. `memory` came from
+// allocate_bytes(), or points into something that did, or is the library's own on the CPU.
 Tensor bytes_of(const std::shared_ptr<void>& memory, std::size_t bytes);
 
 // Runs tasks on torch's threads, so that two pools never fight for the cores.
