@@ -26,10 +26,12 @@ struct ChunkView {
 };
 
 template <class R, class Real, class G, class P>
-__device__ __forceinline__ ChunkView<R, Real, G, P> view_chunk(const StepArguments& step,
-                                                               std::int64_t index,
-                                                               std::int64_t first,
-                                                               const PackMeans<Real>& means) {
+__device__ __forceinline__ ChunkView<R, Real, G, P> view_chunk(
+    const StepArguments& step,
+    std::int64_t index,
+    std::int64_t first,
+    const PackMeans<Real>& means,
+    const Conclusion<R, Real>& conclusion) {
   const TensorRecord& tensor = step.tensors[index];
   const GradientRecord& gradient = step.gradients[index];
   const auto from = [&]<class T>(const void* base) {
@@ -46,7 +48,7 @@ __device__ __forceinline__ ChunkView<R, Real, G, P> view_chunk(const StepArgumen
       .gradient_is_half = static_cast<Dtype>(gradient.dtype) == Dtype::kFloat16,
       .parameter_is_half = tensor.dtype == Dtype::kFloat16,
       .copy_is_half = tensor.low_precision_dtype == Dtype::kFloat16,
-      .conclusion = load_conclusion<R, Real>(step, index)};
+      .conclusion = conclusion};
   for (int k = 0; k < kElementSlots<R>; ++k) {
     view.slots[k] = from.template operator()<Real>(tensor.slots[k]);
   }
@@ -229,7 +231,8 @@ __device__ __forceinline__ void visit_elements(
   const TensorRecord& tensor = step.tensors[index];
   const RowMeans<Real> means(tensor,
                              step.groups[tensor.group].standardize.centralizes(tensor.rank));
-  const auto view = view_chunk<R, Real, G, P>(step, index, range.begin, PackMeans<Real>{});
+  const auto view = view_chunk<R, Real, G, P>(
+      step, index, range.begin, PackMeans<Real>{}, load_conclusion<R, Real>(step, index));
   for (int i = team.rank; i < range.end - range.begin; i += team.size) {
     const auto loaded = load_pack<false, 1>(view, i);
     auto elements = unpack_elements<false, 1>(view, loaded, means(range.begin + i));
@@ -249,40 +252,46 @@ __device__ __noinline__ void update_elements(const StepArguments& step,
       });
 }
 
-// The hot loop, of one warp: two packs a turn, eight 16-byte loads in flight a lane, in all warps
-// of a multiprocessor more than the memory's latency needs. Never a call: saving registers around
+// The hot loop, of one warp: four 16-byte loads in flight a lane, in all warps of a multiprocessor
+// more than the memory's latency needs. Never a call: saving registers around
 // one costs more traffic than the state it updates.
 template <bool kPlain, class R, class Real, class G, class P>
 __device__ __forceinline__ void update_packs(const StepArguments& step,
                                              std::int64_t index,
+                                             const Conclusion<R, Real>& conclusion,
                                              std::int64_t begin,
                                              int count) {
   constexpr int kWidth = kPackWidth<Real>;
   const TensorRecord& tensor = step.tensors[index];
   const bool centralizes = step.groups[tensor.group].standardize.centralizes(tensor.rank);
-  const auto view = view_chunk<R, Real, G, P>(
-      step, index, begin, pack_means<Real>(tensor, centralizes, {begin, begin + count}));
+  const auto view =
+      view_chunk<R, Real, G, P>(step,
+                                index,
+                                begin,
+                                pack_means<Real>(tensor, centralizes, {begin, begin + count}),
+                                conclusion);
   for (int i = warp_team().rank * kWidth; i < count; i += 32 * kWidth) {
     const auto loaded = load_pack<kPlain, kWidth>(view, i);
     update_pack<kPlain, kWidth>(view, i, loaded);
   }
 }
 
+// Without a branch a condition: the loads of a tensor's fields then wait for each other no more.
 template <class R, class Real, class G, class P>
 __device__ __forceinline__ bool allows_packs(const TensorRecord& tensor,
                                              const void* gradient,
                                              bool centralizes) {
   constexpr int kState = static_cast<int>(sizeof(Real));
-  bool allowed = !kHasSecondInput<R> && packs_keep_to_rows(tensor, centralizes, kPackWidth<Real>) &&
-                 is_pack_aligned<Real>(gradient, int{sizeof(G)}) &&
-                 is_pack_aligned<Real>(tensor.parameter, int{sizeof(P)}) &&
-                 is_pack_aligned<Real>(tensor.slow, kState) &&
-                 is_pack_aligned<Real>(tensor.master, kState) &&
+  bool allowed = packs_keep_to_rows(tensor, centralizes, kPackWidth<Real>) &
+                 is_pack_aligned<Real>(gradient, int{sizeof(G)}) &
+                 is_pack_aligned<Real>(tensor.parameter, int{sizeof(P)}) &
+                 is_pack_aligned<Real>(tensor.slow, kState) &
+                 is_pack_aligned<Real>(tensor.master, kState) &
                  is_pack_aligned<Real>(tensor.low_precision_copy, 2);
   for (int k = 0; k < kElementSlots<R>; ++k) {
-    allowed = allowed && is_pack_aligned<Real>(tensor.slots[k], kState);
+    allowed &= is_pack_aligned<Real>(tensor.slots[k], kState);
   }
-  return allowed;
+  return !kHasSecondInput<R> && allowed;
 }
 
 // Whole packs where arrays and rows allow it, single elements after them and otherwise. Tiles begin
@@ -290,6 +299,7 @@ __device__ __forceinline__ bool allows_packs(const TensorRecord& tensor,
 template <class R, class Real, class G, class P>
 __device__ __forceinline__ void update_tile(const StepArguments& step,
                                             std::int64_t index,
+                                            const Conclusion<R, Real>& conclusion,
                                             Range range) {
   const TensorRecord& tensor = step.tensors[index];
   const bool centralizes = step.groups[tensor.group].standardize.centralizes(tensor.rank);
@@ -297,13 +307,12 @@ __device__ __forceinline__ void update_tile(const StepArguments& step,
   if (allows_packs<R, Real, G, P>(tensor, step.gradients[index].data, centralizes)) {
     packed_end = range.end / kPackWidth<Real> * kPackWidth<Real>;
     const auto count = static_cast<int>(packed_end - range.begin);
-    const Conclusion<R, Real>* conclusion = conclusion_of<R, Real>(step, index);
     const bool touches_slow =
-        tensor.slow != nullptr && (__ldcg(&conclusion->starts) | __ldcg(&conclusion->merges)) != 0;
+        tensor.slow != nullptr && (conclusion.starts | conclusion.merges) != 0;
     if (tensor.master == nullptr && tensor.low_precision_copy == nullptr && !touches_slow) {
-      update_packs<true, R, Real, G, P>(step, index, range.begin, count);
+      update_packs<true, R, Real, G, P>(step, index, conclusion, range.begin, count);
     } else {
-      update_packs<false, R, Real, G, P>(step, index, range.begin, count);
+      update_packs<false, R, Real, G, P>(step, index, conclusion, range.begin, count);
     }
   }
   if (packed_end < range.end) {
@@ -317,16 +326,16 @@ __device__ __forceinline__ void apply_tile(const StepArguments& step,
                                            std::int64_t index,
                                            std::int64_t tile) {
   const TensorRecord& tensor = step.tensors[index];
-  const Conclusion<R, Real>* conclusion = conclusion_of<R, Real>(step, index);
-  const bool updates = __ldcg(&conclusion->updates) != 0;
+  // Loaded once: each reading of it would keep the tile's own loads waiting.
+  const Conclusion<R, Real> conclusion = load_conclusion<R, Real>(step, index);
+  const bool updates = conclusion.updates != 0;
   if (tile == 0 && warp_team().rank == 0) {
     TensorProgress& progress = *tensor.progress;
-    progress.non_finite += __ldcg(&conclusion->finite) != 0 ? 0 : 1;
+    progress.non_finite += conclusion.finite != 0 ? 0 : 1;
     progress.steps += updates ? 1 : 0;
     if constexpr (kScalarSlotCount < R >> 0) {
       for (std::size_t k = 0; updates && k < kScalarSlotCount<R>; ++k) {
-        *static_cast<Real*>(tensor.slots[kFirstScalarSlot<R> + k]) =
-            __ldcg(&conclusion->scalars[k]);
+        *static_cast<Real*>(tensor.slots[kFirstScalarSlot<R> + k]) = conclusion.scalars[k];
       }
     }
     if (!updates) {
@@ -335,7 +344,7 @@ __device__ __forceinline__ void apply_tile(const StepArguments& step,
   }
   const Range range = tile_range(tensor, tile);
   if (updates && range.begin < range.end) {
-    update_tile<R, Real, G, P>(step, index, range);
+    update_tile<R, Real, G, P>(step, index, conclusion, range);
   }
 }
 

@@ -81,7 +81,7 @@ struct PackMeans {
 __device__ __forceinline__ bool packs_keep_to_rows(const TensorRecord& tensor,
                                                    bool centralizes,
                                                    int width) {
-  return !centralizes || (tensor.outer == 1 && tensor.span % width == 0);
+  return !centralizes | ((tensor.outer == 1) & (tensor.span % width == 0));
 }
 
 template <class Real>

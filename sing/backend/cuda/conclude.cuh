@@ -61,6 +61,33 @@ __device__ __forceinline__ void advance(const TensorRecord& tensor,
   }
 }
 
+// What a tensor's conclusion does not owe to its gradient. Called by one thread of the warp that
+// measures the first chunk, so that powers and roots of the step's number keep nobody waiting.
+template <class R, class Real>
+__device__ __noinline__ void begin_conclusion(const StepArguments& step, std::int64_t index) {
+  const TensorRecord& tensor = step.tensors[index];
+  const GroupRecord& group = step.groups[tensor.group];
+  const R& rule = *std::launder(reinterpret_cast<const R*>(group.rule));
+  const std::int64_t steps = tensor.progress->steps;
+  Conclusion<R, Real> conclusion{};
+  conclusion.constants = rule.template constants<Real>(
+      {.step = steps + 1,
+       .learning_rate = group.learning_rate_source != nullptr
+                            ? static_cast<double>(__ldcg(group.learning_rate_source)) *
+                                  group.learning_rate_factor
+                            : group.learning_rate,
+       .weight_decay = tensor.rank >= 2 ? group.weight_decay_matrices : group.weight_decay_vectors,
+       .factored = tensor.rank >= 2,
+       .rows = kIsOrthogonal<R> ? tensor.leading : 0,
+       .columns = kIsOrthogonal<R> && tensor.leading > 0 ? tensor.size / tensor.leading : 0});
+  conclusion.starts = steps == 0 ? 1 : 0;
+  conclusion.merges =
+      group.lookahead_period > 0 && (group.progress->steps + 1) % group.lookahead_period == 0 ? 1
+                                                                                              : 0;
+  conclusion.merge_alpha = static_cast<Real>(group.lookahead_alpha);
+  *conclusion_of<R, Real>(step, index) = conclusion;
+}
+
 // Called by one thread. Counters are advanced by apply, so that a skipped step changes none.
 template <class R, class Real>
 __device__ __noinline__ void conclude(const StepArguments& step,
@@ -75,27 +102,10 @@ __device__ __noinline__ void conclude(const StepArguments& step,
     // The largest code is the smallest index, whatever the order of arrival.
     atomicMax(&step.queue->non_finite_code, ~static_cast<unsigned long long>(tensor.index));
   }
-  const R& rule = *std::launder(reinterpret_cast<const R*>(group.rule));
-  const std::int64_t steps = tensor.progress->steps;
-  Conclusion<R, Real> conclusion;
-  conclusion.constants = rule.template constants<Real>(
-      {.step = steps + 1,
-       .learning_rate = group.learning_rate_source != nullptr
-                            ? static_cast<double>(__ldcg(group.learning_rate_source)) *
-                                  group.learning_rate_factor
-                            : group.learning_rate,
-       .weight_decay = tensor.rank >= 2 ? group.weight_decay_matrices : group.weight_decay_vectors,
-       .factored = tensor.rank >= 2,
-       .rows = kIsOrthogonal<R> ? tensor.leading : 0,
-       .columns = kIsOrthogonal<R> && tensor.leading > 0 ? tensor.size / tensor.leading : 0});
+  Conclusion<R, Real> conclusion = load_conclusion<R, Real>(step, index);
   conclusion.factor = static_cast<Real>(scale.factor);
   conclusion.finite = scale.finite ? 1 : 0;
   conclusion.updates = scale.finite || step.step->non_finite == NonFinite::kPassThrough ? 1 : 0;
-  conclusion.starts = steps == 0 ? 1 : 0;
-  conclusion.merges =
-      group.lookahead_period > 0 && (group.progress->steps + 1) % group.lookahead_period == 0 ? 1
-                                                                                              : 0;
-  conclusion.merge_alpha = static_cast<Real>(group.lookahead_alpha);
   step.squares[index] =
       conclusion.updates != 0 ? scale.standardized_norm * scale.standardized_norm : 0.0;
   if constexpr (kSumCount<R> == 0) {
@@ -150,14 +160,15 @@ __device__ __forceinline__ ChunkSums add_up(const ChunkSums* entries, std::int64
 }
 
 // True in every lane of the warp that arrives last of `count`; what all of them wrote before is
-// then visible to it. The counter is 0 again.
+// then visible to it, past the first-level cache. The counter is 0 again.
 __device__ __forceinline__ bool warp_arrives_last(unsigned int* counter, std::int64_t count) {
   unsigned int arrived = 0;
   __syncwarp();
   if (warp_team().rank == 0) {
-    __threadfence();
-    arrived = atomicInc(counter, static_cast<unsigned int>(count - 1));
-    __threadfence();
+    arrived = increment_release(counter, static_cast<unsigned int>(count - 1));
+    if (arrived == static_cast<unsigned int>(count - 1)) {
+      __threadfence();
+    }
   }
   return __shfl_sync(kFullWarp, arrived, 0) == static_cast<unsigned int>(count - 1);
 }

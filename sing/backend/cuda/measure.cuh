@@ -1,5 +1,5 @@
 // The measure pass over one chunk: row means, and the sums that give the tensor's norm.
-// Reads each gradient element once and keeps it in registers for the second look at it.
+// Reads each gradient element once.
 #pragma once
 
 #include "sing/backend/cuda/chunk.cuh"
@@ -33,7 +33,7 @@ struct PackLoader {
   bool is_half;
 
   __device__ __forceinline__ Loaded load(int offset) const {
-    return __ldg(reinterpret_cast<const Loaded*>(first + offset));
+    return stream_word<Storage, kWidth>(first, offset);
   }
   __device__ __forceinline__ Pack<Real, kWidth> unpack(Loaded loaded) const {
     return sing::cuda::unpack<Real, Storage, kWidth>(loaded, is_half);
@@ -55,6 +55,30 @@ struct ElementLoader {
   __device__ __forceinline__ Pack<Real, 1> unpack(Loaded loaded) const { return {loaded}; }
 };
 
+// Sums of a row about a pivot near its mean: of what a lane has seen, or, summed over lanes, of
+// all.
+template <class Real>
+struct RowSums {
+  Real pivot, residuals, squares;
+};
+
+// The pivot is the mean of a part of the row, n₁ of its n elements, or of all: then
+// n · off² ≤ (n / n₁) · centred squares, so that little cancels. The mean is corrected by the mean
+// of the residuals: float sums of like-signed numbers are off by several ulp, enough to look like
+// signal where a row is constant.
+template <class Real>
+__device__ __forceinline__ Moments moments_of(const RowSums<Real>& sums, int length) {
+  const double off = static_cast<double>(sums.residuals) / length;
+  return {static_cast<double>(sums.pivot) + off,
+          static_cast<double>(sums.squares) - off * off * length};
+}
+
+template <class Real>
+__device__ __forceinline__ void sum_over_lanes(RowSums<Real>& sums, int width) {
+  sums.residuals = warp_sum(sums.residuals, width);
+  sums.squares = warp_sum(sums.squares, width);
+}
+
 // A run of elements in the registers of `width` lanes; kElements: how many a lane holds at most,
 // its loads `width` packs apart. Words beyond the length are zero, never undefined: the assembler
 // cannot tell that one condition guards write and read, and would keep them through all other work.
@@ -73,12 +97,8 @@ struct Segment {
     }
   }
 
-  // Known to all lanes. The mean is corrected by the mean of the residuals: float sums of
-  // like-signed numbers are off by several ulp, enough to look like signal where a row is constant.
-  __device__ __forceinline__ Moments moments(const Loader& loader,
-                                             int length,
-                                             int lane,
-                                             int width) const {
+  // Known to all lanes.
+  __device__ __forceinline__ Real mean(const Loader& loader, int length, int width) const {
     Real sum = 0;
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
@@ -90,26 +110,23 @@ struct Segment {
       }
       sum += part;
     }
-    const Real share = Real(1) / static_cast<Real>(length);
-    const Real centre = warp_sum(sum, width) * share;
-    Real residuals = 0;
-    Real squares = 0;
+    return warp_sum(sum, width) * (Real(1) / static_cast<Real>(length));
+  }
+
+  __device__ __forceinline__ void add_to(
+      RowSums<Real>& sums, const Loader& loader, int length, int lane, int width) const {
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
       if ((k * width + lane) * kWidth < length) {
         const auto pack = loader.unpack(words[k]);
 #pragma unroll
         for (int j = 0; j < kWidth; ++j) {
-          const Real residual = pack.value[j] - centre;
-          residuals += residual;
-          squares += residual * residual;
+          const Real residual = pack.value[j] - sums.pivot;
+          sums.residuals += residual;
+          sums.squares += residual * residual;
         }
       }
     }
-    const double off = static_cast<double>(warp_sum(residuals, width) * share);
-    const double about_centre = static_cast<double>(warp_sum(squares, width));
-    // No cancellation: `off` is a rounding error of `centre`.
-    return {static_cast<double>(centre) + off, about_centre - off * off * length};
   }
 };
 
@@ -158,60 +175,54 @@ __device__ __forceinline__ LaneSums measure_short_rows(const Loader& loader,
     const bool present = row < chunk.rows;
     Segment<Real, kShortLaneElements, Loader> segment;
     segment.load(loader, row * chunk.length, present ? chunk.length : 0, lane, width);
-    const Moments moments = segment.moments(loader, present ? chunk.length : 0, lane, width);
+    RowSums<Real> found{
+        .pivot = segment.mean(loader, chunk.length, width), .residuals = 0, .squares = 0};
+    segment.add_to(found, loader, present ? chunk.length : 0, lane, width);
+    sum_over_lanes(found, width);
     if (present && lane == 0) {
-      close_row(chunk, row, moments, sums);
+      close_row(chunk, row, moments_of(found, chunk.length), sums);
     }
   }
   return sums;
 }
 
-// Moments of two runs of elements together (Chan, Golub, LeVeque).
-template <class Real>
-__device__ __forceinline__ Moments
-combine(const Moments& a, int count_a, const Moments& b, int count_b) {
-  const auto share =
-      static_cast<double>(static_cast<Real>(count_b) / static_cast<Real>(count_a + count_b));
-  const double delta = b.mean - a.mean;
-  return {a.mean + delta * share,
-          a.centred_squares + b.centred_squares + delta * delta * (count_a * share)};
-}
-
 // Longer rows, or one part of a row, in segments; the next one is on its way while this one is
-// looked at.
+// looked at. Lane k closes row k of every 32: in double precision one after the other, by all
+// lanes, rows would take longer than their loads.
 template <class Real, class Loader>
 __device__ __forceinline__ LaneSums measure_long_rows(const Loader& loader,
                                                       const ChunkRows<Real>& chunk) {
   constexpr int kMost = static_cast<int>(kWarpElements);
   const int lane = warp_team().rank;
   const int length = chunk.length;
-  const auto count_at = [&](int begin) { return min(kMost, length - begin); };
   Segment<Real, kLaneElements, Loader> segment;
-  segment.load(loader, 0, count_at(0), lane, 32);
+  segment.load(loader, 0, min(kMost, length), lane, 32);
   LaneSums sums{};
-  Moments moments{};
-  for (int row = 0, begin = 0; row < chunk.rows;) {
-    const Segment<Real, kLaneElements, Loader> current = segment;
-    const int count = count_at(begin);
-    const bool ends_row = begin + count == length;
-    const int next_row = ends_row ? row + 1 : row;
-    const int next_begin = ends_row ? 0 : begin + count;
-    segment.load(loader,
-                 next_row * length + next_begin,
-                 next_row < chunk.rows ? count_at(next_begin) : 0,
-                 lane,
-                 32);
-    const Moments found = current.moments(loader, count, lane, 32);
-    moments = begin == 0 ? found : combine<Real>(moments, begin, found, count);
-    if (ends_row) {
-      sums.mean = moments.mean;
-      if (lane == 0) {
-        close_row(chunk, row, moments, sums);
+  RowSums<Real> mine{};
+  for (int row = 0; row < chunk.rows; ++row) {
+    RowSums<Real> found{};
+    for (int begin = 0; begin < length; begin += kMost) {
+      const Segment<Real, kLaneElements, Loader> current = segment;
+      const int left = length - begin;
+      const int following = left > kMost ? left - kMost : row + 1 < chunk.rows ? length : 0;
+      segment.load(
+          loader, row * length + begin + min(kMost, left), min(kMost, following), lane, 32);
+      if (begin == 0) {
+        found.pivot = current.mean(loader, min(kMost, left), 32);
       }
+      current.add_to(found, loader, left, lane, 32);
     }
-    row = next_row;
-    begin = next_begin;
+    sum_over_lanes(found, 32);
+    if (row % 32 == lane) {
+      mine = found;
+    }
+    if ((row % 32 == 31 || row + 1 == chunk.rows) && lane <= row % 32) {
+      const Moments moments = moments_of(mine, length);
+      sums.mean = moments.mean;
+      close_row(chunk, row - row % 32 + lane, moments, sums);
+    }
   }
+  sums.mean = __shfl_sync(kFullWarp, sums.mean, 0);
   return sums;
 }
 

@@ -18,6 +18,9 @@ __device__ __forceinline__ void measure_and_conclude(const StepArguments& step,
                                                      std::int64_t chunk) {
   const TensorRecord& tensor = step.tensors[index];
   const bool centralizes = step.groups[tensor.group].standardize.centralizes(tensor.rank);
+  if (chunk == 0 && warp_team().rank == 0) {
+    begin_conclusion<R, Real>(step, index);
+  }
   const LaneSums found = measure_chunk<Real, G>(tensor, step.gradients[index], chunk, centralizes);
   ChunkSums sums{warp_sum(found.squares), warp_sum(found.centred_squares), found.mean, 0};
   if (tensor.chunks > 1 && !complete_tensor<Real>(step, index, chunk, centralizes, sums)) {
@@ -33,28 +36,32 @@ __device__ __forceinline__ void measure_and_conclude(const StepArguments& step,
   }
 }
 
-__device__ __forceinline__ void wait_until_measured(const StepArguments& step, std::int64_t index) {
-  if (warp_team().rank == 0) {
-    const unsigned int wanted = step.queue->epoch + 1;
-    while (load_flag(&step.ready[index]) != wanted) {
-      __nanosleep(32);
-    }
+// `seen`: the tensor's flag as it was read a while ago, or 0, which no step of the first 2³² wants.
+__device__ __forceinline__ void wait_until_measured(const StepArguments& step,
+                                                    std::int64_t index,
+                                                    unsigned int seen) {
+  const unsigned int wanted = step.queue->epoch + 1;
+  while (seen != wanted) {
+    __nanosleep(32);
+    seen = load_flag(&step.ready[index]);
   }
   __syncwarp();
 }
 
 template <class R, class Real, class G, class P>
-__device__ __forceinline__ void run_item(const StepArguments& step, const WorkItem& item) {
+__device__ __forceinline__ void run_item(const StepArguments& step, WorkItem item) {
   const std::int64_t index = item.tensor;
-  if (step.gradients[index].data == nullptr ||
-      (item.work == Work::kApply && step_is_skipped(step))) {
+  const bool is_apply = item.work == Work::kApply;
+  // On its way while the tensor's record is read.
+  const unsigned int seen = is_apply ? load_flag(&step.ready[index]) : 0;
+  if (step.gradients[index].data == nullptr || (is_apply && step_is_skipped(step))) {
     return;
   }
-  if (item.work != Work::kApply) {
+  if (!is_apply) {
     measure_and_conclude<R, Real, G>(step, index, item.work == Work::kWhole ? 0 : item.index);
   }
   if (item.work != Work::kMeasure) {
-    wait_until_measured(step, index);
+    wait_until_measured(step, index, seen);
     apply_tile<R, Real, G, P>(step, index, item.work == Work::kWhole ? 0 : item.index);
   }
 }
@@ -103,21 +110,20 @@ __device__ __forceinline__ void leave_queue(const StepArguments& step, std::int6
 // Launch shape: as many blocks as fit the device, each warp taking items until none is left, with
 // no barrier between warps: what one waits for, the others hide. An item waits for items before it
 // only, and a warp takes items in order, so the oldest unfinished item is never one that waits: no
-// deadlock, however few warps run at a time. The next ticket is drawn while an item is worked on,
-// which keeps that order. G and P: how gradients and parameters are stored.
+// deadlock, however few warps run at a time. A ticket is drawn when its work can begin: drawn
+// ahead, it would lie while an older item is worked on, and those who wait for it would wait for
+// both. G and P: how gradients and parameters are stored.
 template <class R, class Real, class G, class P>
 __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     step_kernel(const __grid_constant__ StepArguments step) {
-  const bool is_first_lane = warp_team().rank == 0;
-  const auto draw = [&] { return is_first_lane ? atomicAdd(&step.queue->next, 1ULL) : 0ULL; };
-  unsigned long long ticket = draw();
   for (;;) {
+    const unsigned long long ticket =
+        warp_team().rank == 0 ? atomicAdd(&step.queue->next, 1ULL) : 0ULL;
     const std::int64_t taken =
         step.item_begin + static_cast<std::int64_t>(__shfl_sync(kFullWarp, ticket, 0));
     if (taken >= step.item_end) {
       break;
     }
-    ticket = draw();
     run_item<R, Real, G, P>(step, step.items[taken]);
     __syncwarp();
   }

@@ -87,6 +87,17 @@ __device__ __forceinline__ unsigned int load_flag(const unsigned int* flag) {
   return value;
 }
 
+// Adds 1, or sets back to 0 from `last`, after all writes before it; returns what was there.
+__device__ __forceinline__ unsigned int increment_release(unsigned int* counter,
+                                                          unsigned int last) {
+  unsigned int before;
+  asm volatile("atom.release.gpu.global.inc.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(counter), "r"(last)
+               : "memory");
+  return before;
+}
+
 __device__ __forceinline__ void store_release(unsigned int* flag, unsigned int value) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }

@@ -68,6 +68,25 @@ TEST_F(Layouts, AgreeForEveryCentralizedAxis) {
   }
 }
 
+// A row's sums are taken about the mean of its beginning, here 8 away from the rest.
+TEST_F(Layouts, AgreeForRowsThatBeginFarFromTheirMean) {
+  const std::vector<Shape> shapes = {{40, 5'000}, {70, 700}, {3, 20'000}};
+  StepList list(make(), shapes, {}, soft_adamw());
+  StepList reference(make_reference_backend(), shapes, {}, soft_adamw());
+  for (StepList* each : {&list, &reference}) {
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      const auto length = static_cast<std::size_t>(shapes[i][1]);
+      std::vector<double> values = random_values(i, each->gradients()[i].size());
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        values[k] += k % length < 512 ? 8 : 0;
+      }
+      each->gradients()[i].set(values);
+    }
+    each->step();
+  }
+  EXPECT_LE(worst_difference(list, reference), bound_of(Dtype::kFloat32));
+}
+
 TEST_F(Layouts, AgreeForFactoredMoments) {
   GroupStep group = soft_adamw();
   group.rule = AdaFactor{.learning_rate = 1e-2, .weight_decay = 1e-2, .softplus_beta = 50};
