@@ -85,12 +85,12 @@ class CudaBackend final : public Backend {
         allocator_(resources.allocator),
         multiply_(resources.multiply),
         tuning_(tuning) {
-    SING_CHECK(tuning.chunk_elements >= 0 && tuning.chunk_elements <= kMaxWholeRow,
-               "[cuda] wanted chunk_elements from 0 to ",
+    SING_CHECK(tuning.chunk_elements > 0 && tuning.chunk_elements <= kMaxWholeRow,
+               "[cuda] wanted chunk_elements from 1 to ",
                kMaxWholeRow,
                ", got ",
                tuning.chunk_elements);
-    SING_CHECK(tuning.tile_elements >= 0 && tuning.tile_elements % 4 == 0 &&
+    SING_CHECK(tuning.tile_elements > 0 && tuning.tile_elements % 4 == 0 &&
                    tuning.tile_elements <= kMaxWholeRow && tuning.whole_elements <= kMaxWholeRow,
                "[cuda] wanted tile_elements a multiple of 4 and whole_elements up to ",
                kMaxWholeRow,

@@ -33,7 +33,7 @@ struct PackLoader {
   bool is_half;
 
   __device__ __forceinline__ Loaded load(int offset) const {
-    return stream_word<Storage, kWidth>(first, offset);
+    return __ldg(reinterpret_cast<const Loaded*>(first + offset));
   }
   __device__ __forceinline__ Pack<Real, kWidth> unpack(Loaded loaded) const {
     return sing::cuda::unpack<Real, Storage, kWidth>(loaded, is_half);

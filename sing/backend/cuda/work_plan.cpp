@@ -49,20 +49,10 @@ struct Phases {
   std::vector<Phase> reading, writing;
 };
 
-std::int64_t elements_of(const StepRequest& request) {
-  std::int64_t elements = 0;
-  for (const TensorStep& tensor : request.tensors) {
-    elements += tensor.layout.size;
-  }
-  return elements;
-}
-
 class Planner {
  public:
   Planner(const StepRequest& request, const Tuning& tuning)
-      : request_(request),
-        tuning_(sized(tuning, elements_of(request))),
-        everything_first_(measures_everything_first(request)) {}
+      : request_(request), tuning_(tuning), everything_first_(measures_everything_first(request)) {}
 
   WorkPlan run() {
     std::map<std::pair<std::size_t, Storage>, std::vector<std::size_t>> members;
@@ -374,7 +364,7 @@ class Planner {
   }
 
   const StepRequest& request_;
-  Tuning tuning_;
+  const Tuning& tuning_;
   bool everything_first_;
   WorkPlan plan_;
 };
