@@ -155,11 +155,16 @@ def peers_row(rule):
     return "| " + " | ".join(cells) + " |"
 
 
+def rounds_of(result):
+    counts = [rule.get("rounds", result["rounds"]) for rule in result["rules"]]
+    return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+
+
 def peers_lines(result):
     yield from ("", f"### Peers, {result['machine']}", "")
     yield (
         f"{result['device']}, {result['threads']} threads; torch {result['torch']}; the tensors of `{result['model']}`; "
-        f"{result['rounds']} rounds on {result['date']}, commit {result['commit'][:12]}; other programs used "
+        f"{rounds_of(result)} rounds on {result['date']}, commit {result['commit'][:12]}; other programs used "
         f"{result['other_load']:.1%} of the cores' time. Milliseconds a call of `step()`."
     )
     yield ""
