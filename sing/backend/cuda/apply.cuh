@@ -253,8 +253,8 @@ __device__ __noinline__ void update_elements(const StepArguments& step,
 }
 
 // The hot loop, of one warp: four 16-byte loads in flight a lane, in all warps of a multiprocessor
-// more than the memory's latency needs. Never a call: saving registers around
-// one costs more traffic than the state it updates.
+// more than the memory's latency needs. Never a call: saving registers around one costs more
+// traffic than the state it updates.
 template <bool kPlain, class R, class Real, class G, class P>
 __device__ __forceinline__ void update_packs(const StepArguments& step,
                                              std::int64_t index,
