@@ -21,7 +21,7 @@ import torch
 PERIOD = 5
 VARIANTS = {"two_launches": 0, "windows": 1, "queue": 2}
 NON_FINITE = {"skip_tensor": 0, "skip_step": 1}
-DEFAULT = {"variant": "queue", "chunk": 4096, "tile": 1024, "whole": 2048, "window_mb": 100, "non_finite": "skip_tensor"}
+DEFAULT = {"variant": "queue", "chunk": 4096, "tile": 2048, "whole": 2048, "window_mb": 48, "non_finite": "skip_tensor"}
 
 
 class Options(ctypes.Structure):
@@ -192,9 +192,9 @@ def measure_model(library, stream, model, periods):
 
 SWEEP = (
     [{"variant": v} for v in VARIANTS]
-    + [{"window_mb": w} for w in (12, 24, 44, 400)]
+    + [{"window_mb": w} for w in (12, 24, 100, 400)]
     + [{"chunk": c} for c in (2048, 8192)]
-    + [{"tile": t} for t in (512, 2048)]
+    + [{"tile": t} for t in (1024, 4096)]
     + [{"non_finite": "skip_step"}]
 )
 

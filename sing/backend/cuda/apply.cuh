@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sing/backend/cuda/conclude.cuh"
+#include "sing/backend/cuda/staging.cuh"
 
 namespace sing::cuda {
 
@@ -10,15 +11,39 @@ namespace sing::cuda {
 template <class R>
 inline constexpr int kElementSlots = static_cast<int>(kElementSlotCount<R>);
 
-// The arrays of a run of elements, and what the elements share. Held by value:
-// what lay behind a reference would be loaded again after every store.
+template <class T>
+__device__ __forceinline__ T* array_from(void* base, std::int64_t first) {
+  return base == nullptr ? nullptr : static_cast<T*>(base) + first;
+}
+
+// What every update of a tensor reads, from one of its elements on; null where it has none.
 template <class R, class Real, class G, class P>
-struct ChunkView {
+struct ChunkArrays {
   const G* gradient;
   P* parameter;
   Real* slots[kElementSlots<R> == 0 ? 1 : kElementSlots<R>];
-  Real* slow;
   Real* master;
+};
+
+template <class R, class Real, class G, class P>
+__device__ __forceinline__ ChunkArrays<R, Real, G, P> arrays_from(const TensorRecord& tensor,
+                                                                  const GradientRecord& gradient,
+                                                                  std::int64_t first) {
+  ChunkArrays<R, Real, G, P> arrays{.gradient = static_cast<const G*>(gradient.data) + first,
+                                    .parameter = static_cast<P*>(tensor.parameter) + first,
+                                    .slots = {},
+                                    .master = array_from<Real>(tensor.master, first)};
+  for (int k = 0; k < kElementSlots<R>; ++k) {
+    arrays.slots[k] = array_from<Real>(tensor.slots[k], first);
+  }
+  return arrays;
+}
+
+// The arrays of a run of elements, and what the elements share. Held by value:
+// what lay behind a reference would be loaded again after every store.
+template <class R, class Real, class G, class P>
+struct ChunkView : ChunkArrays<R, Real, G, P> {
+  Real* slow;
   Sixteen* copy;
   PackMeans<Real> means;
   bool gradient_is_half, parameter_is_half, copy_is_half;
@@ -27,32 +52,20 @@ struct ChunkView {
 
 template <class R, class Real, class G, class P>
 __device__ __forceinline__ ChunkView<R, Real, G, P> view_chunk(
-    const StepArguments& step,
-    std::int64_t index,
+    const TensorRecord& tensor,
+    const GradientRecord& gradient,
+    const ChunkArrays<R, Real, G, P>& arrays,
     std::int64_t first,
     const PackMeans<Real>& means,
     const Conclusion<R, Real>& conclusion) {
-  const TensorRecord& tensor = step.tensors[index];
-  const GradientRecord& gradient = step.gradients[index];
-  const auto from = [&]<class T>(const void* base) {
-    return base == nullptr ? nullptr : static_cast<T*>(const_cast<void*>(base)) + first;
-  };
-  ChunkView<R, Real, G, P> view{
-      .gradient = static_cast<const G*>(gradient.data) + first,
-      .parameter = static_cast<P*>(tensor.parameter) + first,
-      .slots = {},
-      .slow = from.template operator()<Real>(tensor.slow),
-      .master = from.template operator()<Real>(tensor.master),
-      .copy = from.template operator()<Sixteen>(tensor.low_precision_copy),
-      .means = means,
-      .gradient_is_half = static_cast<Dtype>(gradient.dtype) == Dtype::kFloat16,
-      .parameter_is_half = tensor.dtype == Dtype::kFloat16,
-      .copy_is_half = tensor.low_precision_dtype == Dtype::kFloat16,
-      .conclusion = conclusion};
-  for (int k = 0; k < kElementSlots<R>; ++k) {
-    view.slots[k] = from.template operator()<Real>(tensor.slots[k]);
-  }
-  return view;
+  return {arrays,
+          array_from<Real>(tensor.slow, first),
+          array_from<Sixteen>(tensor.low_precision_copy, first),
+          means,
+          static_cast<Dtype>(gradient.dtype) == Dtype::kFloat16,
+          tensor.dtype == Dtype::kFloat16,
+          tensor.low_precision_dtype == Dtype::kFloat16,
+          conclusion};
 }
 
 // Words of a pack of elements as loaded, so that all loads are in flight before the first is used.
@@ -65,28 +78,101 @@ struct LoadedPack {
   WordOf<Real, kWidth> slots[kElementSlots<R> == 0 ? 1 : kElementSlots<R>];
 };
 
-// kPlain: the tensor has no master or copy, and this step neither starts nor merges slow weights.
-template <bool kPlain, int kWidth, class R, class Real, class G, class P>
-__device__ __forceinline__ LoadedPack<R, Real, G, P, kWidth> load_pack(
+template <class R, class Real, class G, class P>
+__device__ __forceinline__ LoadedPack<R, Real, G, P, 1> load_element(
     const ChunkView<R, Real, G, P>& view, int i) {
-  LoadedPack<R, Real, G, P, kWidth> loaded{};
-  loaded.gradient = stream_word<G, kWidth>(view.gradient, i);
-  if (kPlain || view.master == nullptr || view.conclusion.starts) {
-    loaded.parameter = stream_word<P, kWidth>(view.parameter, i);
+  LoadedPack<R, Real, G, P, 1> loaded{};
+  loaded.gradient = stream_word<G, 1>(view.gradient, i);
+  if (view.master == nullptr || view.conclusion.starts) {
+    loaded.parameter = stream_word<P, 1>(view.parameter, i);
   } else {
-    loaded.master = stream_word<Real, kWidth>(view.master, i);
+    loaded.master = stream_word<Real, 1>(view.master, i);
   }
 #pragma unroll
   for (int k = 0; k < kElementSlots<R>; ++k) {
     if (view.slots[k] != nullptr) {
-      loaded.slots[k] = stream_word<Real, kWidth>(view.slots[k], i);
+      loaded.slots[k] = stream_word<Real, 1>(view.slots[k], i);
     }
   }
-  if (!kPlain && view.conclusion.merges && !view.conclusion.starts) {
-    loaded.slow = stream_word<Real, kWidth>(view.slow, i);
+  if (view.conclusion.merges && !view.conclusion.starts) {
+    loaded.slow = stream_word<Real, 1>(view.slow, i);
   }
   return loaded;
 }
+
+// Words that a pack of the hot loop has on their way: gradient, parameter or master, slots.
+template <class R>
+inline constexpr int kPackWords = 2 + kElementSlots<R>;
+template <class R>
+inline constexpr int kPacksAhead = kStagedWords / kPackWords<R>;
+
+// The packs of one tile on their way, kPacksAhead of them. Nothing here depends on what was
+// measured, so that they set out before it is known.
+template <class R, class Real, class G, class P>
+class PackQueue {
+ public:
+  static constexpr int kWidth = kPackWidth<Real>;
+  static constexpr int kStride = 32 * kWidth;  // from one pack of a lane to its next
+  using Arrays = ChunkArrays<R, Real, G, P>;
+
+  // `count`: elements of the tile, in whole packs.
+  __device__ __forceinline__ PackQueue(const Arrays& arrays, int count)
+      : next_(warp_team().rank * kWidth), count_(count) {
+#pragma unroll
+    for (int k = 0; k < kPacksAhead<R>; ++k) {
+      ask(arrays, k * kPackWords<R>);
+    }
+  }
+
+  // The next pack. `ask_ahead` must follow when it has been looked at.
+  template <bool kPlain>
+  __device__ __forceinline__ LoadedPack<R, Real, G, P, kWidth> take(const Arrays& arrays) const {
+    Staging::wait<kPacksAhead<R> - 1>();
+    LoadedPack<R, Real, G, P, kWidth> loaded{};
+    loaded.gradient = staging_.take<WordOf<G, kWidth>>(slot_);
+    if (kPlain || arrays.master == nullptr) {
+      loaded.parameter = staging_.take<WordOf<P, kWidth>>(slot_ + 1);
+    } else {
+      loaded.master = staging_.take<WordOf<Real, kWidth>>(slot_ + 1);
+    }
+#pragma unroll
+    for (int k = 0; k < kElementSlots<R>; ++k) {
+      if (arrays.slots[k] != nullptr) {
+        loaded.slots[k] = staging_.take<WordOf<Real, kWidth>>(slot_ + 2 + k);
+      }
+    }
+    return loaded;
+  }
+
+  __device__ __forceinline__ void ask_ahead(const Arrays& arrays) {
+    ask(arrays, slot_);
+    slot_ = slot_ == (kPacksAhead<R> - 1) * kPackWords<R> ? 0 : slot_ + kPackWords<R>;
+  }
+
+ private:
+  __device__ __forceinline__ void ask(const Arrays& arrays, int slot) {
+    if (next_ < count_) {
+      staging_.copy(slot, word_at<G, kWidth>(arrays.gradient, next_));
+      if (arrays.master == nullptr) {
+        staging_.copy(slot + 1, word_at<P, kWidth>(arrays.parameter, next_));
+      } else {
+        staging_.copy(slot + 1, word_at<Real, kWidth>(arrays.master, next_));
+      }
+#pragma unroll
+      for (int k = 0; k < kElementSlots<R>; ++k) {
+        if (arrays.slots[k] != nullptr) {
+          staging_.copy(slot + 2 + k, word_at<Real, kWidth>(arrays.slots[k], next_));
+        }
+      }
+    }
+    next_ += kStride;
+    Staging::commit();
+  }
+
+  Staging staging_;
+  int next_, count_;  // element asked for next; all of them
+  int slot_ = 0;
+};
 
 // Elements as a rule's formulas see them, and their state.
 template <class R, class Real, int kWidth>
@@ -182,8 +268,8 @@ __device__ __forceinline__ void finish_pack(const ChunkView<R, Real, G, P>& view
 template <bool kPlain, int kWidth, class R, class Real, class G, class P>
 __device__ __forceinline__ void update_pack(const ChunkView<R, Real, G, P>& view,
                                             int i,
-                                            const LoadedPack<R, Real, G, P, kWidth>& loaded) {
-  const Real mean = view.means(static_cast<std::uint32_t>(i));
+                                            const LoadedPack<R, Real, G, P, kWidth>& loaded,
+                                            Real mean) {
   auto elements = unpack_elements<kPlain, kWidth>(view, loaded, mean);
   finish_pack<kPlain, kWidth>(view, i, loaded, elements);
 }
@@ -231,10 +317,15 @@ __device__ __forceinline__ void visit_elements(
   const TensorRecord& tensor = step.tensors[index];
   const RowMeans<Real> means(tensor,
                              step.groups[tensor.group].standardize.centralizes(tensor.rank));
-  const auto view = view_chunk<R, Real, G, P>(
-      step, index, range.begin, PackMeans<Real>{}, load_conclusion<R, Real>(step, index));
+  const GradientRecord& gradient = step.gradients[index];
+  const auto view = view_chunk(tensor,
+                               gradient,
+                               arrays_from<R, Real, G, P>(tensor, gradient, range.begin),
+                               range.begin,
+                               PackMeans<Real>{},
+                               load_conclusion<R, Real>(step, index));
   for (int i = team.rank; i < range.end - range.begin; i += team.size) {
-    const auto loaded = load_pack<false, 1>(view, i);
+    const auto loaded = load_element(view, i);
     auto elements = unpack_elements<false, 1>(view, loaded, means(range.begin + i));
     add_second_input<R, Real>(step, index, range.begin + i, elements.element[0]);
     visit(view, i, loaded, elements);
@@ -252,28 +343,54 @@ __device__ __noinline__ void update_elements(const StepArguments& step,
       });
 }
 
-// The hot loop, of one warp: four 16-byte loads in flight a lane, in all warps of a multiprocessor
-// more than the memory's latency needs. Never a call: saving registers around one costs more
-// traffic than the state it updates.
+// The hot loop, of one warp: up to sixteen 16-byte words in flight a lane, several times what the
+// memory's latency needs, so that it hides what a tile waits for before its first word. Never a
+// call: saving registers around one costs more traffic than the state it updates.
+// kPlain: the tensor has no master or copy, and this step neither starts nor merges slow weights.
 template <bool kPlain, class R, class Real, class G, class P>
-__device__ __forceinline__ void update_packs(const StepArguments& step,
-                                             std::int64_t index,
-                                             const Conclusion<R, Real>& conclusion,
-                                             std::int64_t begin,
+__device__ __forceinline__ void update_packs(const ChunkView<R, Real, G, P>& view,
+                                             PackQueue<R, Real, G, P>& queue,
                                              int count) {
   constexpr int kWidth = kPackWidth<Real>;
-  const TensorRecord& tensor = step.tensors[index];
-  const bool centralizes = step.groups[tensor.group].standardize.centralizes(tensor.rank);
-  const auto view =
-      view_chunk<R, Real, G, P>(step,
-                                index,
-                                begin,
-                                pack_means<Real>(tensor, centralizes, {begin, begin + count}),
-                                conclusion);
-  for (int i = warp_team().rank * kWidth; i < count; i += 32 * kWidth) {
-    const auto loaded = load_pack<kPlain, kWidth>(view, i);
-    update_pack<kPlain, kWidth>(view, i, loaded);
+  constexpr int kStride = PackQueue<R, Real, G, P>::kStride;
+  const Conclusion<R, Real>& conclusion = view.conclusion;
+  const bool reads_slow = !kPlain && conclusion.merges && !conclusion.starts;
+  int i = warp_team().rank * kWidth;
+  // Of the next pack, on their way while one is worked on: each would otherwise keep it waiting.
+  Real next_mean{};
+  WordOf<Real, kWidth> next_slow{};
+  const auto ask_beside = [&](int at) {
+    if (at < count) {
+      next_mean = view.means(static_cast<std::uint32_t>(at));
+      if (reads_slow) {
+        next_slow = stream_word<Real, kWidth>(view.slow, at);
+      }
+    }
+  };
+  ask_beside(i);
+  for (; i < count; i += kStride) {
+    auto loaded = queue.template take<kPlain>(view);
+    if (!kPlain && view.master != nullptr && conclusion.starts) {
+      loaded.parameter = stream_word<P, kWidth>(view.parameter, i);
+    }
+    loaded.slow = next_slow;
+    const Real mean = next_mean;
+    ask_beside(i + kStride);
+    update_pack<kPlain, kWidth>(view, i, loaded, mean);
+    queue.ask_ahead(view);
   }
+}
+
+// `seen`: the tensor's flag as it was read a while ago, or 0, which no step of the first 2³² wants.
+__device__ __forceinline__ void wait_until_measured(const StepArguments& step,
+                                                    std::int64_t index,
+                                                    unsigned int seen) {
+  const unsigned int wanted = step.queue->epoch + 1;
+  while (seen != wanted) {
+    __nanosleep(32);
+    seen = load_flag(&step.ready[index]);
+  }
+  __syncwarp();
 }
 
 // Without a branch a condition: the loads of a tensor's fields then wait for each other no more.
@@ -294,57 +411,70 @@ __device__ __forceinline__ bool allows_packs(const TensorRecord& tensor,
   return !kHasSecondInput<R> && allowed;
 }
 
+// By one thread: what a tensor's update advances beside its elements.
+template <class R, class Real>
+__device__ __forceinline__ void advance_counters(const StepArguments& step,
+                                                 const TensorRecord& tensor,
+                                                 const Conclusion<R, Real>& conclusion) {
+  const bool updates = conclusion.updates != 0;
+  TensorProgress& progress = *tensor.progress;
+  progress.non_finite += conclusion.finite != 0 ? 0 : 1;
+  progress.steps += updates ? 1 : 0;
+  if constexpr (kScalarSlotCount < R >> 0) {
+    for (std::size_t k = 0; updates && k < kScalarSlotCount<R>; ++k) {
+      *static_cast<Real*>(tensor.slots[kFirstScalarSlot<R> + k]) = conclusion.scalars[k];
+    }
+  }
+  if (!updates) {
+    atomicAdd(&step.queue->skipped_tensors, 1ULL);
+  }
+}
+
+// Updates one tile by one warp when its tensor is measured; a tensor's first one advances its
+// counters.
 // Whole packs where arrays and rows allow it, single elements after them and otherwise. Tiles begin
-// at multiples of a pack.
+// at multiples of a pack. `seen`: the tensor's flag as it was read a while ago.
 template <class R, class Real, class G, class P>
-__device__ __forceinline__ void update_tile(const StepArguments& step,
-                                            std::int64_t index,
-                                            const Conclusion<R, Real>& conclusion,
-                                            Range range) {
+__device__ __forceinline__ void apply_tile(const StepArguments& step,
+                                           std::int64_t index,
+                                           Range range,
+                                           unsigned int seen) {
   const TensorRecord& tensor = step.tensors[index];
+  const GradientRecord& gradient = step.gradients[index];
   const bool centralizes = step.groups[tensor.group].standardize.centralizes(tensor.rank);
-  std::int64_t packed_end = range.begin;
-  if (allows_packs<R, Real, G, P>(tensor, step.gradients[index].data, centralizes)) {
-    packed_end = range.end / kPackWidth<Real> * kPackWidth<Real>;
-    const auto count = static_cast<int>(packed_end - range.begin);
+  const bool by_packs = allows_packs<R, Real, G, P>(tensor, gradient.data, centralizes);
+  const std::int64_t packed_end =
+      by_packs ? range.end / kPackWidth<Real> * kPackWidth<Real> : range.begin;
+  const auto count = static_cast<int>(packed_end - range.begin);
+  const auto arrays = arrays_from<R, Real, G, P>(tensor, gradient, range.begin);
+  PackQueue<R, Real, G, P> queue(arrays, count);
+  wait_until_measured(step, index, seen);
+  // Loaded once: each reading of it would keep the tile's own loads waiting.
+  const Conclusion<R, Real> conclusion = load_conclusion<R, Real>(step, index);
+  if (range.begin == 0 && warp_team().rank == 0) {
+    advance_counters<R, Real>(step, tensor, conclusion);
+  }
+  if (conclusion.updates == 0) {
+    Staging::wait<0>();
+    return;
+  }
+  if (count > 0) {
+    const auto view = view_chunk(tensor,
+                                 gradient,
+                                 arrays,
+                                 range.begin,
+                                 pack_means<Real>(tensor, centralizes, {range.begin, packed_end}),
+                                 conclusion);
     const bool touches_slow =
         tensor.slow != nullptr && (conclusion.starts | conclusion.merges) != 0;
     if (tensor.master == nullptr && tensor.low_precision_copy == nullptr && !touches_slow) {
-      update_packs<true, R, Real, G, P>(step, index, conclusion, range.begin, count);
+      update_packs<true>(view, queue, count);
     } else {
-      update_packs<false, R, Real, G, P>(step, index, conclusion, range.begin, count);
+      update_packs<false>(view, queue, count);
     }
   }
   if (packed_end < range.end) {
     update_elements<R, Real, G, P>(step, index, {packed_end, range.end}, warp_team());
-  }
-}
-
-// Updates one tile by one warp; tile 0 advances the tensor's counters.
-template <class R, class Real, class G, class P>
-__device__ __forceinline__ void apply_tile(const StepArguments& step,
-                                           std::int64_t index,
-                                           std::int64_t tile) {
-  const TensorRecord& tensor = step.tensors[index];
-  // Loaded once: each reading of it would keep the tile's own loads waiting.
-  const Conclusion<R, Real> conclusion = load_conclusion<R, Real>(step, index);
-  const bool updates = conclusion.updates != 0;
-  if (tile == 0 && warp_team().rank == 0) {
-    TensorProgress& progress = *tensor.progress;
-    progress.non_finite += conclusion.finite != 0 ? 0 : 1;
-    progress.steps += updates ? 1 : 0;
-    if constexpr (kScalarSlotCount < R >> 0) {
-      for (std::size_t k = 0; updates && k < kScalarSlotCount<R>; ++k) {
-        *static_cast<Real*>(tensor.slots[kFirstScalarSlot<R> + k]) = conclusion.scalars[k];
-      }
-    }
-    if (!updates) {
-      atomicAdd(&step.queue->skipped_tensors, 1ULL);
-    }
-  }
-  const Range range = tile_range(tensor, tile);
-  if (updates && range.begin < range.end) {
-    update_tile<R, Real, G, P>(step, index, conclusion, range);
   }
 }
 

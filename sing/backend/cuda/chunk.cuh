@@ -52,12 +52,6 @@ class RowMeans {
   std::int64_t inner_, rows_;
 };
 
-__device__ __forceinline__ Range tile_range(const TensorRecord& tensor, std::int64_t tile) {
-  const std::int64_t begin = tile * tensor.tile_elements;
-  const std::int64_t end = begin + tensor.tile_elements;
-  return {begin, end < tensor.size ? end : tensor.size};
-}
-
 // Row means of the packs of one tile, where no pack lies in two rows. A row at least as long as the
 // tile leaves at most two means, which stay in registers. Read past the first-level cache, which
 // may hold what a row's mean was before this launch wrote it.

@@ -167,7 +167,7 @@ __device__ __forceinline__ bool warp_arrives_last(unsigned int* counter, std::in
   if (warp_team().rank == 0) {
     arrived = increment_release(counter, static_cast<unsigned int>(count - 1));
     if (arrived == static_cast<unsigned int>(count - 1)) {
-      __threadfence();
+      fence_acquire_release();
     }
   }
   return __shfl_sync(kFullWarp, arrived, 0) == static_cast<unsigned int>(count - 1);

@@ -98,16 +98,20 @@ class CudaBackend final : public Backend {
                tuning.tile_elements,
                " and ",
                tuning.whole_elements);
+    SING_CHECK(tuning.least_tile_elements > 0 && tuning.least_tile_elements % 4 == 0 &&
+                   tuning.tiles_left > 0,
+               "[cuda] wanted least_tile_elements a multiple of 4 and tiles_left above 0, got ",
+               tuning.least_tile_elements,
+               " and ",
+               tuning.tiles_left);
     const DeviceGuard guard(device_);
     kernels_ = {full_step_kernels(),
                 full_narrow_step_kernels(),
                 narrow_full_step_kernels(),
                 narrow_step_kernels(),
                 double_step_kernels()};
-    int multiprocessors = 0;
-    check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device_),
+    check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device_),
           "reading the number of multiprocessors");
-    most_blocks_ = multiprocessors * kBlocksPerMultiprocessor;
     check(cudaEventCreateWithFlags(&handover_, cudaEventDisableTiming), "making an event");
     if (current_stream_) {
       stream_ = static_cast<cudaStream_t>(current_stream_());
@@ -239,6 +243,7 @@ class CudaBackend final : public Backend {
     if (plan.matrix_bytes > 0 && !multiply_ && !cublas_) {
       cublas_.emplace();
     }
+    allow_staging(plan);
     DeviceTables tables(std::move(plan), request.groups.size(), stream_);
     check(cudaStreamSynchronize(stream_), "waiting for the last step");
     if (tables_ && tables_->captured()) {
@@ -247,6 +252,18 @@ class CudaBackend final : public Backend {
     }
     tables_.emplace(std::move(tables));
     key_ = key_of(request);
+  }
+
+  // A kernel has to be told before it is launched with more than 48 KiB of shared memory.
+  void allow_staging(const WorkPlan& plan) const {
+    for (const Launch& each : plan.launches) {
+      if (!each.by_blocks && !each.matrix) {
+        check(cudaFuncSetAttribute(kernels_[static_cast<std::size_t>(each.storage)].step[each.rule],
+                                   cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   kStagingBytes),
+              "asking for shared memory");
+      }
+    }
   }
 
   // Gives where the result lies.
@@ -284,14 +301,15 @@ class CudaBackend final : public Backend {
       const StepKernels& kernels = kernels_[static_cast<std::size_t>(each.storage)];
       const std::int64_t items = each.end - each.begin;
       const std::int64_t wanted = each.by_blocks ? items : (items + kWarps - 1) / kWarps;
-      const auto blocks =
-          static_cast<unsigned int>(std::clamp<std::int64_t>(wanted, 1, most_blocks_));
+      const std::int64_t most = multiprocessors_ * (each.by_blocks ? kPassBlocksPerMultiprocessor
+                                                                   : kBlocksPerMultiprocessor);
+      const auto blocks = static_cast<unsigned int>(std::clamp<std::int64_t>(wanted, 1, most));
       void* parameters[] = {&arguments};
       check(cudaLaunchKernel((each.by_blocks ? kernels.pass : kernels.step)[each.rule],
                              dim3(blocks),
                              dim3(static_cast<unsigned int>(kThreads)),
                              parameters,
-                             0,
+                             each.by_blocks ? 0 : kStagingBytes,
                              stream_),
             "launching a step");
       check(cudaGetLastError(), "launching a step");
@@ -315,7 +333,7 @@ class CudaBackend final : public Backend {
   cudaEvent_t handover_ = nullptr;  // from stream to stream
   Tuning tuning_;
   std::array<StepKernels, kStorageCount> kernels_{};  // in the order of Storage
-  std::int64_t most_blocks_ = 0;
+  int multiprocessors_ = 0;
   PlanKey key_;
   std::optional<DeviceTables> tables_;
   std::vector<DeviceTables> retired_;

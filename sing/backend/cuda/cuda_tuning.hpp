@@ -17,11 +17,15 @@ enum class Variant {
 struct Tuning {
   Variant variant = Variant::kQueue;
   std::int64_t chunk_elements = 4096;  // measured by a warp at a time, or one row if longer
-  std::int64_t tile_elements = 1024;   // updated by a warp at a time
+  // Updated by a warp at a time: at most this, and towards the end of a step a small part of what
+  // is left, down to the least, so that all warps finish together.
+  std::int64_t tile_elements = 2048;
+  std::int64_t least_tile_elements = 512;
+  std::int64_t tiles_left = 4096;      // that a tile is at most one part in
   std::int64_t whole_elements = 2048;  // of tensors that one warp measures and updates at once
-  // Of gradients measured and not yet applied. Large enough that no warp waits for the measuring of
-  // a tensor: the second reading of a gradient came from memory with any window that was tried.
-  std::int64_t window_bytes = 100LL << 20;
+  // Of gradients measured and not yet applied. Large enough that warps seldom wait for the
+  // measuring of a tensor: a second reading from the second-level cache came with none of them.
+  std::int64_t window_bytes = 48LL << 20;
 };
 
 std::unique_ptr<Backend> make_tuned_cuda_backend(const CudaResources& resources,

@@ -9,13 +9,17 @@
 
 namespace sing::cuda {
 
-// Elements a warp keeps in registers; longer rows are measured in segments.
-inline constexpr std::int64_t kWarpElements = 512;
-// Threads of a block, and blocks of it on a multiprocessor: 80 registers a thread. With 64 the hot
-// loops kept some of their state in memory, which cost more than the further warps gained.
+// Threads of a block, and blocks of it on a multiprocessor: 128 registers a thread. With 80 for
+// three blocks the hot loops kept some of their state in memory.
 inline constexpr int kThreads = 256;
-inline constexpr int kBlocksPerMultiprocessor = 3;
+inline constexpr int kBlocksPerMultiprocessor = 2;
+// Of the kernels between measure and apply, which need fewer registers.
+inline constexpr int kPassBlocksPerMultiprocessor = 3;
 inline constexpr int kWarps = kThreads / 32;
+// Shared memory of a step kernel's block: words of 16 bytes that each lane has on their way. Two
+// blocks of it fit a multiprocessor of every architecture this is built for.
+inline constexpr int kStagedWords = 16;
+inline constexpr int kStagingBytes = kThreads * kStagedWords * 16;
 // Rows up to this length are measured whole, by one warp; longer ones in parts.
 inline constexpr std::int64_t kMaxWholeRow = 16384;
 // Chunks whose sums are added up together, by the warp that measured the last of them.
@@ -48,9 +52,8 @@ struct TensorRecord {
   std::int64_t chunks_per_row;
   std::int64_t first_partial;
   std::int64_t first_family;  // of kFamily chunks; 64-bit for the sake of alignment alone
-  // A tile is a run of elements that one warp updates, wherever rows begin.
-  std::int64_t tile_elements;
-  std::uint32_t row_magic;  // ⌈2³² / span⌉ for spans below tile_elements, 0 for longer ones
+  // ⌈2³² / span⌉ for spans that are shorter than the tensor's largest tile, 0 for others.
+  std::uint32_t row_magic;
 
   Dtype dtype;
   Dtype low_precision_dtype;
@@ -90,9 +93,9 @@ struct StepRecord {
   NonFinite non_finite;
 };
 
-enum class Work : std::uint32_t {
+enum class Work : std::uint16_t {
   kMeasure,        // one chunk
-  kApply,          // one chunk, after its tensor is measured
+  kApply,          // one tile, after its tensor is measured
   kWhole,          // a tensor of one chunk, measured and applied
   kStridedMeans,   // means of kStridedTile rows that are not contiguous
   kFactorRows,     // kFactorRowTile matrix rows
@@ -114,12 +117,14 @@ constexpr std::int64_t matrix_tile(std::int64_t matrix_rows) {
   return matrix_rows <= kFewMatrixRows ? 512 : 1;
 }
 
-// One entry of the queue.
+// One entry of the queue. A tile is a run of elements that one warp updates, wherever rows begin.
 struct WorkItem {
   std::uint32_t tensor;
   Work work;
-  std::int64_t index;  // of the chunk or tile
+  std::uint16_t elements;  // of a tile
+  std::int64_t index;      // of the chunk; of a tile's first element
 };
+static_assert(sizeof(WorkItem) == 16);
 
 // What one chunk contributes to its tensor. Later a rule's own sums, up to four, take its place.
 struct ChunkSums {

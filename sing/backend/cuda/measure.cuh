@@ -4,6 +4,7 @@
 
 #include "sing/backend/cuda/chunk.cuh"
 #include "sing/backend/cuda/element_io.cuh"
+#include "sing/backend/cuda/staging.cuh"
 #include "sing/backend/cuda/team.cuh"
 
 namespace sing::cuda {
@@ -13,7 +14,11 @@ struct Moments {
   double mean, centred_squares;
 };
 
-inline constexpr int kLaneElements = static_cast<int>(kWarpElements) / 32;
+// Loads of a lane for one segment of a long row, and elements of a segment.
+template <class Loader>
+inline constexpr int kSegmentLoads = Loader::kWidth == 1 ? 16 : 4;
+template <class Loader>
+inline constexpr int kSegmentElements = 32 * kSegmentLoads<Loader>* Loader::kWidth;
 // Rows of up to 16 lanes of this many elements share a warp.
 inline constexpr int kShortLaneElements = 4;
 
@@ -32,9 +37,10 @@ struct PackLoader {
   const Storage* first;
   bool is_half;
 
-  __device__ __forceinline__ Loaded load(int offset) const {
-    return __ldg(reinterpret_cast<const Loaded*>(first + offset));
+  __device__ __forceinline__ const Loaded* at(int offset) const {
+    return reinterpret_cast<const Loaded*>(first + offset);
   }
+  __device__ __forceinline__ Loaded load(int offset) const { return __ldg(at(offset)); }
   __device__ __forceinline__ Pack<Real, kWidth> unpack(Loaded loaded) const {
     return sing::cuda::unpack<Real, Storage, kWidth>(loaded, is_half);
   }
@@ -79,13 +85,12 @@ __device__ __forceinline__ void sum_over_lanes(RowSums<Real>& sums, int width) {
   sums.squares = warp_sum(sums.squares, width);
 }
 
-// A run of elements in the registers of `width` lanes; kElements: how many a lane holds at most,
-// its loads `width` packs apart. Words beyond the length are zero, never undefined: the assembler
-// cannot tell that one condition guards write and read, and would keep them through all other work.
-template <class Real, int kElements, class Loader>
+// A run of elements in the registers of `width` lanes, of which a lane holds kLoads words, `width`
+// packs apart. Words beyond the length are zero, never undefined: the assembler cannot tell that
+// one condition guards write and read, and would keep them through all other work.
+template <class Real, int kLoads, class Loader>
 struct Segment {
   static constexpr int kWidth = Loader::kWidth;
-  static constexpr int kLoads = kElements / kWidth;
   typename Loader::Loaded words[kLoads];
 
   __device__ __forceinline__ void load(
@@ -173,7 +178,7 @@ __device__ __forceinline__ LaneSums measure_short_rows(const Loader& loader,
   for (int first = 0; first < chunk.rows; first += rows_at_once) {
     const int row = first + row_of_lane;
     const bool present = row < chunk.rows;
-    Segment<Real, kShortLaneElements, Loader> segment;
+    Segment<Real, kShortLaneElements / Loader::kWidth, Loader> segment;
     segment.load(loader, row * chunk.length, present ? chunk.length : 0, lane, width);
     RowSums<Real> found{
         .pivot = segment.mean(loader, chunk.length, width), .residuals = 0, .squares = 0};
@@ -186,31 +191,100 @@ __device__ __forceinline__ LaneSums measure_short_rows(const Loader& loader,
   return sums;
 }
 
-// Longer rows, or one part of a row, in segments; the next one is on its way while this one is
-// looked at. Lane k closes row k of every 32: in double precision one after the other, by all
-// lanes, rows would take longer than their loads.
+// The segments of a chunk's rows, in order, asked for ahead of time: several where whole packs
+// allow it, else one, in registers.
+template <class Real, class Loader>
+class SegmentQueue {
+ public:
+  static constexpr int kLoads = kSegmentLoads<Loader>;
+  using Taken = Segment<Real, kLoads, Loader>;
+  static constexpr bool kStaged = Loader::kWidth > 1;
+  static constexpr int kAhead = kStaged ? kStagedWords / kLoads : 1;
+
+  __device__ __forceinline__ SegmentQueue(const Loader& loader, const ChunkRows<Real>& chunk)
+      : loader_(loader), length_(chunk.length), rows_(chunk.rows), left_(chunk.length) {
+#pragma unroll
+    for (int k = 0; k < kAhead; ++k) {
+      ask(k * kLoads);
+    }
+  }
+
+  // The next segment, of this length. `ask_ahead` must follow when it has been looked at.
+  __device__ __forceinline__ Taken take(int length) {
+    if constexpr (!kStaged) {
+      return next_;
+    } else {
+      const int lane = warp_team().rank;
+      Taken segment;
+      Staging::wait<kAhead - 1>();
+#pragma unroll
+      for (int k = 0; k < kLoads; ++k) {
+        const auto word = staging_.template take<typename Loader::Loaded>(slot_ + k);
+        segment.words[k] =
+            (k * 32 + lane) * Loader::kWidth < length ? word : typename Loader::Loaded{};
+      }
+      return segment;
+    }
+  }
+
+  __device__ __forceinline__ void ask_ahead() {
+    ask(slot_);
+    slot_ = slot_ == (kAhead - 1) * kLoads ? 0 : slot_ + kLoads;
+  }
+
+ private:
+  __device__ __forceinline__ void ask(int slot) {
+    if (rows_ > 0) {
+      const int count = min(kSegmentElements<Loader>, left_);
+      if constexpr (kStaged) {
+#pragma unroll
+        for (int k = 0; k < kLoads; ++k) {
+          const int at = (k * 32 + warp_team().rank) * Loader::kWidth;
+          if (at < count) {
+            staging_.copy(slot + k, loader_.at(offset_ + at));
+          }
+        }
+      } else {
+        next_.load(loader_, offset_, count, warp_team().rank, 32);
+      }
+      offset_ += count;
+      left_ -= count;
+      if (left_ == 0) {
+        left_ = length_;
+        --rows_;
+      }
+    }
+    Staging::commit();
+  }
+
+  Loader loader_;
+  Staging staging_;
+  Taken next_;                // where not staged
+  int length_, rows_, left_;  // of a row; rows and elements of a row not asked for yet
+  int offset_ = 0;            // in the chunk, of what comes next
+  int slot_ = 0;
+};
+
+// Longer rows, or one part of a row, in segments. Lane k closes row k of every 32: in double
+// precision one after the other, by all lanes, rows would take longer than their loads.
 template <class Real, class Loader>
 __device__ __forceinline__ LaneSums measure_long_rows(const Loader& loader,
                                                       const ChunkRows<Real>& chunk) {
-  constexpr int kMost = static_cast<int>(kWarpElements);
+  constexpr int kMost = kSegmentElements<Loader>;
   const int lane = warp_team().rank;
   const int length = chunk.length;
-  Segment<Real, kLaneElements, Loader> segment;
-  segment.load(loader, 0, min(kMost, length), lane, 32);
+  SegmentQueue<Real, Loader> queue(loader, chunk);
   LaneSums sums{};
   RowSums<Real> mine{};
   for (int row = 0; row < chunk.rows; ++row) {
     RowSums<Real> found{};
-    for (int begin = 0; begin < length; begin += kMost) {
-      const Segment<Real, kLaneElements, Loader> current = segment;
-      const int left = length - begin;
-      const int following = left > kMost ? left - kMost : row + 1 < chunk.rows ? length : 0;
-      segment.load(
-          loader, row * length + begin + min(kMost, left), min(kMost, following), lane, 32);
-      if (begin == 0) {
-        found.pivot = current.mean(loader, min(kMost, left), 32);
+    for (int left = length; left > 0; left -= kMost) {
+      const auto segment = queue.take(min(kMost, left));
+      if (left == length) {
+        found.pivot = segment.mean(loader, min(kMost, left), 32);
       }
-      current.add_to(found, loader, left, lane, 32);
+      segment.add_to(found, loader, left, lane, 32);
+      queue.ask_ahead();
     }
     sum_over_lanes(found, 32);
     if (row % 32 == lane) {

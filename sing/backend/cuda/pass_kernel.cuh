@@ -51,7 +51,7 @@ __device__ __forceinline__ void run_rule_pass(const StepArguments& step,
 
 // Launch shape: as the step kernel's, with an item a block. No item waits for another.
 template <class R, class Real, class G, class P>
-__global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
+__global__ void __launch_bounds__(kThreads, kPassBlocksPerMultiprocessor)
     pass_kernel(const __grid_constant__ StepArguments step) {
   __shared__ PassShared shared;
   for (;;) {

@@ -31,21 +31,8 @@ __device__ __forceinline__ void measure_and_conclude(const StepArguments& step,
   if (warp_team().rank == 0) {
     conclude<R, Real>(
         step, index, {.squares = sums.squares, .centred_squares = sums.centred_squares});
-    __threadfence();
     store_release(&step.ready[index], step.queue->epoch + 1);
   }
-}
-
-// `seen`: the tensor's flag as it was read a while ago, or 0, which no step of the first 2³² wants.
-__device__ __forceinline__ void wait_until_measured(const StepArguments& step,
-                                                    std::int64_t index,
-                                                    unsigned int seen) {
-  const unsigned int wanted = step.queue->epoch + 1;
-  while (seen != wanted) {
-    __nanosleep(32);
-    seen = load_flag(&step.ready[index]);
-  }
-  __syncwarp();
 }
 
 template <class R, class Real, class G, class P>
@@ -58,11 +45,10 @@ __device__ __forceinline__ void run_item(const StepArguments& step, WorkItem ite
     return;
   }
   if (!is_apply) {
-    measure_and_conclude<R, Real, G>(step, index, item.work == Work::kWhole ? 0 : item.index);
+    measure_and_conclude<R, Real, G>(step, index, item.index);
   }
   if (item.work != Work::kMeasure) {
-    wait_until_measured(step, index, seen);
-    apply_tile<R, Real, G, P>(step, index, item.work == Work::kWhole ? 0 : item.index);
+    apply_tile<R, Real, G, P>(step, index, {item.index, item.index + item.elements}, seen);
   }
 }
 

@@ -98,6 +98,11 @@ __device__ __forceinline__ unsigned int increment_release(unsigned int* counter,
   return before;
 }
 
+// Not __threadfence, which orders the fences of all threads among each other and takes longer.
+__device__ __forceinline__ void fence_acquire_release() {
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
 __device__ __forceinline__ void store_release(unsigned int* flag, unsigned int value) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }

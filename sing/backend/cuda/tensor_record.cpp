@@ -1,4 +1,4 @@
-// Cuts one tensor into chunks and tiles.
+// Cuts one tensor into chunks.
 #include "sing/backend/cuda/tensor_record.hpp"
 
 #include <algorithm>
@@ -26,12 +26,9 @@ void cut_chunks(TensorRecord& record, std::int64_t wanted) {
   }
 }
 
-// A small tensor is one tile.
-void cut_tiles(TensorRecord& record, const Tuning& tuning) {
-  const bool whole = record.size <= tuning.whole_elements;
-  record.tile_elements =
-      whole ? std::max<std::int64_t>(4, ceiling(record.size, 4) * 4) : tuning.tile_elements;
-  const bool has_magic = record.span > 1 && record.span < record.tile_elements;
+void mark_short_rows(TensorRecord& record, const Tuning& tuning) {
+  const std::int64_t largest_tile = std::max(tuning.whole_elements, tuning.tile_elements);
+  const bool has_magic = record.span > 1 && record.span < largest_tile;
   record.row_magic =
       has_magic ? static_cast<std::uint32_t>(ceiling(std::int64_t{1} << 32, record.span)) : 0;
 }
@@ -60,7 +57,7 @@ TensorRecord make_record(const TensorStep& tensor, std::size_t index, const Tuni
   record.dtype = tensor.dtype;
   record.low_precision_dtype = tensor.low_precision_dtype;
   cut_chunks(record, tuning.chunk_elements);
-  cut_tiles(record, tuning);
+  mark_short_rows(record, tuning);
   return record;
 }
 

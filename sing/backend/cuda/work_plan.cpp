@@ -160,7 +160,7 @@ class Planner {
                  Work work,
                  std::int64_t count) const {
     for (std::int64_t index = 0; index < count; ++index) {
-      items.push_back({.tensor = at, .work = work, .index = index});
+      items.push_back({.tensor = at, .work = work, .elements = 0, .index = index});
     }
   }
 
@@ -170,13 +170,41 @@ class Planner {
     }
   }
 
-  std::int64_t tiles(std::uint32_t at) const {
-    return std::max<std::int64_t>(1, ceiling(record(at).size, record(at).tile_elements));
+  std::int64_t elements_of(const std::vector<std::uint32_t>& tensors) const {
+    std::int64_t sum = 0;
+    for (const std::uint32_t at : tensors) {
+      sum += record(at).size;
+    }
+    return sum;
+  }
+
+  // The tiles of one tensor; `left`: elements of it and of those that come after it. An empty
+  // tensor has one, which advances its counters.
+  std::vector<WorkItem> tiles_of(std::uint32_t at, std::int64_t left) const {
+    constexpr std::int64_t kUnit = 128;  // a pack of each lane of a warp
+    const std::int64_t size = record(at).size;
+    const std::int64_t most = tuning_.tile_elements;
+    std::vector<WorkItem> tiles;
+    std::int64_t begin = 0;
+    do {
+      const std::int64_t share = (left - begin) / tuning_.tiles_left / kUnit * kUnit;
+      const std::int64_t wanted = std::min(most, std::max(share, tuning_.least_tile_elements));
+      const std::int64_t elements = std::min(wanted, size - begin);
+      tiles.push_back({.tensor = at,
+                       .work = Work::kApply,
+                       .elements = static_cast<std::uint16_t>(elements),
+                       .index = begin});
+      begin += elements;
+    } while (begin < size);
+    return tiles;
   }
 
   void add_apply(std::vector<WorkItem>& items, const std::vector<std::uint32_t>& of) const {
+    std::int64_t left = elements_of(of);
     for (const std::uint32_t at : of) {
-      add_items(items, at, Work::kApply, tiles(at));
+      const std::vector<WorkItem> tiles = tiles_of(at, left);
+      items.insert(items.end(), tiles.begin(), tiles.end());
+      left -= record(at).size;
     }
   }
 
@@ -220,7 +248,10 @@ class Planner {
     }
     // Small tensors go first: what they wait for is hidden behind the large ones.
     for (const std::uint32_t at : batch.whole) {
-      add_items(first.items, at, Work::kWhole, 1);
+      first.items.push_back({.tensor = at,
+                             .work = Work::kWhole,
+                             .elements = static_cast<std::uint16_t>(record(at).size),
+                             .index = 0});
     }
     if (tuning_.variant == Variant::kQueue) {
       add_queue(first.items, batch.large);
@@ -258,35 +289,34 @@ class Planner {
   }
 
   // Measure items run ahead of apply items by at most a window of gradient bytes, or by one tensor
-  // where that is more. A tensor's tiles are updated last to first: of a gradient larger than the
-  // cache, the end is what is still in it.
+  // where that is more.
   void add_queue(std::vector<WorkItem>& items, const std::vector<std::uint32_t>& large) const {
-    std::size_t measuring = 0, applying = 0;
-    std::int64_t measured_chunks = 0, applied_tiles = 0, ahead = 0;
-    while (applying < large.size()) {
-      const bool can_apply = applying < measuring;
-      const bool can_measure = measuring < large.size();
-      const std::int64_t more =
-          can_measure ? gradient_bytes(large[measuring], record(large[measuring]).chunk_elements)
-                      : 0;
-      if (can_measure && (!can_apply || ahead + more <= tuning_.window_bytes)) {
+    std::size_t measuring = 0;
+    std::int64_t measured_chunks = 0, ahead = 0, left = elements_of(large);
+    // Measures until the tensors up to `needed` are complete and the window is full.
+    const auto measure_ahead = [&](std::size_t needed) {
+      for (; measuring < large.size();) {
         const std::uint32_t at = large[measuring];
-        items.push_back({.tensor = at, .work = Work::kMeasure, .index = measured_chunks});
+        const std::int64_t more = gradient_bytes(at, record(at).chunk_elements);
+        if (measuring > needed && ahead + more > tuning_.window_bytes) {
+          return;
+        }
+        items.push_back(
+            {.tensor = at, .work = Work::kMeasure, .elements = 0, .index = measured_chunks});
         ahead += more;
         if (++measured_chunks == record(at).chunks) {
           measured_chunks = 0;
           ++measuring;
         }
-      } else {
-        const std::uint32_t at = large[applying];
-        const std::int64_t tile = tiles(at) - 1 - applied_tiles;
-        items.push_back({.tensor = at, .work = Work::kApply, .index = tile});
-        ahead -= gradient_bytes(at, record(at).tile_elements);
-        if (++applied_tiles == tiles(at)) {
-          applied_tiles = 0;
-          ++applying;
-        }
       }
+    };
+    for (std::size_t applying = 0; applying < large.size(); ++applying) {
+      for (const WorkItem& tile : tiles_of(large[applying], left)) {
+        measure_ahead(applying);
+        items.push_back(tile);
+        ahead -= gradient_bytes(tile.tensor, tile.elements);
+      }
+      left -= record(large[applying]).size;
     }
   }
 

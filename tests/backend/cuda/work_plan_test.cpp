@@ -33,7 +33,6 @@ TEST(WorkPlan, ChunksCoverEveryElementOnce) {
     ASSERT_EQ(plan.tensors.size(), tensors.size());
     for (const TensorRecord& record : plan.tensors) {
       EXPECT_LE(record.chunk_elements, std::max(chunk, std::min(record.span, kMaxWholeRow)));
-      EXPECT_EQ(record.tile_elements % 4, 0);
       if (record.chunks_per_row > 1) {
         EXPECT_GE(record.chunks_per_row * record.chunk_elements, record.span);
         EXPECT_LT((record.chunks_per_row - 1) * record.chunk_elements, record.span);
@@ -52,21 +51,21 @@ TEST(WorkPlan, EveryChunkIsMeasuredOnceAndEveryTileUpdatedOnceAfterItsTensor) {
     for (const std::int64_t window : {1, 1 << 20, 1 << 30}) {
       const WorkPlan plan =
           make_work_plan(request_of(groups, tensors), {.variant = variant, .window_bytes = window});
-      std::map<std::uint32_t, std::set<std::int64_t>> measured, applied;
+      std::map<std::uint32_t, std::set<std::int64_t>> measured;
+      std::map<std::uint32_t, std::int64_t> applied;  // elements, from the first on
       for (const WorkItem& item : plan.items) {
         if (item.work == Work::kMeasure) {
           EXPECT_TRUE(measured[item.tensor].insert(item.index).second);
         } else if (item.work == Work::kApply) {
           EXPECT_EQ(static_cast<std::int64_t>(measured[item.tensor].size()),
                     plan.tensors[item.tensor].chunks);
-          EXPECT_TRUE(applied[item.tensor].insert(item.index).second);
+          EXPECT_EQ(item.index, applied[item.tensor]);
+          EXPECT_EQ(item.index % 4, 0);
+          applied[item.tensor] += item.elements;
         }
       }
       for (const auto& [tensor, chunks] : measured) {
-        const TensorRecord& record = plan.tensors[tensor];
-        const auto tiles = static_cast<std::int64_t>(applied[tensor].size());
-        EXPECT_GE(tiles * record.tile_elements, record.size);
-        EXPECT_LT((tiles - 1) * record.tile_elements, record.size);
+        EXPECT_EQ(applied[tensor], plan.tensors[tensor].size);
       }
       EXPECT_EQ(measured.size(), applied.size());
     }
@@ -81,11 +80,30 @@ TEST(WorkPlan, TheWindowBoundsWhatIsMeasuredAhead) {
   std::int64_t ahead = 0, most = 0;
   for (const WorkItem& item : plan.items) {
     const TensorRecord& record = plan.tensors[item.tensor];
-    ahead += item.work == Work::kMeasure ? record.chunk_elements * 4 : -record.tile_elements * 4;
+    ahead += item.work == Work::kMeasure ? record.chunk_elements * 4 : -item.elements * 4;
     most = std::max(most, ahead);
   }
   EXPECT_LE(most, window);
   EXPECT_GT(most, window / 2);
+}
+
+TEST(WorkPlan, TilesBecomeSmallerTowardsTheEnd) {
+  std::vector<GroupStep> groups(1);
+  auto tensors = tensors_of(std::vector<std::vector<std::int64_t>>(4, {1024, 4096}));
+  const Tuning tuning;
+  const WorkPlan plan = make_work_plan(request_of(groups, tensors), tuning);
+  std::int64_t left = 4 * 1024 * 4096, first = 0, last = 0;
+  for (const WorkItem& item : plan.items) {
+    if (item.work == Work::kApply) {
+      EXPECT_LE(item.elements, std::max(left / tuning.tiles_left, tuning.least_tile_elements));
+      first = first == 0 ? item.elements : first;
+      last = item.elements;
+      left -= item.elements;
+    }
+  }
+  EXPECT_EQ(left, 0);
+  EXPECT_EQ(first, tuning.tile_elements);
+  EXPECT_LE(last, tuning.least_tile_elements);
 }
 
 TEST(WorkPlan, SkippingAStepMeasuresAllBeforeTheFirstWrite) {
