@@ -6,12 +6,21 @@
 namespace sing::cuda {
 namespace {
 
+// Elements that a lane reads at once, of float32 and narrower types.
+constexpr std::int64_t kPack = 4;
+// Elements of chunks that are read one by one: a warp takes several times longer for them, and a
+// whole step of a small network would wait for one such chunk.
+constexpr std::int64_t kSinglyChunk = 512;
+
 // Cuts a tensor into chunks of whole rows, or its rows into chunks where one is too long.
 void cut_chunks(TensorRecord& record, std::int64_t wanted) {
   const bool by_rows = record.rank >= 2 && record.outer == 1 && record.size > 0;
   const std::int64_t rows = by_rows ? record.rows : 1;
   record.span = by_rows ? record.inner : record.size;
   record.chunks_per_row = 1;
+  if (by_rows && record.span % kPack != 0) {
+    wanted = std::min(wanted, kSinglyChunk);
+  }
   if (record.span <= wanted || (by_rows && record.span <= kMaxWholeRow)) {
     const std::int64_t most =
         record.span == 0 ? 1 : std::max<std::int64_t>(1, wanted / record.span);

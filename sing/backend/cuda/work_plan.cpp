@@ -16,6 +16,7 @@ constexpr std::size_t kNoOffset = static_cast<std::size_t>(-1);
 // What a rule needs between measure and apply.
 struct RulePasses {
   bool factored, sums;
+  bool singly;  // its update reads element by element
   bool more() const { return factored || sums; }
 };
 
@@ -24,7 +25,7 @@ RulePasses passes_of(std::size_t rule) {
   std::size_t index = 0;
   for_each_rule_type([&]<class R>() {
     if (index++ == rule) {
-      passes = {kIsFactored<R>, kSumCount < R >> 0};
+      passes = {kIsFactored<R>, kSumCount < R >> 0, kHasSecondInput<R>};
     }
   });
   return passes;
@@ -178,12 +179,22 @@ class Planner {
     return sum;
   }
 
+  // Whether an update reads a tensor's elements one by one, which takes a warp several times
+  // longer.
+  bool reads_singly(std::uint32_t at) const {
+    const TensorRecord& each = record(at);
+    const std::size_t rule = request_.groups[request_.tensors[plan_.order[at]].group].rule.index();
+    return passes_of(rule).singly || (each.rank >= 2 && (each.outer > 1 || each.span % 4 != 0));
+  }
+
   // The tiles of one tensor; `left`: elements of it and of those that come after it. An empty
   // tensor has one, which advances its counters.
   std::vector<WorkItem> tiles_of(std::uint32_t at, std::int64_t left) const {
     constexpr std::int64_t kUnit = 128;  // a pack of each lane of a warp
     const std::int64_t size = record(at).size;
-    const std::int64_t most = tuning_.tile_elements;
+    const std::int64_t most = reads_singly(at)
+                                  ? std::min(tuning_.tile_elements, tuning_.least_tile_elements)
+                                  : tuning_.tile_elements;
     std::vector<WorkItem> tiles;
     std::int64_t begin = 0;
     do {

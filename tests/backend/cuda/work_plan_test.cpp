@@ -106,6 +106,30 @@ TEST(WorkPlan, TilesBecomeSmallerTowardsTheEnd) {
   EXPECT_LE(last, tuning.least_tile_elements);
 }
 
+// A warp that reads element by element takes long enough for a small network's whole step to wait.
+TEST(WorkPlan, WhatIsReadSinglyIsCutSmall) {
+  const Tuning tuning;
+  const auto largest_tile = [&](Rule rule, const std::vector<std::int64_t>& shape) {
+    std::vector<GroupStep> groups(1);
+    groups[0].rule = rule;
+    // Enough behind it that its tiles are not small for being last.
+    auto tensors = tensors_of({shape, {8192, 4096}});
+    const WorkPlan plan = make_work_plan(request_of(groups, tensors), tuning);
+    std::int64_t largest = 0;
+    for (const WorkItem& item : plan.items) {
+      if (plan.order[item.tensor] == 0) {
+        largest = std::max<std::int64_t>(largest, item.elements);
+        EXPECT_LE(plan.tensors[item.tensor].chunk_elements, tuning.chunk_elements);
+        EXPECT_TRUE(shape.back() % 4 == 0 || plan.tensors[item.tensor].chunk_elements <= 512);
+      }
+    }
+    return largest;
+  };
+  EXPECT_EQ(largest_tile(AdamW{}, {64, 148}), tuning.tile_elements);
+  EXPECT_EQ(largest_tile(AdamW{}, {64, 147}), tuning.least_tile_elements);
+  EXPECT_EQ(largest_tile(AdaHessian{}, {64, 148}), tuning.least_tile_elements);
+}
+
 TEST(WorkPlan, SkippingAStepMeasuresAllBeforeTheFirstWrite) {
   std::vector<GroupStep> groups(2);
   groups[0].rule = Sgd{};
