@@ -431,9 +431,8 @@ __device__ __forceinline__ void advance_counters(const StepArguments& step,
 }
 
 // Updates one tile by one warp when its tensor is measured; a tensor's first one advances its
-// counters.
-// Whole packs where arrays and rows allow it, single elements after them and otherwise. Tiles begin
-// at multiples of a pack. `seen`: the tensor's flag as it was read a while ago.
+// counters. Whole packs where arrays and rows allow it, single elements after them and otherwise.
+// Tiles begin at multiples of a pack. `seen`: the tensor's flag as it was read a while ago.
 template <class R, class Real, class G, class P>
 __device__ __forceinline__ void apply_tile(const StepArguments& step,
                                            std::int64_t index,

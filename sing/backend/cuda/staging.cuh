@@ -2,7 +2,7 @@
 // flight than its registers could hold.
 #pragma once
 
-#include <type_traits>
+#include <cstdint>
 
 #include "sing/backend/cuda/team.cuh"
 
