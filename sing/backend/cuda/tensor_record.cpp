@@ -1,4 +1,4 @@
-// Cuts one tensor into chunks.
+// Cuts one tensor into chunks and tiles.
 #include "sing/backend/cuda/tensor_record.hpp"
 
 #include <algorithm>
@@ -68,6 +68,29 @@ TensorRecord make_record(const TensorStep& tensor, std::size_t index, const Tuni
   cut_chunks(record, tuning.chunk_elements);
   mark_short_rows(record, tuning);
   return record;
+}
+
+std::vector<WorkItem> cut_tiles(const TensorRecord& record,
+                                std::uint32_t at,
+                                bool singly,
+                                std::int64_t left,
+                                const Tuning& tuning) {
+  constexpr std::int64_t kUnit = 32 * kPack;  // a pack of each lane of a warp
+  const std::int64_t most =
+      singly ? std::min(tuning.tile_elements, tuning.least_tile_elements) : tuning.tile_elements;
+  std::vector<WorkItem> tiles;
+  std::int64_t begin = 0;
+  do {
+    const std::int64_t share = (left - begin) / tuning.tiles_left / kUnit * kUnit;
+    const std::int64_t wanted = std::min(most, std::max(share, tuning.least_tile_elements));
+    const std::int64_t elements = std::min(wanted, record.size - begin);
+    tiles.push_back({.tensor = at,
+                     .work = Work::kApply,
+                     .elements = static_cast<std::uint16_t>(elements),
+                     .index = begin});
+    begin += elements;
+  } while (begin < record.size);
+  return tiles;
 }
 
 }  // namespace sing::cuda

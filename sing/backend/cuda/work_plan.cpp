@@ -187,27 +187,8 @@ class Planner {
     return passes_of(rule).singly || (each.rank >= 2 && (each.outer > 1 || each.span % 4 != 0));
   }
 
-  // The tiles of one tensor; `left`: elements of it and of those that come after it. An empty
-  // tensor has one, which advances its counters.
   std::vector<WorkItem> tiles_of(std::uint32_t at, std::int64_t left) const {
-    constexpr std::int64_t kUnit = 128;  // a pack of each lane of a warp
-    const std::int64_t size = record(at).size;
-    const std::int64_t most = reads_singly(at)
-                                  ? std::min(tuning_.tile_elements, tuning_.least_tile_elements)
-                                  : tuning_.tile_elements;
-    std::vector<WorkItem> tiles;
-    std::int64_t begin = 0;
-    do {
-      const std::int64_t share = (left - begin) / tuning_.tiles_left / kUnit * kUnit;
-      const std::int64_t wanted = std::min(most, std::max(share, tuning_.least_tile_elements));
-      const std::int64_t elements = std::min(wanted, size - begin);
-      tiles.push_back({.tensor = at,
-                       .work = Work::kApply,
-                       .elements = static_cast<std::uint16_t>(elements),
-                       .index = begin});
-      begin += elements;
-    } while (begin < size);
-    return tiles;
+    return cut_tiles(record(at), at, reads_singly(at), left, tuning_);
   }
 
   void add_apply(std::vector<WorkItem>& items, const std::vector<std::uint32_t>& of) const {
