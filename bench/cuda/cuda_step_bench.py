@@ -21,7 +21,7 @@ import torch
 PERIOD = 5
 VARIANTS = {"two_launches": 0, "windows": 1, "queue": 2}
 NON_FINITE = {"skip_tensor": 0, "skip_step": 1}
-DEFAULT = {"variant": "queue", "chunk": 4096, "tile": 2048, "whole": 2048, "window_mb": 48, "non_finite": "skip_tensor"}
+DEFAULT = {"variant": "queue", "chunk": 4096, "tile": 2048, "whole": 2048, "window_mb": 24, "beyond_mb": 20, "non_finite": "skip_tensor"}
 
 
 class Options(ctypes.Structure):
@@ -31,6 +31,7 @@ class Options(ctypes.Structure):
         ("tile_elements", ctypes.c_int64),
         ("whole_elements", ctypes.c_int64),
         ("window_bytes", ctypes.c_int64),
+        ("beyond_bytes", ctypes.c_int64),
         ("variant", ctypes.c_int32),
         ("non_finite", ctypes.c_int32),
     ]
@@ -61,6 +62,7 @@ class Sing:
             tuning["tile"],
             tuning["whole"],
             int(tuning["window_mb"] * 2**20),
+            int(tuning["beyond_mb"] * 2**20),
             VARIANTS[tuning["variant"]],
             NON_FINITE[tuning["non_finite"]],
         )

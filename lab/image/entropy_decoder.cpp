@@ -120,8 +120,8 @@ struct EntropyDecoder::State : jpeg_entropy_decoder {
     reader = local;
   }
 
-  // look(place) says which codes are next and writes their values. After one that the table has, the
-  // bits of a refill are enough for a second of any length. False where there is no code.
+  // look(place) says which codes are next and writes their values. After one that the table has,
+  // the bits of a refill are enough for a second of any length. False where there is no code.
   template <class Look>
   static bool for_each_look(BitReader& reader, const Look& look) {
     int place = 0;

@@ -19,23 +19,15 @@ using test::same_bytes;
 using test::Shape;
 using test::Types;
 
-// ThreadSanitizer takes some twenty times as long, and sees a race among few tensors of more than
-// one chunk as well as among many.
-#ifdef __SANITIZE_THREAD__
-constexpr bool kWatchesThreads = true;
-#else
-constexpr bool kWatchesThreads = false;
-#endif
-
 std::vector<Shape> mixed_shapes() {
   std::vector<Shape> shapes = test::small_shapes();
   for (const Shape& shape : test::large_shapes()) {
-    if (!kWatchesThreads || shape == test::large_shapes().front()) {
+    if (!test::kWatchesThreads || shape == test::large_shapes().front()) {
       shapes.push_back(shape);
       shapes.push_back({33, 65});
     }
   }
-  if (!kWatchesThreads) {
+  if (!test::kWatchesThreads) {
     shapes.push_back({601, 751});
   }
   return shapes;

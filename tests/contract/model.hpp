@@ -22,6 +22,14 @@ inline std::vector<Shape> small_shapes() {
           {0, 4}, {3, 0}, {1, 1}, {2, 3},   {6, 1, 1, 1}, {31, 33}};
 }
 
+// ThreadSanitizer takes some twenty times as long, and sees a race among few tensors of more than
+// one chunk as well as among many.
+#ifdef __SANITIZE_THREAD__
+inline constexpr bool kWatchesThreads = true;
+#else
+inline constexpr bool kWatchesThreads = false;
+#endif
+
 // Longer than one chunk of work in every direction.
 inline std::vector<Shape> large_shapes() {
   return {{300, 333}, {70'001}, {2, 40'007}, {50'021, 2}, {3, 2, 61, 101}};

@@ -61,15 +61,15 @@ __device__ __forceinline__ void advance(const TensorRecord& tensor,
   }
 }
 
-// What a tensor's conclusion does not owe to its gradient. Called by one thread of the warp that
-// measures the first chunk, so that powers and roots of the step's number keep nobody waiting.
+// What a tensor's conclusion does not owe to its gradient: powers and roots of the step's number.
+// Writes these fields and no other.
 template <class R, class Real>
 __device__ __noinline__ void begin_conclusion(const StepArguments& step, std::int64_t index) {
   const TensorRecord& tensor = step.tensors[index];
   const GroupRecord& group = step.groups[tensor.group];
   const R& rule = *std::launder(reinterpret_cast<const R*>(group.rule));
   const std::int64_t steps = tensor.progress->steps;
-  Conclusion<R, Real> conclusion{};
+  Conclusion<R, Real>& conclusion = *conclusion_of<R, Real>(step, index);
   conclusion.constants = rule.template constants<Real>(
       {.step = steps + 1,
        .learning_rate = group.learning_rate_source != nullptr
@@ -85,33 +85,94 @@ __device__ __noinline__ void begin_conclusion(const StepArguments& step, std::in
       group.lookahead_period > 0 && (group.progress->steps + 1) % group.lookahead_period == 0 ? 1
                                                                                               : 0;
   conclusion.merge_alpha = static_cast<Real>(group.lookahead_alpha);
-  *conclusion_of<R, Real>(step, index) = conclusion;
 }
+
+// What a tensor's `begun` holds in the step that makes the epoch this one, of the first 2³¹.
+__device__ __forceinline__ unsigned int taken_in(unsigned int epoch) { return 2 * epoch - 1; }
+__device__ __forceinline__ unsigned int done_in(unsigned int epoch) { return 2 * epoch; }
+
+// Unless another thread has taken it, which then has begun it or is about to.
+template <class R, class Real>
+__device__ __forceinline__ void begin_if_free(const StepArguments& step,
+                                              std::int64_t index,
+                                              unsigned int epoch) {
+  if (atomicMax(&step.begun[index], taken_in(epoch)) < taken_in(epoch)) {
+    begin_conclusion<R, Real>(step, index);
+    store_release(&step.begun[index], done_in(epoch));
+  }
+}
+
+// Begins the tensors of a launch, each by another warp as long as there are enough: one lane's
+// powers would keep a tensor's sums waiting, and what they need is read before a whole device of
+// warps asks for gradients. `warp` of `warps`: over all blocks.
+template <class R, class Real>
+__device__ __forceinline__ void begin_conclusions(const StepArguments& step,
+                                                  std::int64_t warp,
+                                                  std::int64_t warps) {
+  for (std::int64_t k = warp + warp_team().rank * warps; k < step.begun_count; k += 32 * warps) {
+    const std::int64_t index = step.first_begun + k;
+    begin_if_free<R, Real>(step, index, step.queue->epoch + 1);
+  }
+  __syncwarp();
+}
+
+// What concludes a tensor beside its sums. Read before they are handed in: behind the fence that
+// follows, each of these would be a reading from the second-level cache, with the step waiting.
+struct ConclusionInputs {
+  Standardize standardize;
+  double loss_scale;
+  std::int64_t size;
+  Dtype dtype;
+  NonFinite non_finite;
+  unsigned int epoch;  // the next one
+
+  __device__ __forceinline__ ConclusionInputs(const StepArguments& step, std::int64_t index)
+      : standardize(step.groups[step.tensors[index].group].standardize),
+        loss_scale(step.step->loss_scale),
+        size(step.tensors[index].size),
+        dtype(step.tensors[index].dtype),
+        non_finite(step.step->non_finite),
+        epoch(step.queue->epoch + 1) {}
+};
 
 // Called by one thread. Counters are advanced by apply, so that a skipped step changes none.
 template <class R, class Real>
-__device__ __noinline__ void conclude(const StepArguments& step,
-                                      std::int64_t index,
-                                      const GradientSums& sums) {
+__device__ __forceinline__ void conclude(const StepArguments& step,
+                                         std::int64_t index,
+                                         const ConclusionInputs& inputs,
+                                         const GradientSums& sums) {
   const TensorRecord& tensor = step.tensors[index];
-  const GroupRecord& group = step.groups[tensor.group];
+  const unsigned int begun = load_flag(&step.begun[index]);
   const GradientScale scale =
-      gradient_scale(group.standardize, sums, tensor.size, tensor.dtype, step.step->loss_scale);
-  tensor.progress->gradient_norm = scale.gradient_norm;
+      gradient_scale(inputs.standardize, sums, inputs.size, inputs.dtype, inputs.loss_scale);
   if (!scale.finite) {
     // The largest code is the smallest index, whatever the order of arrival.
     atomicMax(&step.queue->non_finite_code, ~static_cast<unsigned long long>(tensor.index));
   }
-  Conclusion<R, Real> conclusion = load_conclusion<R, Real>(step, index);
+  const bool updates = scale.finite || inputs.non_finite == NonFinite::kPassThrough;
+  Conclusion<R, Real>& conclusion = *conclusion_of<R, Real>(step, index);
   conclusion.factor = static_cast<Real>(scale.factor);
   conclusion.finite = scale.finite ? 1 : 0;
-  conclusion.updates = scale.finite || step.step->non_finite == NonFinite::kPassThrough ? 1 : 0;
-  step.squares[index] =
-      conclusion.updates != 0 ? scale.standardized_norm * scale.standardized_norm : 0.0;
-  if constexpr (kSumCount<R> == 0) {
-    advance<R, Real>(tensor, conclusion);
+  conclusion.updates = updates ? 1 : 0;
+  if (begun != done_in(inputs.epoch)) {
+    // The warp that is to begin this tensor may not run yet, and must not be waited for.
+    begin_if_free<R, Real>(step, index, inputs.epoch);
+    while (load_flag(&step.begun[index]) != done_in(inputs.epoch)) {
+      __nanosleep(32);
+    }
   }
-  *conclusion_of<R, Real>(step, index) = conclusion;
+  if constexpr (kSumCount<R> == 0 && kScalarSlotCount < R >> 0) {
+    fence_acquire_release();
+    Conclusion<R, Real> advanced = load_conclusion<R, Real>(step, index);
+    advance<R, Real>(tensor, advanced);
+    conclusion = advanced;
+  }
+  // Whoever sees the tensor ready sees what was begun, too.
+  fence_acquire_release();
+  store_flag(&step.ready[index], inputs.epoch);
+  // Nobody waits for these.
+  tensor.progress->gradient_norm = scale.gradient_norm;
+  step.squares[index] = updates ? scale.standardized_norm * scale.standardized_norm : 0.0;
 }
 
 __device__ __forceinline__ ChunkSums load_partial(const ChunkSums* partial) {
@@ -151,6 +212,7 @@ __device__ __noinline__ LaneSums combine_split_rows(const TensorRecord& tensor,
 // Sums of `count` entries in a fixed order, known to all lanes.
 __device__ __forceinline__ ChunkSums add_up(const ChunkSums* entries, std::int64_t count) {
   ChunkSums sums{};
+#pragma unroll 8
   for (std::int64_t k = warp_team().rank; k < count; k += 32) {
     const ChunkSums found = load_partial(entries + k);
     sums.squares += found.squares;

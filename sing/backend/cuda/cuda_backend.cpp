@@ -297,6 +297,8 @@ class CudaBackend final : public Backend {
       }
       arguments.item_begin = each.begin;
       arguments.item_end = each.end;
+      arguments.first_begun = each.first_begun;
+      arguments.begun_count = each.begun_count;
       arguments.ends_step = &each == &launches.back();
       const StepKernels& kernels = kernels_[static_cast<std::size_t>(each.storage)];
       const std::int64_t items = each.end - each.begin;

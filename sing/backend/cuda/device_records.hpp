@@ -18,12 +18,15 @@ inline constexpr int kPassBlocksPerMultiprocessor = 3;
 inline constexpr int kWarps = kThreads / 32;
 // Shared memory of a step kernel's block: words of 16 bytes that each lane has on their way. Two
 // blocks of it fit a multiprocessor of every architecture this is built for.
-inline constexpr int kStagedWords = 16;
+inline constexpr int kStagedWords = 20;
 inline constexpr int kStagingBytes = kThreads * kStagedWords * 16;
+// Gradients of up to this many bytes are held in the second-level cache until their second reading,
+// as far as it can.
+inline constexpr std::int64_t kMostHeldBytes = 16LL << 20;
 // Rows up to this length are measured whole, by one warp; longer ones in parts.
 inline constexpr std::int64_t kMaxWholeRow = 16384;
 // Chunks whose sums are added up together, by the warp that measured the last of them.
-inline constexpr std::int64_t kFamily = 64;
+inline constexpr std::int64_t kFamily = 512;
 
 // One tensor as the plan sees it; uploaded with the plan.
 struct TensorRecord {
@@ -138,7 +141,7 @@ struct ChunkSums {
 struct QueueState {
   unsigned long long next;
   unsigned int exited;
-  unsigned int epoch;  // steps taken; a tensor is measured when its `ready` is epoch + 1
+  unsigned int epoch;                  // steps taken
   unsigned long long non_finite_code;  // ~index of the first non-finite tensor, 0: none
   unsigned long long skipped_tensors;
 };
@@ -155,7 +158,8 @@ struct StepArguments {
   ChunkSums* family_sums;     // one a family of chunks
   unsigned int* family_done;  // chunks measured of each family; wraps to 0 with the last one
   unsigned int* tensor_done;  // families, chunks or sums done of each tensor; wraps likewise
-  unsigned int* ready;        // one a tensor
+  unsigned int* begun;        // one a tensor: who begins its conclusion and whether that is done
+  unsigned int* ready;        // one a tensor: epoch + 1 when it is measured
   std::byte* conclusions;     // kConclusionBytes a tensor
   double* squares;            // of each tensor's standardized gradient; 0 where it is skipped
   QueueState* queue;
@@ -163,6 +167,7 @@ struct StepArguments {
   void* matrix;            // where the launch at hand writes what is to be made orthogonal
   const void* orthogonal;  // what came of it; null for launches without
   std::int64_t item_begin, item_end;
+  std::int64_t first_begun, begun_count;  // tensors whose conclusions the launch at hand begins
   bool ends_step;
 };
 

@@ -20,13 +20,14 @@ struct ScratchLayout {
                     aligned(sizeof(ChunkSums) * static_cast<std::size_t>(plan.family_count))),
         tensor_done(family_done +
                     aligned(sizeof(unsigned int) * static_cast<std::size_t>(plan.family_count))),
-        ready(tensor_done + aligned(sizeof(unsigned int) * plan.tensors.size())),
+        begun(tensor_done + aligned(sizeof(unsigned int) * plan.tensors.size())),
+        ready(begun + aligned(sizeof(unsigned int) * plan.tensors.size())),
         conclusions(ready + aligned(sizeof(unsigned int) * plan.tensors.size())),
         squares(conclusions + aligned(kConclusionBytes * plan.tensors.size())),
         means(squares + aligned(sizeof(double) * plan.tensors.size())),
         end(means + aligned(plan.mean_bytes)) {}
-  std::size_t partials, family_sums, family_done, tensor_done, ready, conclusions, squares, means,
-      end;
+  std::size_t partials, family_sums, family_done, tensor_done, begun, ready, conclusions, squares,
+      means, end;
 };
 
 void add_number(std::vector<double>& out, const std::optional<double>& value) {
@@ -201,6 +202,7 @@ StepArguments DeviceTables::arguments(const std::byte* gradients) const {
           .family_sums = reinterpret_cast<ChunkSums*>(scratch + layout.family_sums),
           .family_done = reinterpret_cast<unsigned int*>(scratch + layout.family_done),
           .tensor_done = reinterpret_cast<unsigned int*>(scratch + layout.tensor_done),
+          .begun = reinterpret_cast<unsigned int*>(scratch + layout.begun),
           .ready = reinterpret_cast<unsigned int*>(scratch + layout.ready),
           .conclusions = scratch + layout.conclusions,
           .squares = reinterpret_cast<double*>(scratch + layout.squares),
@@ -210,6 +212,8 @@ StepArguments DeviceTables::arguments(const std::byte* gradients) const {
           .orthogonal = nullptr,
           .item_begin = 0,
           .item_end = 0,
+          .first_begun = 0,
+          .begun_count = 0,
           .ends_step = false};
 }
 

@@ -36,6 +36,7 @@ struct PackLoader {
 
   const Storage* first;
   bool is_half;
+  CachePolicy policy;
 
   __device__ __forceinline__ const Loaded* at(int offset) const {
     return reinterpret_cast<const Loaded*>(first + offset);
@@ -241,7 +242,7 @@ class SegmentQueue {
         for (int k = 0; k < kLoads; ++k) {
           const int at = (k * 32 + warp_team().rank) * Loader::kWidth;
           if (at < count) {
-            staging_.copy(slot + k, loader_.at(offset_ + at));
+            staging_.copy(slot + k, loader_.at(offset_ + at), loader_.policy);
           }
         }
       } else {
@@ -387,8 +388,10 @@ __device__ __forceinline__ LaneSums measure_chunk(const TensorRecord& tensor,
   if (!by_packs) {
     return measure_singly<Real>(gradient, range.begin, chunk, centralizes);
   }
+  const bool held = tensor.size * static_cast<std::int64_t>(sizeof(G)) <= kMostHeldBytes;
   const PackLoader<Real, G> loader{static_cast<const G*>(gradient.data) + range.begin,
-                                   static_cast<Dtype>(gradient.dtype) == Dtype::kFloat16};
+                                   static_cast<Dtype>(gradient.dtype) == Dtype::kFloat16,
+                                   held ? partly_held_lines() : usual_lines()};
   return measure_loaded<Real>(loader, chunk, centralizes);
 }
 

@@ -100,7 +100,7 @@ class PackQueue {
  private:
   __device__ __forceinline__ void ask(const Arrays& arrays, int slot) {
     if (next_ < count_) {
-      staging_.copy(slot, word_at<G, kWidth>(arrays.gradient, next_));
+      staging_.copy(slot, word_at<G, kWidth>(arrays.gradient, next_), usual_lines());
       if (arrays.master == nullptr) {
         staging_.copy(slot + 1, word_at<P, kWidth>(arrays.parameter, next_));
       } else {

@@ -8,6 +8,23 @@
 
 namespace sing::cuda {
 
+// What the second-level cache is to do with the lines it reads, as createpolicy encodes it.
+using CachePolicy = std::uint64_t;
+
+// Lines that go like any others; also those that were held until now.
+__device__ __forceinline__ CachePolicy usual_lines() {
+  CachePolicy policy;
+  asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
+// Some of the lines, three in eight, are among the last to go: all would push each other out.
+__device__ __forceinline__ CachePolicy partly_held_lines() {
+  CachePolicy policy;
+  asm("createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64 %0, 0.375;" : "=l"(policy));
+  return policy;
+}
+
 // The words of one lane. No other lane reads them, so that whoever asked for a word waits for it
 // alone, without a barrier.
 class Staging {
@@ -29,6 +46,24 @@ class Staging {
       static_assert(sizeof(Word) == 8);
       asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(address(slot)), "l"(from)
                    : "memory");
+    }
+  }
+
+  template <class Word>
+  __device__ __forceinline__ void copy(int slot, const Word* from, CachePolicy policy) const {
+    if constexpr (sizeof(Word) == 16) {
+      asm volatile(
+          "cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(address(slot)),
+          "l"(from),
+          "l"(policy)
+          : "memory");
+    } else {
+      static_assert(sizeof(Word) == 8);
+      asm volatile(
+          "cp.async.ca.shared.global.L2::cache_hint [%0], [%1], 8, %2;" ::"r"(address(slot)),
+          "l"(from),
+          "l"(policy)
+          : "memory");
     }
   }
 

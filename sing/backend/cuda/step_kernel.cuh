@@ -5,10 +5,12 @@
 
 namespace sing::cuda {
 
+__device__ __forceinline__ bool skips_steps(NonFinite policy) {
+  return policy == NonFinite::kSkipStep || policy == NonFinite::kThrow;
+}
+
 __device__ __forceinline__ bool step_is_skipped(const StepArguments& step) {
-  const NonFinite policy = step.step->non_finite;
-  return (policy == NonFinite::kSkipStep || policy == NonFinite::kThrow) &&
-         __ldcg(&step.queue->non_finite_code) != 0;
+  return skips_steps(step.step->non_finite) && __ldcg(&step.queue->non_finite_code) != 0;
 }
 
 // Measures one chunk; who brings a tensor's last chunk concludes the tensor.
@@ -18,11 +20,9 @@ __device__ __forceinline__ void measure_and_conclude(const StepArguments& step,
                                                      std::int64_t chunk) {
   const TensorRecord& tensor = step.tensors[index];
   const bool centralizes = step.groups[tensor.group].standardize.centralizes(tensor.rank);
-  if (chunk == 0 && warp_team().rank == 0) {
-    begin_conclusion<R, Real>(step, index);
-  }
   const LaneSums found = measure_chunk<Real, G>(tensor, step.gradients[index], chunk, centralizes);
   ChunkSums sums{warp_sum(found.squares), warp_sum(found.centred_squares), found.mean, 0};
+  const ConclusionInputs inputs(step, index);
   if (tensor.chunks > 1 && !complete_tensor<Real>(step, index, chunk, centralizes, sums)) {
     return;
   }
@@ -30,8 +30,7 @@ __device__ __forceinline__ void measure_and_conclude(const StepArguments& step,
   __syncwarp();
   if (warp_team().rank == 0) {
     conclude<R, Real>(
-        step, index, {.squares = sums.squares, .centred_squares = sums.centred_squares});
-    store_release(&step.ready[index], step.queue->epoch + 1);
+        step, index, inputs, {.squares = sums.squares, .centred_squares = sums.centred_squares});
   }
 }
 
@@ -52,36 +51,36 @@ __device__ __forceinline__ void run_item(const StepArguments& step, WorkItem ite
   }
 }
 
-// By the last warp of a step: counters advance when no one reads them any more.
-__device__ __forceinline__ void end_step(const StepArguments& step) {
+// By the last warp of a step: counters advance when no one reads them any more. What can be added
+// without being read is: the launch ends when the last reading has come back.
+__device__ __forceinline__ void end_step(const StepArguments& step, const StepRecord& record) {
   QueueState& queue = *step.queue;
-  const bool skipped = step_is_skipped(step);
-  if (!skipped) {
-    for (std::int64_t group = warp_team().rank; group < step.step->group_count; group += 32) {
-      ++step.groups[group].progress->steps;
-    }
+  const unsigned long long code = __ldcg(&queue.non_finite_code);
+  const unsigned long long skipped_tensors = __ldcg(&queue.skipped_tensors);
+  const bool skipped = skips_steps(record.non_finite) && code != 0;
+  for (std::int64_t group = warp_team().rank; group < record.group_count; group += 32) {
+    add(&step.groups[group].progress->steps, skipped ? 0 : 1);
   }
-  __syncwarp();
   if (warp_team().rank == 0) {
-    OptimizerProgress& progress = *step.step->progress;
-    const unsigned long long code = __ldcg(&queue.non_finite_code);
+    OptimizerProgress& progress = *record.progress;
     if (code != 0) {
       progress.first_non_finite = static_cast<std::int64_t>(~code) + 1;
     }
     if (skipped) {
-      ++progress.skipped_steps;
-    } else {
-      progress.skipped_tensors += static_cast<std::int64_t>(__ldcg(&queue.skipped_tensors));
+      add(&progress.skipped_steps, 1);
+    } else if (skipped_tensors != 0) {
+      add(&progress.skipped_tensors, static_cast<std::int64_t>(skipped_tensors));
     }
     queue.non_finite_code = 0;
     queue.skipped_tensors = 0;
-    ++queue.epoch;
+    atomicAdd(&queue.epoch, 1U);
   }
 }
 
 // Called by one warp of each of `count` parties when the queue is empty for it; the last of them
 // sets the queue back, and ends the step with the step's last launch.
 __device__ __forceinline__ void leave_queue(const StepArguments& step, std::int64_t count) {
+  const StepRecord record = *step.step;  // on its way while the warp's last writes arrive
   if (!warp_arrives_last(&step.queue->exited, count)) {
     return;
   }
@@ -89,8 +88,40 @@ __device__ __forceinline__ void leave_queue(const StepArguments& step, std::int6
     step.queue->next = 0;
   }
   if (step.ends_step) {
-    end_step(step);
+    end_step(step, record);
   }
+}
+
+__device__ __forceinline__ unsigned long long next_ticket(QueueState* queue) {
+  const unsigned long long ticket = warp_team().rank == 0 ? atomicAdd(&queue->next, 1ULL) : 0ULL;
+  return __shfl_sync(kFullWarp, ticket, 0);
+}
+
+// One for each warp, drawn by a block: all warps of the device at once would queue up for the
+// counter. Static shared memory for it would shift the staged words away from multiples of 128
+// bytes, which costs 11 %.
+__device__ __forceinline__ unsigned long long first_ticket(QueueState* queue) {
+  extern __shared__ uint4 room[];
+  auto* first = reinterpret_cast<unsigned long long*>(room);
+  if (threadIdx.x == 0) {
+    *first = atomicAdd(&queue->next, static_cast<unsigned long long>(kWarps));
+  }
+  __syncthreads();
+  const unsigned long long ticket = *first + threadIdx.x / 32;
+  __syncthreads();  // before the room is used for what it is for
+  return ticket;
+}
+
+// The same of a block that has tensors to begin first: a ticket must not lie meanwhile.
+template <class R, class Real>
+__device__ __forceinline__ unsigned long long begin_and_draw(const StepArguments& step) {
+  const std::int64_t first_warp = static_cast<std::int64_t>(blockIdx.x) * kWarps;
+  if (first_warp >= step.begun_count) {
+    return first_ticket(step.queue);
+  }
+  begin_conclusions<R, Real>(
+      step, first_warp + threadIdx.x / 32, static_cast<std::int64_t>(gridDim.x) * kWarps);
+  return next_ticket(step.queue);
 }
 
 // Launch shape: as many blocks as fit the device, each warp taking items until none is left, with
@@ -102,16 +133,15 @@ __device__ __forceinline__ void leave_queue(const StepArguments& step, std::int6
 template <class R, class Real, class G, class P>
 __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     step_kernel(const __grid_constant__ StepArguments step) {
+  unsigned long long ticket = begin_and_draw<R, Real>(step);
   for (;;) {
-    const unsigned long long ticket =
-        warp_team().rank == 0 ? atomicAdd(&step.queue->next, 1ULL) : 0ULL;
-    const std::int64_t taken =
-        step.item_begin + static_cast<std::int64_t>(__shfl_sync(kFullWarp, ticket, 0));
+    const std::int64_t taken = step.item_begin + static_cast<std::int64_t>(ticket);
     if (taken >= step.item_end) {
       break;
     }
     run_item<R, Real, G, P>(step, step.items[taken]);
     __syncwarp();
+    ticket = next_ticket(step.queue);
   }
   leave_queue(step, static_cast<std::int64_t>(gridDim.x) * kWarps);
 }

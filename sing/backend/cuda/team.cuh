@@ -87,6 +87,11 @@ __device__ __forceinline__ unsigned int load_flag(const unsigned int* flag) {
   return value;
 }
 
+// Without waiting for what was there.
+__device__ __forceinline__ void add(std::int64_t* counter, std::int64_t value) {
+  atomicAdd(reinterpret_cast<unsigned long long*>(counter), static_cast<unsigned long long>(value));
+}
+
 // Adds 1, or sets back to 0 from `last`, after all writes before it; returns what was there.
 __device__ __forceinline__ unsigned int increment_release(unsigned int* counter,
                                                           unsigned int last) {
@@ -101,6 +106,10 @@ __device__ __forceinline__ unsigned int increment_release(unsigned int* counter,
 // Not __threadfence, which orders the fences of all threads among each other and takes longer.
 __device__ __forceinline__ void fence_acquire_release() {
   asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
+__device__ __forceinline__ void store_flag(unsigned int* flag, unsigned int value) {
+  asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }
 
 __device__ __forceinline__ void store_release(unsigned int* flag, unsigned int value) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sing/backend/cuda/queue_order.hpp"
 #include "sing/backend/cuda/tensor_record.hpp"
 #include "sing/backend/newton_schulz.hpp"
 
@@ -35,6 +36,8 @@ RulePasses passes_of(std::size_t rule) {
 struct Batch {
   std::size_t rule;
   Storage storage;
+  std::int64_t first, count;  // places of all of them
+  bool begun = false;
   std::vector<std::uint32_t> whole, large;
 };
 
@@ -89,6 +92,8 @@ class Planner {
                                 .by_blocks = false,
                                 .begin = 0,
                                 .end = 0,
+                                .first_begun = 0,
+                                .begun_count = 0,
                                 .matrix = {}});
     }
     return std::move(plan_);
@@ -96,7 +101,12 @@ class Planner {
 
  private:
   Batch place(std::size_t rule, Storage storage, const std::vector<std::size_t>& indices) {
-    Batch batch{.rule = rule, .storage = storage, .whole = {}, .large = {}};
+    Batch batch{.rule = rule,
+                .storage = storage,
+                .first = static_cast<std::int64_t>(plan_.tensors.size()),
+                .count = static_cast<std::int64_t>(indices.size()),
+                .whole = {},
+                .large = {}};
     const bool factored = passes_of(rule).factored;
     for (const std::size_t index : indices) {
       TensorRecord record = make_record(request_.tensors[index], index, tuning_);
@@ -138,11 +148,14 @@ class Planner {
     }
   }
 
-  void launch(const Batch& batch, const std::vector<Phase>& phases) {
+  // A batch's first launch for warps begins its tensors.
+  void launch(Batch& batch, const std::vector<Phase>& phases) {
     for (const Phase& phase : phases) {
       if (phase.items.empty() && !phase.matrix) {
         continue;
       }
+      const bool begins = !phase.by_blocks && !phase.matrix && !batch.begun;
+      batch.begun = batch.begun || begins;
       const auto begin = static_cast<std::int64_t>(plan_.items.size());
       plan_.items.insert(plan_.items.end(), phase.items.begin(), phase.items.end());
       plan_.launches.push_back({.rule = batch.rule,
@@ -150,6 +163,8 @@ class Planner {
                                 .by_blocks = phase.by_blocks,
                                 .begin = begin,
                                 .end = static_cast<std::int64_t>(plan_.items.size()),
+                                .first_begun = batch.first,
+                                .begun_count = begins ? batch.count : 0,
                                 .matrix = phase.matrix});
     }
   }
@@ -280,36 +295,20 @@ class Planner {
     return elements * static_cast<std::int64_t>(size_of(tensor.gradient_dtype));
   }
 
-  // Measure items run ahead of apply items by at most a window of gradient bytes, or by one tensor
-  // where that is more.
   void add_queue(std::vector<WorkItem>& items, const std::vector<std::uint32_t>& large) const {
-    std::size_t measuring = 0;
-    std::int64_t measured_chunks = 0, ahead = 0, left = elements_of(large);
-    // Measures until the tensors up to `needed` are complete and the window is full.
-    const auto measure_ahead = [&](std::size_t needed) {
-      for (; measuring < large.size();) {
-        const std::uint32_t at = large[measuring];
-        const std::int64_t more = gradient_bytes(at, record(at).chunk_elements);
-        if (measuring > needed && ahead + more > tuning_.window_bytes) {
-          return;
-        }
-        items.push_back(
-            {.tensor = at, .work = Work::kMeasure, .elements = 0, .index = measured_chunks});
-        ahead += more;
-        if (++measured_chunks == record(at).chunks) {
-          measured_chunks = 0;
-          ++measuring;
-        }
-      }
-    };
-    for (std::size_t applying = 0; applying < large.size(); ++applying) {
-      for (const WorkItem& tile : tiles_of(large[applying], left)) {
-        measure_ahead(applying);
-        items.push_back(tile);
-        ahead -= gradient_bytes(tile.tensor, tile.elements);
-      }
-      left -= record(large[applying]).size;
+    std::vector<QueuedTensor> queued;
+    std::int64_t left = elements_of(large);
+    for (const std::uint32_t at : large) {
+      queued.push_back({.at = at,
+                        .chunks = record(at).chunks,
+                        .chunk_bytes = gradient_bytes(at, record(at).chunk_elements),
+                        .bytes = gradient_bytes(at, record(at).size),
+                        .tiles = tiles_of(at, left)});
+      left -= record(at).size;
     }
+    const std::vector<WorkItem> ordered =
+        order_queue(queued, tuning_.window_bytes, tuning_.beyond_bytes);
+    items.insert(items.end(), ordered.begin(), ordered.end());
   }
 
   Phases many_passes(const Batch& batch) const {

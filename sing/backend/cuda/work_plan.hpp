@@ -22,7 +22,8 @@ struct Launch {
   Storage storage;
   bool by_blocks;  // items for blocks, not for warps
   std::int64_t begin, end;
-  std::optional<MatrixLaunch> matrix;  // no items
+  std::int64_t first_begun, begun_count;  // tensors that nothing was done for before
+  std::optional<MatrixLaunch> matrix;     // no items
 };
 
 struct WorkPlan {

@@ -46,11 +46,14 @@ TEST(WorkPlan, ChunksCoverEveryElementOnce) {
 
 TEST(WorkPlan, EveryChunkIsMeasuredOnceAndEveryTileUpdatedOnceAfterItsTensor) {
   std::vector<GroupStep> groups(1);
-  auto tensors = tensors_of(some_shapes());
+  auto shapes = some_shapes();
+  shapes.push_back({3000, 16'385});  // rows in five parts, whose last is shorter
+  auto tensors = tensors_of(shapes);
   for (const Variant variant : {Variant::kTwoLaunches, Variant::kWindows, Variant::kQueue}) {
     for (const std::int64_t window : {1, 1 << 20, 1 << 30}) {
       const WorkPlan plan =
-          make_work_plan(request_of(groups, tensors), {.variant = variant, .window_bytes = window});
+          make_work_plan(request_of(groups, tensors),
+                         {.variant = variant, .window_bytes = window, .beyond_bytes = window / 2});
       std::map<std::uint32_t, std::set<std::int64_t>> measured;
       std::map<std::uint32_t, std::int64_t> applied;  // elements, from the first on
       for (const WorkItem& item : plan.items) {
@@ -72,19 +75,55 @@ TEST(WorkPlan, EveryChunkIsMeasuredOnceAndEveryTileUpdatedOnceAfterItsTensor) {
   }
 }
 
+// Gradient bytes that are measured and not applied, at every item.
+std::vector<std::int64_t> bytes_ahead(const WorkPlan& plan) {
+  std::vector<std::int64_t> ahead;
+  std::int64_t now = 0;
+  for (const WorkItem& item : plan.items) {
+    const TensorRecord& record = plan.tensors[item.tensor];
+    now += item.work == Work::kMeasure ? record.chunk_elements * 4 : -item.elements * 4;
+    ahead.push_back(now);
+  }
+  return ahead;
+}
+
 TEST(WorkPlan, TheWindowBoundsWhatIsMeasuredAhead) {
   std::vector<GroupStep> groups(1);
   auto tensors = tensors_of(std::vector<std::vector<std::int64_t>>(40, {256, 384}));
-  const std::int64_t window = 1 << 20;
-  const WorkPlan plan = make_work_plan(request_of(groups, tensors), {.window_bytes = window});
-  std::int64_t ahead = 0, most = 0;
-  for (const WorkItem& item : plan.items) {
-    const TensorRecord& record = plan.tensors[item.tensor];
-    ahead += item.work == Work::kMeasure ? record.chunk_elements * 4 : -item.elements * 4;
-    most = std::max(most, ahead);
+  const std::int64_t window = 1 << 20, chunk = 4096 * 4;
+  const WorkPlan plan = make_work_plan(request_of(groups, tensors),
+                                       {.window_bytes = window, .beyond_bytes = 1 << 17});
+  const std::vector<std::int64_t> ahead = bytes_ahead(plan);
+  const std::int64_t most = *std::max_element(ahead.begin(), ahead.end());
+  EXPECT_LT(most, window + chunk);
+  EXPECT_GE(most, window);
+}
+
+// 393,216 bytes each: a tensor's tiles come when it and the bytes beyond it are measured, and the
+// next is measured meanwhile, not in one go.
+TEST(WorkPlan, TheNextTensorIsMeasuredEvenlyWhileOneIsApplied) {
+  std::vector<GroupStep> groups(1);
+  auto tensors = tensors_of(std::vector<std::vector<std::int64_t>>(10, {256, 384}));
+  const std::int64_t beyond = 1 << 17, bytes = 256 * 384 * 4, chunk = 4096 * 4;
+  const WorkPlan plan =
+      make_work_plan(request_of(groups, tensors),
+                     {.tile_elements = 512, .window_bytes = 0, .beyond_bytes = beyond});
+  const std::vector<std::int64_t> ahead = bytes_ahead(plan);
+  std::int64_t measured_at_once = 0, largest = 0;
+  bool applied = false;
+  for (std::size_t k = 0; k < plan.items.size(); ++k) {
+    if (plan.items[k].work == Work::kApply) {
+      applied = true;
+      measured_at_once = 0;
+      if (plan.items[k].index == 0 && plan.items[k].tensor + 1 < plan.tensors.size()) {
+        EXPECT_GE(ahead[k] + plan.items[k].elements * 4, bytes + beyond);
+        EXPECT_LT(ahead[k], bytes + beyond + chunk);
+      }
+    } else if (applied) {
+      largest = std::max(largest, ++measured_at_once);
+    }
   }
-  EXPECT_LE(most, window);
-  EXPECT_GT(most, window / 2);
+  EXPECT_EQ(largest, 1);
 }
 
 TEST(WorkPlan, TilesBecomeSmallerTowardsTheEnd) {

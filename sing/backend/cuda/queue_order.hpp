@@ -1,0 +1,25 @@
+// The order in which one launch measures and applies several tensors.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "sing/backend/cuda/device_records.hpp"
+
+namespace sing::cuda {
+
+struct QueuedTensor {
+  std::uint32_t at;  // its place in the plan
+  std::int64_t chunks;
+  std::int64_t chunk_bytes, bytes;  // of its gradient
+  std::vector<WorkItem> tiles;
+};
+
+// Measure items run ahead of apply items: by a window of gradient bytes at least, and by a smaller
+// one beyond the tensor at hand, which hides the way of its sums. While a tensor is applied the
+// next is measured evenly: reading alone, then writing alone, would use the memory less well.
+std::vector<WorkItem> order_queue(std::span<const QueuedTensor> tensors,
+                                  std::int64_t window_bytes,
+                                  std::int64_t beyond_bytes);
+
+}  // namespace sing::cuda
