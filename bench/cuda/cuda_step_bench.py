@@ -194,7 +194,8 @@ def measure_model(library, stream, model, periods):
 
 SWEEP = (
     [{"variant": v} for v in VARIANTS]
-    + [{"window_mb": w} for w in (12, 24, 100, 400)]
+    + [{"window_mb": w} for w in (12, 48, 100, 400)]
+    + [{"beyond_mb": b} for b in (4, 12)]
     + [{"chunk": c} for c in (2048, 8192)]
     + [{"tile": t} for t in (1024, 4096)]
     + [{"non_finite": "skip_step"}]
