@@ -81,7 +81,9 @@ std::vector<std::int64_t> bytes_ahead(const WorkPlan& plan) {
   std::int64_t now = 0;
   for (const WorkItem& item : plan.items) {
     const TensorRecord& record = plan.tensors[item.tensor];
-    now += item.work == Work::kMeasure ? record.chunk_elements * 4 : -item.elements * 4;
+    const std::int64_t chunk =
+        std::min(record.chunk_elements, record.size - item.index * record.chunk_elements);
+    now += item.work == Work::kMeasure ? chunk * 4 : -item.elements * 4;
     ahead.push_back(now);
   }
   return ahead;
