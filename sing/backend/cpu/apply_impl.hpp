@@ -36,6 +36,7 @@ SING_HOST_DEVICE bool is_near_zero(const typename R::template Constants<Real>& c
 // The only loop over elements that updates them. Slots are separate restrict pointers so that the
 // compiler vectorises it.
 template <class R, class Real, std::size_t... S, class... SlotPointer>
+// NOLINTNEXTLINE(readability-function-size): in a struct the pointers would not be restrict
 void update_block(std::index_sequence<S...>,
                   const typename R::template Constants<Real>& shared_constants,
                   const GradientBlock<Real>& block,

@@ -10,7 +10,7 @@ namespace sing {
 namespace {
 
 // Below this many elements a second thread costs more than it brings.
-constexpr std::int64_t kElementsPerWorker = 16 * 1024;
+constexpr std::int64_t kElementsPerWorker = std::int64_t{16} * 1024;
 
 int default_threads() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 

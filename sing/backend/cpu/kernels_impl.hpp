@@ -140,6 +140,7 @@ constexpr RealKernels make_kernels(std::index_sequence<I...>) {
 }  // namespace
 
 extern const Kernels kKernels;
+// NOLINTNEXTLINE(misc-definitions-in-headers): one source file an instruction set includes this
 constexpr Kernels kKernels = {
     .of_float = make_kernels<float>(std::make_index_sequence<kRuleCount>{}),
     .of_double = make_kernels<double>(std::make_index_sequence<kRuleCount>{})};

@@ -5,7 +5,7 @@ inline constexpr int kLanes = 32;
 
 template <class Real>
 struct Register {
-  typedef Real type __attribute__((vector_size(SING_VECTOR_BYTES)));
+  using type __attribute__((vector_size(SING_VECTOR_BYTES))) = Real;
 };
 
 // Lane k holds the sum of the values at positions k, k + 32, k + 64, …
@@ -38,7 +38,7 @@ class Lanes {
     if constexpr (kCount == 2) {
       return values[0] + values[1];
     } else {
-      typedef Real Half __attribute__((vector_size(kCount / 2 * sizeof(Real))));
+      using Half __attribute__((vector_size(kCount / 2 * sizeof(Real)))) = Real;
       Half halves[2];
       __builtin_memcpy(halves, &values, sizeof(halves));
       return halve<kCount / 2>(halves[0] + halves[1]);

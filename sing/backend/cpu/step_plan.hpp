@@ -12,7 +12,7 @@
 namespace sing::cpu {
 
 // Elements a tensor may have to be worked on by one thread in one go, and a chunk of a larger one.
-inline constexpr std::int64_t kChunk = 64 * 1024;
+inline constexpr std::int64_t kChunk = std::int64_t{64} * 1024;
 // A tensor is cut into at most about this many chunks, so that scratch does not grow with it.
 inline constexpr std::int64_t kMaxChunks = 128;
 // Gradient bytes of the tensors that are measured before the first of them is applied: they should

@@ -303,8 +303,9 @@ class CudaBackend final : public Backend {
       const StepKernels& kernels = kernels_[static_cast<std::size_t>(each.storage)];
       const std::int64_t items = each.end - each.begin;
       const std::int64_t wanted = each.by_blocks ? items : (items + kWarps - 1) / kWarps;
-      const std::int64_t most = multiprocessors_ * (each.by_blocks ? kPassBlocksPerMultiprocessor
-                                                                   : kBlocksPerMultiprocessor);
+      const std::int64_t most =
+          std::int64_t{multiprocessors_} *
+          (each.by_blocks ? kPassBlocksPerMultiprocessor : kBlocksPerMultiprocessor);
       const auto blocks = static_cast<unsigned int>(std::clamp<std::int64_t>(wanted, 1, most));
       void* parameters[] = {&arguments};
       check(cudaLaunchKernel((each.by_blocks ? kernels.pass : kernels.step)[each.rule],

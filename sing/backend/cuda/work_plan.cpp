@@ -2,6 +2,7 @@
 #include "sing/backend/cuda/work_plan.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 
 #include "sing/backend/cuda/queue_order.hpp"
@@ -128,7 +129,7 @@ class Planner {
       if (wanted) {
         plan_.mean_bytes += (static_cast<std::size_t>(count) * bytes + 15) / 16 * 16;
       }
-      return reinterpret_cast<void*>(wanted ? offset : kNoOffset);
+      return std::bit_cast<void*>(wanted ? offset : kNoOffset);
     };
     record.row_means = reserve(record.rank >= 2, record.rows);
     record.matrix_means = reserve(factored && record.rank >= 2, record.matrices);
