@@ -15,13 +15,13 @@ std::uint64_t Optimizer::next_version() {
 Optimizer::Optimizer(std::vector<Parameter> parameters,
                      Options defaults,
                      std::shared_ptr<Backend> backend)
-    : Optimizer(std::move(defaults), std::move(backend)) {
+    : Optimizer(defaults, std::move(backend)) {
   add_group(std::move(parameters));
 }
 
 Optimizer::Optimizer(Options defaults, std::shared_ptr<Backend> backend)
     : backend_(backend != nullptr ? std::move(backend) : make_cpu_backend({})),
-      defaults_(std::move(defaults)) {
+      defaults_(defaults) {
   validate(defaults_);
   progress_ = backend_->allocate(sizeof(OptimizerProgress));
 }
@@ -53,7 +53,7 @@ std::size_t Optimizer::add_group(std::vector<Parameter> parameters, const Overri
                "'");
   }
 
-  Group group{.options = std::move(options),
+  Group group{.options = options,
               .progress = backend_->allocate(sizeof(GroupProgress)),
               .tensor_progress = backend_->allocate(sizeof(TensorProgress) * added.size())};
   const std::size_t index = groups_.size();

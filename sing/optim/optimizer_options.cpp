@@ -13,7 +13,7 @@ void Optimizer::set_option(std::size_t group, std::string_view name, const Value
   Options changed = options(group);
   SING_CHECK(name != "non_finite", "[optimizer] non_finite is one for the whole optimizer");
   sing::set_option(changed, name, value);
-  replace_options(group, std::move(changed));
+  replace_options(group, changed);
 }
 
 // Which arrays exist was decided when state was allocated, so what decides it must stay.
@@ -37,7 +37,7 @@ void Optimizer::check_replacement(std::size_t group, const Options& changed) con
 
 void Optimizer::replace_options(std::size_t group, Options changed) {
   check_replacement(group, changed);
-  groups_[group].options = std::move(changed);
+  groups_[group].options = changed;
   refresh_group_step(group);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     Record& record = parameters_[i];

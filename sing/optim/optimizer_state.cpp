@@ -106,6 +106,33 @@ std::string in_brackets(const std::vector<T>& values) {
   return Json(values).dump();
 }
 
+const SavedParameter& find_saved(const SavedGroup& saved,
+                                 std::size_t group,
+                                 const Parameter& parameter) {
+  const auto found = saved.parameters.find(parameter.name);
+  SING_CHECK(found != saved.parameters.end(),
+             "parameter '",
+             parameter.name,
+             "' of group ",
+             group,
+             " is missing");
+  SING_CHECK(found->second.shape == parameter.shape,
+             "parameter '",
+             parameter.name,
+             "' must have shape ",
+             in_brackets(parameter.shape),
+             ", got ",
+             in_brackets(found->second.shape));
+  SING_CHECK(found->second.dtype == name_of(parameter.dtype),
+             "parameter '",
+             parameter.name,
+             "' must be ",
+             name_of(parameter.dtype),
+             ", got ",
+             found->second.dtype);
+  return found->second;
+}
+
 }  // namespace
 
 void Optimizer::save(const std::filesystem::path& path) const {
@@ -258,30 +285,7 @@ void Optimizer::restore(const SafetensorsReader& reader) {
   std::size_t tensor_count = 0;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Record& record = parameters_[i];
-    const Parameter& parameter = record.parameter;
-    const auto& parameters = saved.groups[record.group].parameters;
-    const auto found = parameters.find(parameter.name);
-    SING_CHECK(found != parameters.end(),
-               "parameter '",
-               parameter.name,
-               "' of group ",
-               record.group,
-               " is missing");
-    SING_CHECK(found->second.shape == parameter.shape,
-               "parameter '",
-               parameter.name,
-               "' must have shape ",
-               in_brackets(parameter.shape),
-               ", got ",
-               in_brackets(found->second.shape));
-    SING_CHECK(found->second.dtype == name_of(parameter.dtype),
-               "parameter '",
-               parameter.name,
-               "' must be ",
-               name_of(parameter.dtype),
-               ", got ",
-               found->second.dtype);
-    progress[i] = found->second.progress;
+    progress[i] = find_saved(saved.groups[record.group], record.group, record.parameter).progress;
     if (progress[i].steps > 0) {
       memories[i] = read_state(record, reader);
       tensor_count += state_shapes(record).size();
