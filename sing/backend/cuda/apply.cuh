@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sing/backend/cuda/conclude.cuh"
+#include "sing/backend/cuda/item_queue.cuh"
 #include "sing/backend/cuda/pack_queue.cuh"
 
 namespace sing::cuda {
@@ -20,7 +21,7 @@ struct ChunkView : ChunkArrays<R, Real, G, P> {
 
 template <class R, class Real, class G, class P>
 __device__ __forceinline__ ChunkView<R, Real, G, P> view_chunk(
-    const TensorRecord& tensor,
+    const TensorArrays& tensor,
     const GradientRecord& gradient,
     const ChunkArrays<R, Real, G, P>& arrays,
     std::int64_t first,
@@ -199,8 +200,7 @@ template <class R, class Real, class G, class P, class Visit>
 __device__ __forceinline__ void visit_elements(
     const StepArguments& step, std::int64_t index, Range range, Team team, Visit&& visit) {
   const TensorRecord& tensor = step.tensors[index];
-  const RowMeans<Real> means(tensor,
-                             step.groups[tensor.group].standardize.centralizes(tensor.rank));
+  const RowMeans<Real> means(tensor);
   const GradientRecord& gradient = step.gradients[index];
   const auto view = view_chunk(tensor,
                                gradient,
@@ -227,31 +227,27 @@ __device__ __noinline__ void update_elements(const StepArguments& step,
       });
 }
 
-// The hot loop, of one warp: up to sixteen 16-byte words in flight a lane, several times what the
-// memory's latency needs, so that it hides what a tile waits for before its first word. Never a
+// The hot loop, of one warp: several times as many words in flight as the memory's latency needs,
+// so that it hides what a tile waits for before its first word. Never a
 // call: saving registers around one costs more traffic than the state it updates.
 // kPlain: the tensor has no master or copy, and this step neither starts nor merges slow weights.
+// `next_mean`: of this lane's first pack.
 template <bool kPlain, class R, class Real, class G, class P>
 __device__ __forceinline__ void update_packs(const ChunkView<R, Real, G, P>& view,
                                              PackQueue<R, Real, G, P>& queue,
-                                             int count) {
+                                             int count,
+                                             Real next_mean,
+                                             ItemQueue& items) {
   constexpr int kWidth = kPackWidth<Real>;
   constexpr int kStride = PackQueue<R, Real, G, P>::kStride;
   const Conclusion<R, Real>& conclusion = view.conclusion;
   const bool reads_slow = !kPlain && conclusion.merges && !conclusion.starts;
   int i = warp_team().rank * kWidth;
   // Of the next pack, on their way while one is worked on: each would otherwise keep it waiting.
-  Real next_mean{};
   WordOf<Real, kWidth> next_slow{};
-  const auto ask_beside = [&](int at) {
-    if (at < count) {
-      next_mean = view.means(static_cast<std::uint32_t>(at));
-      if (reads_slow) {
-        next_slow = stream_word<Real, kWidth>(view.slow, at);
-      }
-    }
-  };
-  ask_beside(i);
+  if (reads_slow && i < count) {
+    next_slow = stream_word<Real, kWidth>(view.slow, i);
+  }
   for (; i < count; i += kStride) {
     auto loaded = queue.template take<kPlain>(view);
     if (!kPlain && view.master != nullptr && conclusion.starts) {
@@ -259,36 +255,41 @@ __device__ __forceinline__ void update_packs(const ChunkView<R, Real, G, P>& vie
     }
     loaded.slow = next_slow;
     const Real mean = next_mean;
-    ask_beside(i + kStride);
+    if (i + kStride < count) {
+      next_mean = view.means(static_cast<std::uint32_t>(i + kStride));
+      if (reads_slow) {
+        next_slow = stream_word<Real, kWidth>(view.slow, i + kStride);
+      }
+    } else {
+      items.draw();
+    }
     update_pack<kPlain, kWidth>(view, i, loaded, mean);
     queue.ask_ahead(view);
   }
 }
 
-// `seen`: the tensor's flag as it was read a while ago, or 0, which no step of the first 2³² wants.
+// `seen`: the tensor's flag as it was read a while ago.
 __device__ __forceinline__ void wait_until_measured(const StepArguments& step,
                                                     std::int64_t index,
+                                                    unsigned int epoch,
                                                     unsigned int seen) {
-  const unsigned int wanted = step.queue->epoch + 1;
-  while (seen != wanted) {
+  while (seen != epoch) {
     __nanosleep(32);
     seen = load_flag(&step.ready[index]);
   }
   __syncwarp();
 }
 
-// Without a branch a condition: the loads of a tensor's fields then wait for each other no more.
 template <class R, class Real, class G, class P>
-__device__ __forceinline__ bool allows_packs(const TensorRecord& tensor,
-                                             const void* gradient,
-                                             bool centralizes) {
+__device__ __forceinline__ bool allows_packs(const TensorRows& rows,
+                                             const TensorArrays& tensor,
+                                             const void* gradient) {
   constexpr int kState = static_cast<int>(sizeof(Real));
-  bool allowed = packs_keep_to_rows(tensor, centralizes, kPackWidth<Real>) &
-                 is_pack_aligned<Real>(gradient, int{sizeof(G)}) &
-                 is_pack_aligned<Real>(tensor.parameter, int{sizeof(P)}) &
-                 is_pack_aligned<Real>(tensor.slow, kState) &
-                 is_pack_aligned<Real>(tensor.master, kState) &
-                 is_pack_aligned<Real>(tensor.low_precision_copy, 2);
+  bool allowed =
+      packs_keep_to_rows(rows, kPackWidth<Real>) & is_pack_aligned<Real>(gradient, int{sizeof(G)}) &
+      is_pack_aligned<Real>(tensor.parameter, int{sizeof(P)}) &
+      is_pack_aligned<Real>(tensor.slow, kState) & is_pack_aligned<Real>(tensor.master, kState) &
+      is_pack_aligned<Real>(tensor.low_precision_copy, 2);
   for (int k = 0; k < kElementSlots<R>; ++k) {
     allowed &= is_pack_aligned<Real>(tensor.slots[k], kState);
   }
@@ -311,49 +312,63 @@ __device__ __forceinline__ void advance_counters(const StepArguments& step,
   }
   if (!updates) {
     atomicAdd(&step.queue->skipped_tensors, 1ULL);
+    fence_acquire_release();  // before this warp leaves the queue
   }
+}
+
+__device__ __forceinline__ bool skips_steps(NonFinite policy) {
+  return policy == NonFinite::kSkipStep || policy == NonFinite::kThrow;
+}
+
+__device__ __forceinline__ bool step_is_skipped(const StepArguments& step) {
+  return skips_steps(step.step->non_finite) && __ldcg(&step.queue->non_finite_code) != 0;
 }
 
 // Updates one tile by one warp when its tensor is measured; a tensor's first one advances its
 // counters. Whole packs where arrays and rows allow it, single elements after them and otherwise.
-// Tiles begin at multiples of a pack. `seen`: the tensor's flag as it was read a while ago.
+// Tiles begin at multiples of a pack.
 template <class R, class Real, class G, class P>
 __device__ __forceinline__ void apply_tile(const StepArguments& step,
-                                           std::int64_t index,
-                                           Range range,
-                                           unsigned int seen) {
-  const TensorRecord& tensor = step.tensors[index];
-  const GradientRecord& gradient = step.gradients[index];
-  const bool centralizes = step.groups[tensor.group].standardize.centralizes(tensor.rank);
-  const bool by_packs = allows_packs<R, Real, G, P>(tensor, gradient.data, centralizes);
+                                           const WorkItem& item,
+                                           unsigned int epoch,
+                                           ItemQueue& items) {
+  const std::int64_t index = item.tensor;
+  const Range range{item.index, item.index + item.elements};
+  const auto rows = read_record<TensorRows>(&step.tensors[index]);
+  const auto tensor = read_record<TensorArrays>(&step.tensors[index]);
+  const GradientRecord gradient = read_record(&step.gradients[index]);
+  const unsigned int seen = load_flag(&step.ready[index]);
+  if (gradient.data == nullptr || step_is_skipped(step)) {
+    return;
+  }
+  const bool by_packs = allows_packs<R, Real, G, P>(rows, tensor, gradient.data);
   const std::int64_t packed_end =
       by_packs ? range.end / kPackWidth<Real> * kPackWidth<Real> : range.begin;
   const auto count = static_cast<int>(packed_end - range.begin);
   const auto arrays = arrays_from<R, Real, G, P>(tensor, gradient, range.begin);
   PackQueue<R, Real, G, P> queue(arrays, count);
-  wait_until_measured(step, index, seen);
-  // Loaded once: each reading of it would keep the tile's own loads waiting.
+  wait_until_measured(step, index, epoch, seen);
+  // On their way together, and loaded once: each reading keeps the tile's own loads waiting.
   const Conclusion<R, Real> conclusion = load_conclusion<R, Real>(step, index);
+  const auto means =
+      count > 0 ? pack_means<Real>(rows, {range.begin, packed_end}) : PackMeans<Real>{};
+  const int first = warp_team().rank * kPackWidth<Real>;
+  const Real first_mean = first < count ? means(static_cast<std::uint32_t>(first)) : Real(0);
   if (range.begin == 0 && warp_team().rank == 0) {
-    advance_counters<R, Real>(step, tensor, conclusion);
+    advance_counters<R, Real>(step, step.tensors[index], conclusion);
   }
   if (conclusion.updates == 0) {
     Staging::wait<0>();
     return;
   }
   if (count > 0) {
-    const auto view = view_chunk(tensor,
-                                 gradient,
-                                 arrays,
-                                 range.begin,
-                                 pack_means<Real>(tensor, centralizes, {range.begin, packed_end}),
-                                 conclusion);
+    const auto view = view_chunk(tensor, gradient, arrays, range.begin, means, conclusion);
     const bool touches_slow =
         tensor.slow != nullptr && (conclusion.starts | conclusion.merges) != 0;
     if (tensor.master == nullptr && tensor.low_precision_copy == nullptr && !touches_slow) {
-      update_packs<true>(view, queue, count);
+      update_packs<true>(view, queue, count, first_mean, items);
     } else {
-      update_packs<false>(view, queue, count);
+      update_packs<false>(view, queue, count, first_mean, items);
     }
   }
   if (packed_end < range.end) {

@@ -9,17 +9,19 @@ struct Range {
   std::int64_t begin, end;
 };
 
-__device__ __forceinline__ Range chunk_range(const TensorRecord& tensor, std::int64_t chunk) {
-  if (tensor.chunks_per_row > 1) {
-    const std::int64_t row = chunk / tensor.chunks_per_row;
-    const std::int64_t part = chunk % tensor.chunks_per_row;
-    const std::int64_t begin = row * tensor.span + part * tensor.chunk_elements;
-    const std::int64_t end = (row + 1) * tensor.span;
-    return {begin, begin + tensor.chunk_elements < end ? begin + tensor.chunk_elements : end};
+// A copy of a record that no kernel writes. All of its words are on their way before one is looked
+// at.
+template <class Record>
+__device__ __forceinline__ Record read_record(const Record* from) {
+  static_assert(sizeof(Record) % 16 == 0);
+  uint4 words[sizeof(Record) / 16];
+#pragma unroll
+  for (std::size_t k = 0; k < sizeof(Record) / 16; ++k) {
+    words[k] = __ldg(reinterpret_cast<const uint4*>(from) + k);
   }
-  const std::int64_t begin = chunk * tensor.chunk_elements;
-  const std::int64_t end = begin + tensor.chunk_elements;
-  return {begin, end < tensor.size ? end : tensor.size};
+  Record record;
+  memcpy(&record, words, sizeof(Record));
+  return record;
 }
 
 // 64-bit division takes some hundred instructions; most operands are short.
@@ -30,12 +32,25 @@ __device__ __forceinline__ std::int64_t quotient(std::int64_t a, std::int64_t b)
   return a / b;
 }
 
+__device__ __forceinline__ Range chunk_range(const TensorChunks& tensor, std::int64_t chunk) {
+  if (tensor.chunks_per_row > 1) {
+    const std::int64_t row = quotient(chunk, tensor.chunks_per_row);
+    const std::int64_t part = chunk - row * tensor.chunks_per_row;
+    const std::int64_t begin = row * tensor.span + part * tensor.chunk_elements;
+    const std::int64_t end = (row + 1) * tensor.span;
+    return {begin, begin + tensor.chunk_elements < end ? begin + tensor.chunk_elements : end};
+  }
+  const std::int64_t begin = chunk * tensor.chunk_elements;
+  const std::int64_t end = begin + tensor.chunk_elements;
+  return {begin, end < tensor.size ? end : tensor.size};
+}
+
 // Row means of any element of a tensor, whatever its layout; 0 where it loses none.
 template <class Real>
 class RowMeans {
  public:
-  __device__ RowMeans(const TensorRecord& tensor, bool centralizes)
-      : means_(centralizes ? static_cast<const Real*>(tensor.row_means) : nullptr),
+  __device__ explicit RowMeans(const TensorRecord& tensor)
+      : means_(tensor.centralizes ? static_cast<const Real*>(tensor.row_means) : nullptr),
         inner_(tensor.inner),
         rows_(tensor.rows) {}
 
@@ -72,18 +87,14 @@ struct PackMeans {
 };
 
 // Whether PackMeans can serve a tensor.
-__device__ __forceinline__ bool packs_keep_to_rows(const TensorRecord& tensor,
-                                                   bool centralizes,
-                                                   int width) {
-  return !centralizes | ((tensor.outer == 1) & (tensor.span % width == 0));
+__device__ __forceinline__ bool packs_keep_to_rows(const TensorRows& tensor, int width) {
+  return !tensor.centralizes | ((tensor.outer == 1) & (tensor.span % width == 0));
 }
 
 template <class Real>
-__device__ __forceinline__ PackMeans<Real> pack_means(const TensorRecord& tensor,
-                                                      bool centralizes,
-                                                      Range range) {
+__device__ __forceinline__ PackMeans<Real> pack_means(const TensorRows& tensor, Range range) {
   PackMeans<Real> out{nullptr, 0, 0, 0xffffffffU, Real(0), Real(0)};
-  if (!centralizes) {
+  if (!tensor.centralizes) {
     return out;
   }
   const std::int64_t row = quotient(range.begin, tensor.span);

@@ -107,11 +107,11 @@ __device__ __forceinline__ void begin_if_free(const StepArguments& step,
 // warps asks for gradients. `warp` of `warps`: over all blocks.
 template <class R, class Real>
 __device__ __forceinline__ void begin_conclusions(const StepArguments& step,
+                                                  unsigned int epoch,
                                                   std::int64_t warp,
                                                   std::int64_t warps) {
   for (std::int64_t k = warp + warp_team().rank * warps; k < step.begun_count; k += 32 * warps) {
-    const std::int64_t index = step.first_begun + k;
-    begin_if_free<R, Real>(step, index, step.queue->epoch + 1);
+    begin_if_free<R, Real>(step, step.first_begun + k, epoch);
   }
   __syncwarp();
 }
@@ -124,15 +124,19 @@ struct ConclusionInputs {
   std::int64_t size;
   Dtype dtype;
   NonFinite non_finite;
-  unsigned int epoch;  // the next one
+  unsigned int epoch;
+  unsigned int begun;
 
-  __device__ __forceinline__ ConclusionInputs(const StepArguments& step, std::int64_t index)
+  __device__ __forceinline__ ConclusionInputs(const StepArguments& step,
+                                              std::int64_t index,
+                                              unsigned int the_epoch)
       : standardize(step.groups[step.tensors[index].group].standardize),
         loss_scale(step.step->loss_scale),
         size(step.tensors[index].size),
         dtype(step.tensors[index].dtype),
         non_finite(step.step->non_finite),
-        epoch(step.queue->epoch + 1) {}
+        epoch(the_epoch),
+        begun(load_flag(&step.begun[index])) {}
 };
 
 // Called by one thread. Counters are advanced by apply, so that a skipped step changes none.
@@ -142,7 +146,6 @@ __device__ __forceinline__ void conclude(const StepArguments& step,
                                          const ConclusionInputs& inputs,
                                          const GradientSums& sums) {
   const TensorRecord& tensor = step.tensors[index];
-  const unsigned int begun = load_flag(&step.begun[index]);
   const GradientScale scale =
       gradient_scale(inputs.standardize, sums, inputs.size, inputs.dtype, inputs.loss_scale);
   if (!scale.finite) {
@@ -154,7 +157,7 @@ __device__ __forceinline__ void conclude(const StepArguments& step,
   conclusion.factor = static_cast<Real>(scale.factor);
   conclusion.finite = scale.finite ? 1 : 0;
   conclusion.updates = updates ? 1 : 0;
-  if (begun != done_in(inputs.epoch)) {
+  if (inputs.begun != done_in(inputs.epoch)) {
     // The warp that is to begin this tensor may not run yet, and must not be waited for.
     begin_if_free<R, Real>(step, index, inputs.epoch);
     while (load_flag(&step.begun[index]) != done_in(inputs.epoch)) {
@@ -181,7 +184,7 @@ __device__ __forceinline__ ChunkSums load_partial(const ChunkSums* partial) {
 
 // Rows split over chunks: the warp combines the parts of each and writes the row's mean.
 template <class Real>
-__device__ __noinline__ LaneSums combine_split_rows(const TensorRecord& tensor,
+__device__ __noinline__ LaneSums combine_split_rows(const TensorChunks& tensor,
                                                     const ChunkSums* partials) {
   const int lane = warp_team().rank;
   LaneSums sums{};
@@ -241,19 +244,18 @@ __device__ __forceinline__ bool warp_arrives_last(unsigned int* counter, std::in
 template <class Real>
 __device__ __forceinline__ bool complete_tensor(const StepArguments& step,
                                                 std::int64_t index,
+                                                const TensorChunks& tensor,
                                                 std::int64_t chunk,
-                                                bool centralizes,
                                                 ChunkSums& sums) {
-  const TensorRecord& tensor = step.tensors[index];
   ChunkSums* partials = step.partials + tensor.first_partial;
   if (warp_team().rank == 0) {
     partials[chunk] = sums;
   }
-  if (centralizes && tensor.outer == 1 && tensor.chunks_per_row > 1) {
+  if (tensor.centralizes && tensor.outer == 1 && tensor.chunks_per_row > 1) {
     if (!warp_arrives_last(&step.tensor_done[index], tensor.chunks)) {
       return false;
     }
-    const LaneSums found = combine_split_rows<Real>(tensor, partials);
+    const LaneSums found = combine_split_rows<Real>(step.tensors[index], partials);
     sums = {warp_sum(found.squares), warp_sum(found.centred_squares), 0, 0};
     return true;
   }

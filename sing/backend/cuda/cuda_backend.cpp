@@ -21,6 +21,7 @@ struct PlanKey {
   std::size_t tensors = 0;
   bool everything_first = false;
   std::vector<std::size_t> rules;  // of the groups
+  std::vector<bool> centralizes;   // groups
   std::vector<Dtype> gradients;    // types of
 
   bool fits(const StepRequest& request) const {
@@ -32,6 +33,13 @@ struct PlanKey {
                       request.groups.end(),
                       [](std::size_t rule, const GroupStep& group) {
                         return rule == group.rule.index();
+                      }) &&
+           std::equal(centralizes.begin(),
+                      centralizes.end(),
+                      request.groups.begin(),
+                      request.groups.end(),
+                      [](bool centralize, const GroupStep& group) {
+                        return centralize == group.standardize.centralize;
                       }) &&
            std::equal(gradients.begin(),
                       gradients.end(),
@@ -48,9 +56,11 @@ PlanKey key_of(const StepRequest& request) {
               .tensors = request.tensors.size(),
               .everything_first = measures_everything_first(request),
               .rules = {},
+              .centralizes = {},
               .gradients = {}};
   for (const GroupStep& group : request.groups) {
     key.rules.push_back(group.rule.index());
+    key.centralizes.push_back(group.standardize.centralize);
   }
   for (const TensorStep& tensor : request.tensors) {
     key.gradients.push_back(tensor.gradient_dtype);
@@ -186,8 +196,8 @@ class CudaBackend final : public Backend {
     follow_stream();
     SING_CHECK(!is_capturing(stream_), "[cuda upload] wanted a stream that is not captured");
     SING_CHECK(!tables_ || !tables_->captured() || key_.fits(request),
-               "[cuda upload] wanted the tensors, rules and policy a graph was captured with, was "
-               "given others: capture again");
+               "[cuda upload] wanted the tensors, rules, centralization and policy a graph was "
+               "captured with, was given others: capture again");
     prepare(request);
     tables_->upload(request, stream_);
   }
@@ -302,18 +312,19 @@ class CudaBackend final : public Backend {
       arguments.ends_step = &each == &launches.back();
       const StepKernels& kernels = kernels_[static_cast<std::size_t>(each.storage)];
       const std::int64_t items = each.end - each.begin;
-      const std::int64_t wanted = each.by_blocks ? items : (items + kWarps - 1) / kWarps;
+      const std::int64_t wanted = each.by_blocks ? items : (items + kStepWarps - 1) / kStepWarps;
       const std::int64_t most =
           std::int64_t{multiprocessors_} *
-          (each.by_blocks ? kPassBlocksPerMultiprocessor : kBlocksPerMultiprocessor);
+          (each.by_blocks ? kPassBlocksPerMultiprocessor : kStepBlocksPerMultiprocessor);
       const auto blocks = static_cast<unsigned int>(std::clamp<std::int64_t>(wanted, 1, most));
       void* parameters[] = {&arguments};
-      check(cudaLaunchKernel((each.by_blocks ? kernels.pass : kernels.step)[each.rule],
-                             dim3(blocks),
-                             dim3(static_cast<unsigned int>(kThreads)),
-                             parameters,
-                             each.by_blocks ? 0 : kStagingBytes,
-                             stream_),
+      check(cudaLaunchKernel(
+                (each.by_blocks ? kernels.pass : kernels.step)[each.rule],
+                dim3(blocks),
+                dim3(static_cast<unsigned int>(each.by_blocks ? kPassThreads : kStepThreads)),
+                parameters,
+                each.by_blocks ? 0 : kStagingBytes,
+                stream_),
             "launching a step");
       check(cudaGetLastError(), "launching a step");
       arguments.orthogonal = nullptr;

@@ -13,9 +13,7 @@ class FactorInput {
   __device__ FactorInput(const StepArguments& step, std::int64_t index)
       : gradient_(step.gradients[index]),
         conclusion_(load_conclusion<R, Real>(step, index)),
-        means_(step.tensors[index],
-               step.groups[step.tensors[index].group].standardize.centralizes(
-                   step.tensors[index].rank)) {}
+        means_(step.tensors[index]) {}
 
   __device__ double operator()(std::int64_t i) const {
     const Real value =
@@ -156,7 +154,7 @@ __device__ __forceinline__ bool block_arrives_last(unsigned int* counter,
 }
 
 struct SumsShared {
-  double sums[4 * kWarps];
+  double sums[4 * kPassWarps];
   int arrived_last;
 };
 

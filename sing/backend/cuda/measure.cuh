@@ -166,7 +166,76 @@ __device__ __forceinline__ void close_row(const ChunkRows<Real>& chunk,
   }
 }
 
-// Rows of a few elements: sub-warps of `width` lanes take whole rows.
+// Rows of a few elements, in order, asked for ahead of time where whole packs allow it. Sub-warps
+// of `width` lanes take whole rows.
+template <class Real, class Loader>
+class ShortRowQueue {
+ public:
+  static constexpr int kLoads = kShortLaneElements / Loader::kWidth;
+  using Taken = Segment<Real, kLoads, Loader>;
+  static constexpr bool kStaged = Loader::kWidth > 1;
+  static constexpr int kAhead = kStaged ? kStagedWords / kLoads : 0;
+
+  __device__ __forceinline__ ShortRowQueue(const Loader& loader,
+                                           const ChunkRows<Real>& chunk,
+                                           int width)
+      : loader_(loader), chunk_(chunk), width_(width) {
+    if constexpr (kStaged) {
+#pragma unroll 1
+      for (int k = 0; k < kAhead; ++k) {
+        ask(k * (32 / width_), k * kLoads);
+      }
+    }
+  }
+
+  // The row of this lane among those from `first` on; empty behind the last. Asks for later ones.
+  __device__ __forceinline__ Taken take(int first) {
+    Taken rows;
+    if constexpr (kStaged) {
+      Staging::wait<kAhead - 1>();
+#pragma unroll
+      for (int k = 0; k < kLoads; ++k) {
+        const auto word = staging_.template take<typename Loader::Loaded>(slot_ + k);
+        rows.words[k] = is_there(first, k) ? word : typename Loader::Loaded{};
+      }
+      ask(first + kAhead * (32 / width_), slot_);
+      slot_ = slot_ == (kAhead - 1) * kLoads ? 0 : slot_ + kLoads;
+    } else {
+      const int row = first + warp_team().rank / width_;
+      rows.load(loader_,
+                row * chunk_.length,
+                row < chunk_.rows ? chunk_.length : 0,
+                warp_team().rank % width_,
+                width_);
+    }
+    return rows;
+  }
+
+ private:
+  __device__ __forceinline__ int place(int k) const {
+    return (k * width_ + warp_team().rank % width_) * Loader::kWidth;
+  }
+  __device__ __forceinline__ bool is_there(int first, int k) const {
+    return first + warp_team().rank / width_ < chunk_.rows && place(k) < chunk_.length;
+  }
+  __device__ __forceinline__ void ask(int first, int slot) {
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k) {
+      if (is_there(first, k)) {
+        const int row = first + warp_team().rank / width_;
+        staging_.copy(slot + k, loader_.at(row * chunk_.length + place(k)), loader_.policy);
+      }
+    }
+    Staging::commit();
+  }
+
+  Loader loader_;
+  ChunkRows<Real> chunk_;
+  Staging staging_;
+  int width_;
+  int slot_ = 0;
+};
+
 template <class Real, class Loader>
 __device__ __forceinline__ LaneSums measure_short_rows(const Loader& loader,
                                                        const ChunkRows<Real>& chunk,
@@ -174,13 +243,13 @@ __device__ __forceinline__ LaneSums measure_short_rows(const Loader& loader,
   const int rows_at_once = 32 / width;
   const int lane = warp_team().rank % width;
   const int row_of_lane = warp_team().rank / width;
+  ShortRowQueue<Real, Loader> queue(loader, chunk, width);
   LaneSums sums{};
   // All lanes stay in the loop: the shuffles name the whole warp.
   for (int first = 0; first < chunk.rows; first += rows_at_once) {
     const int row = first + row_of_lane;
     const bool present = row < chunk.rows;
-    Segment<Real, kShortLaneElements / Loader::kWidth, Loader> segment;
-    segment.load(loader, row * chunk.length, present ? chunk.length : 0, lane, width);
+    const auto segment = queue.take(first);
     RowSums<Real> found{
         .pivot = segment.mean(loader, chunk.length, width), .residuals = 0, .squares = 0};
     segment.add_to(found, loader, present ? chunk.length : 0, lane, width);
@@ -204,7 +273,8 @@ class SegmentQueue {
 
   __device__ __forceinline__ SegmentQueue(const Loader& loader, const ChunkRows<Real>& chunk)
       : loader_(loader), length_(chunk.length), rows_(chunk.rows), left_(chunk.length) {
-#pragma unroll
+    // As straight code no faster, and larger.
+#pragma unroll 1
     for (int k = 0; k < kAhead; ++k) {
       ask(k * kLoads);
     }
@@ -321,7 +391,7 @@ template <class Real>
 __device__ __noinline__ LaneSums measure_strided(const TensorRecord& tensor,
                                                  const GradientRecord& gradient,
                                                  Range range) {
-  const RowMeans<Real> means(tensor, true);
+  const RowMeans<Real> means(tensor);
   Real squares = 0;
   Real centred = 0;
   for (std::int64_t i = range.begin + warp_team().rank; i < range.end; i += 32) {
@@ -362,37 +432,40 @@ __device__ __noinline__ LaneSums measure_singly(const GradientRecord& gradient,
   return measure_loaded<Real>(ElementLoader<Real>{gradient, begin}, chunk, centralizes);
 }
 
-// One chunk by one warp. G: how the gradient is stored. What is rare is a call, so that it takes no
-// registers from the rest.
+// One chunk by one warp. G: how the gradient is stored; `tensor`, `gradient`: what was read of its
+// records. What is rare is a call, so that it takes no registers from the rest.
 template <class Real, class G>
-__device__ __forceinline__ LaneSums measure_chunk(const TensorRecord& tensor,
-                                                  const GradientRecord& gradient,
-                                                  std::int64_t index,
-                                                  bool centralizes) {
-  const Range range = chunk_range(tensor, index);
+__device__ __forceinline__ LaneSums measure_chunk(const StepArguments& step,
+                                                  const WorkItem& item,
+                                                  const TensorChunks& tensor,
+                                                  const GradientRecord& gradient) {
+  const Range range = chunk_range(tensor, item.index);
   if (range.end == range.begin) {
     return {};
   }
-  if (centralizes && tensor.outer > 1) {
-    return measure_strided<Real>(tensor, gradient, range);
+  if (tensor.centralizes && tensor.outer > 1) {
+    return measure_strided<Real>(step.tensors[item.tensor], step.gradients[item.tensor], range);
   }
   const auto elements = static_cast<int>(range.end - range.begin);
   ChunkRows<Real> chunk{.rows = 1, .length = elements, .means = nullptr};
-  if (centralizes && tensor.chunks_per_row == 1) {
+  if (tensor.centralizes && tensor.chunks_per_row == 1) {
+    const std::int64_t first = item.index * tensor.chunk_rows;
+    const std::int64_t left = tensor.rows - first;
     chunk.length = static_cast<int>(tensor.span);
-    chunk.rows = elements / chunk.length;
-    chunk.means = static_cast<Real*>(tensor.row_means) + quotient(range.begin, tensor.span);
+    chunk.rows = static_cast<int>(left < tensor.chunk_rows ? left : tensor.chunk_rows);
+    chunk.means = static_cast<Real*>(tensor.row_means) + first;
   }
   const bool by_packs = is_pack_aligned<Real>(gradient.data, int{sizeof(G)}) &&
                         chunk.length % kPackWidth<Real> == 0 && range.begin % kPackWidth<Real> == 0;
   if (!by_packs) {
-    return measure_singly<Real>(gradient, range.begin, chunk, centralizes);
+    return measure_singly<Real>(
+        step.gradients[item.tensor], range.begin, chunk, tensor.centralizes);
   }
   const bool held = tensor.size * static_cast<std::int64_t>(sizeof(G)) <= kMostHeldBytes;
   const PackLoader<Real, G> loader{static_cast<const G*>(gradient.data) + range.begin,
                                    static_cast<Dtype>(gradient.dtype) == Dtype::kFloat16,
                                    held ? partly_held_lines() : usual_lines()};
-  return measure_loaded<Real>(loader, chunk, centralizes);
+  return measure_loaded<Real>(loader, chunk, tensor.centralizes);
 }
 
 }  // namespace sing::cuda

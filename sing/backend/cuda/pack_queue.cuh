@@ -25,7 +25,7 @@ struct ChunkArrays {
 };
 
 template <class R, class Real, class G, class P>
-__device__ __forceinline__ ChunkArrays<R, Real, G, P> arrays_from(const TensorRecord& tensor,
+__device__ __forceinline__ ChunkArrays<R, Real, G, P> arrays_from(const TensorArrays& tensor,
                                                                   const GradientRecord& gradient,
                                                                   std::int64_t first) {
   ChunkArrays<R, Real, G, P> arrays{.gradient = static_cast<const G*>(gradient.data) + first,
@@ -66,7 +66,8 @@ class PackQueue {
   // `count`: elements of the tile, in whole packs.
   __device__ __forceinline__ PackQueue(const Arrays& arrays, int count)
       : next_(warp_team().rank * kWidth), count_(count) {
-#pragma unroll
+    // As straight code no faster, and larger.
+#pragma unroll 1
     for (int k = 0; k < kPacksAhead<R>; ++k) {
       ask(arrays, k * kPackWords<R>);
     }

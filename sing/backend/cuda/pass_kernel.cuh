@@ -11,8 +11,8 @@ namespace sing::cuda {
 struct PassShared {
   StridedShared strided;
   SumsShared sums;
-  double matrix_sums[2 * kWarps];
-  double clip[kWarps];
+  double matrix_sums[2 * kPassWarps];
+  double clip[kPassWarps];
   std::int64_t item;
 };
 
@@ -51,7 +51,7 @@ __device__ __forceinline__ void run_rule_pass(const StepArguments& step,
 
 // Launch shape: as the step kernel's, with an item a block. No item waits for another.
 template <class R, class Real, class G, class P>
-__global__ void __launch_bounds__(kThreads, kPassBlocksPerMultiprocessor)
+__global__ void __launch_bounds__(kPassThreads, kPassBlocksPerMultiprocessor)
     pass_kernel(const __grid_constant__ StepArguments step) {
   __shared__ PassShared shared;
   for (;;) {

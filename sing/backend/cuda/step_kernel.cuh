@@ -5,25 +5,21 @@
 
 namespace sing::cuda {
 
-__device__ __forceinline__ bool skips_steps(NonFinite policy) {
-  return policy == NonFinite::kSkipStep || policy == NonFinite::kThrow;
-}
-
-__device__ __forceinline__ bool step_is_skipped(const StepArguments& step) {
-  return skips_steps(step.step->non_finite) && __ldcg(&step.queue->non_finite_code) != 0;
-}
-
 // Measures one chunk; who brings a tensor's last chunk concludes the tensor.
 template <class R, class Real, class G>
 __device__ __forceinline__ void measure_and_conclude(const StepArguments& step,
-                                                     std::int64_t index,
-                                                     std::int64_t chunk) {
-  const TensorRecord& tensor = step.tensors[index];
-  const bool centralizes = step.groups[tensor.group].standardize.centralizes(tensor.rank);
-  const LaneSums found = measure_chunk<Real, G>(tensor, step.gradients[index], chunk, centralizes);
+                                                     const WorkItem& item,
+                                                     unsigned int epoch) {
+  const std::int64_t index = item.tensor;
+  const auto tensor = read_record<TensorChunks>(&step.tensors[index]);
+  const GradientRecord gradient = read_record(&step.gradients[index]);
+  if (gradient.data == nullptr) {
+    return;
+  }
+  const LaneSums found = measure_chunk<Real, G>(step, item, tensor, gradient);
   ChunkSums sums{warp_sum(found.squares), warp_sum(found.centred_squares), found.mean, 0};
-  const ConclusionInputs inputs(step, index);
-  if (tensor.chunks > 1 && !complete_tensor<Real>(step, index, chunk, centralizes, sums)) {
+  const ConclusionInputs inputs(step, index, epoch);
+  if (tensor.chunks > 1 && !complete_tensor<Real>(step, index, tensor, item.index, sums)) {
     return;
   }
   // Orders the row means, written by all lanes, before the flag.
@@ -35,19 +31,15 @@ __device__ __forceinline__ void measure_and_conclude(const StepArguments& step,
 }
 
 template <class R, class Real, class G, class P>
-__device__ __forceinline__ void run_item(const StepArguments& step, WorkItem item) {
-  const std::int64_t index = item.tensor;
-  const bool is_apply = item.work == Work::kApply;
-  // On its way while the tensor's record is read.
-  const unsigned int seen = is_apply ? load_flag(&step.ready[index]) : 0;
-  if (step.gradients[index].data == nullptr || (is_apply && step_is_skipped(step))) {
-    return;
-  }
-  if (!is_apply) {
-    measure_and_conclude<R, Real, G>(step, index, item.index);
+__device__ __forceinline__ void run_item(const StepArguments& step,
+                                         const WorkItem& item,
+                                         unsigned int epoch,
+                                         ItemQueue& items) {
+  if (item.work != Work::kApply) {
+    measure_and_conclude<R, Real, G>(step, item, epoch);
   }
   if (item.work != Work::kMeasure) {
-    apply_tile<R, Real, G, P>(step, index, {item.index, item.index + item.elements}, seen);
+    apply_tile<R, Real, G, P>(step, item, epoch, items);
   }
 }
 
@@ -78,12 +70,20 @@ __device__ __forceinline__ void end_step(const StepArguments& step, const StepRe
 }
 
 // Called by one warp of each of `count` parties when the queue is empty for it; the last of them
-// sets the queue back, and ends the step with the step's last launch.
+// sets the queue back, and ends the step with the step's last launch. Nobody waits for the writes
+// of his last item: of what is written during a step, the last party reads counts of what was
+// skipped, and who changes one sees to it that it arrives.
 __device__ __forceinline__ void leave_queue(const StepArguments& step, std::int64_t count) {
-  const StepRecord record = *step.step;  // on its way while the warp's last writes arrive
-  if (!warp_arrives_last(&step.queue->exited, count)) {
+  const StepRecord record = *step.step;  // on its way meanwhile
+  unsigned int left = 0;
+  __syncwarp();
+  if (warp_team().rank == 0) {
+    left = atomicInc(&step.queue->exited, static_cast<unsigned int>(count - 1));
+  }
+  if (__shfl_sync(kFullWarp, left, 0) != static_cast<unsigned int>(count - 1)) {
     return;
   }
+  fence_acquire_release();
   if (warp_team().rank == 0) {
     step.queue->next = 0;
   }
@@ -92,58 +92,27 @@ __device__ __forceinline__ void leave_queue(const StepArguments& step, std::int6
   }
 }
 
-__device__ __forceinline__ unsigned long long next_ticket(QueueState* queue) {
-  const unsigned long long ticket = warp_team().rank == 0 ? atomicAdd(&queue->next, 1ULL) : 0ULL;
-  return __shfl_sync(kFullWarp, ticket, 0);
-}
-
-// One for each warp, drawn by a block: all warps of the device at once would queue up for the
-// counter. With static shared memory for it a step took 11 % longer, presumably because the staged
-// words then begin 16 bytes off a multiple of 128.
-__device__ __forceinline__ unsigned long long first_ticket(QueueState* queue) {
-  extern __shared__ uint4 room[];
-  auto* first = reinterpret_cast<unsigned long long*>(room);
-  if (threadIdx.x == 0) {
-    *first = atomicAdd(&queue->next, static_cast<unsigned long long>(kWarps));
-  }
-  __syncthreads();
-  const unsigned long long ticket = *first + threadIdx.x / 32;
-  __syncthreads();  // before the room is used for what it is for
-  return ticket;
-}
-
-// The same of a block that has tensors to begin first: a ticket must not lie meanwhile.
-template <class R, class Real>
-__device__ __forceinline__ unsigned long long begin_and_draw(const StepArguments& step) {
-  const std::int64_t first_warp = static_cast<std::int64_t>(blockIdx.x) * kWarps;
-  if (first_warp >= step.begun_count) {
-    return first_ticket(step.queue);
-  }
-  begin_conclusions<R, Real>(
-      step, first_warp + threadIdx.x / 32, static_cast<std::int64_t>(gridDim.x) * kWarps);
-  return next_ticket(step.queue);
-}
-
 // Launch shape: as many blocks as fit the device, each warp taking items until none is left, with
 // no barrier between warps: what one waits for, the others hide. An item waits for items before it
 // only, and a warp takes items in order, so the oldest unfinished item is never one that waits: no
-// deadlock, however few warps run at a time. A ticket is drawn when its work can begin: drawn
-// ahead, it would lie while an older item is worked on, and those who wait for it would wait for
-// both. G and P: how gradients and parameters are stored.
+// deadlock, however few warps run at a time. G and P: how gradients and parameters are stored.
 template <class R, class Real, class G, class P>
-__global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
+__global__ void __launch_bounds__(kStepThreads, kStepBlocksPerMultiprocessor)
     step_kernel(const __grid_constant__ StepArguments step) {
-  unsigned long long ticket = begin_and_draw<R, Real>(step);
-  for (;;) {
-    const std::int64_t taken = step.item_begin + static_cast<std::int64_t>(ticket);
-    if (taken >= step.item_end) {
-      break;
-    }
-    run_item<R, Real, G, P>(step, step.items[taken]);
-    __syncwarp();
-    ticket = next_ticket(step.queue);
+  const unsigned int epoch = __ldcg(&step.queue->epoch) + 1;  // the one this step makes
+  ItemQueue items(step);
+  const std::int64_t first_warp = static_cast<std::int64_t>(blockIdx.x) * kStepWarps;
+  const std::int64_t warps = static_cast<std::int64_t>(gridDim.x) * kStepWarps;
+  if (first_warp < step.begun_count) {
+    begin_conclusions<R, Real>(step, epoch, first_warp + threadIdx.x / 32, warps);
+  } else {
+    items.draw_by_block();
   }
-  leave_queue(step, static_cast<std::int64_t>(gridDim.x) * kWarps);
+  for (WorkItem item = items.take(); item.tensor != kNoTensor; item = items.take()) {
+    run_item<R, Real, G, P>(step, item, epoch, items);
+    __syncwarp();
+  }
+  leave_queue(step, warps);
 }
 
 }  // namespace sing::cuda

@@ -8,7 +8,7 @@
 namespace sing::cuda {
 
 struct StridedShared {
-  double sums[kWarps][kStridedTile];
+  double sums[kPassWarps][kStridedTile];
 };
 
 // Σ(g − centre) over the row of this lane, known to all warps. Lanes hold neighbouring rows, so
@@ -47,7 +47,7 @@ __device__ __noinline__ void strided_means(const StepArguments& step,
                                            StridedShared& shared) {
   const TensorRecord& tensor = step.tensors[index];
   const GradientRecord& gradient = step.gradients[index];
-  if (!step.groups[tensor.group].standardize.centralizes(tensor.rank)) {
+  if (!tensor.centralizes) {
     return;
   }
   const std::int64_t row = tile * kStridedTile + block_team().lane();

@@ -51,7 +51,7 @@ __device__ __forceinline__ Real warp_sum(Real value, int width = 32) {
   return value;
 }
 
-// Sums over the team, valid in the thread of rank 0. `shared` holds kWarps · kCount values.
+// Sums over the team, valid in the thread of rank 0. `shared` holds kPassWarps · kCount values.
 template <int kCount>
 __device__ __forceinline__ void team_sum(Team team, double (&values)[kCount], double* shared) {
 #pragma unroll

@@ -8,9 +8,12 @@ namespace {
 
 // Elements that a lane reads at once, of float32 and narrower types.
 constexpr std::int64_t kPack = 4;
-// Elements of chunks that are read one by one: a warp takes several times longer for them, and a
-// whole step of a small network would wait for one such chunk.
+// Elements of chunks that are read one by one, and of chunks of rows so short that a warp sums
+// several at once: a warp takes several times longer for them, and a whole step of a small network
+// would wait for one such chunk.
 constexpr std::int64_t kSinglyChunk = 512;
+constexpr std::int64_t kShortRow = 64;
+constexpr std::int64_t kShortRowsChunk = 1024;
 
 // Cuts a tensor into chunks of whole rows, or its rows into chunks where one is too long.
 void cut_chunks(TensorRecord& record, std::int64_t wanted) {
@@ -20,11 +23,14 @@ void cut_chunks(TensorRecord& record, std::int64_t wanted) {
   record.chunks_per_row = 1;
   if (by_rows && record.span % kPack != 0) {
     wanted = std::min(wanted, kSinglyChunk);
+  } else if (by_rows && record.span <= kShortRow) {
+    wanted = std::min(wanted, kShortRowsChunk);
   }
   if (record.span <= wanted || (by_rows && record.span <= kMaxWholeRow)) {
     const std::int64_t most =
         record.span == 0 ? 1 : std::max<std::int64_t>(1, wanted / record.span);
     const std::int64_t even = ceiling(rows, ceiling(rows, most));
+    record.chunk_rows = even;
     record.chunk_elements = even * record.span;
     record.chunks = ceiling(rows, even);
   } else {
@@ -44,10 +50,14 @@ void mark_short_rows(TensorRecord& record, const Tuning& tuning) {
 
 }  // namespace
 
-TensorRecord make_record(const TensorStep& tensor, std::size_t index, const Tuning& tuning) {
+TensorRecord make_record(const TensorStep& tensor,
+                         std::size_t index,
+                         bool centralizes,
+                         const Tuning& tuning) {
   TensorRecord record{};
   record.index = static_cast<std::int64_t>(index);
   record.size = tensor.layout.size;
+  record.centralizes = centralizes;
   record.outer = tensor.layout.outer;
   record.rows = tensor.layout.rows;
   record.inner = tensor.layout.inner;

@@ -11,7 +11,10 @@ namespace sing::cuda {
 constexpr std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Everything but scratch. `index`: in the request.
-TensorRecord make_record(const TensorStep& tensor, std::size_t index, const Tuning& tuning);
+TensorRecord make_record(const TensorStep& tensor,
+                         std::size_t index,
+                         bool centralizes,
+                         const Tuning& tuning);
 
 // The tiles of the tensor at place `at` of the plan; `left`: elements of it and of those that come
 // after it. An empty tensor has one, which advances its counters. `singly`: read element by

@@ -110,7 +110,12 @@ class Planner {
                 .large = {}};
     const bool factored = passes_of(rule).factored;
     for (const std::size_t index : indices) {
-      TensorRecord record = make_record(request_.tensors[index], index, tuning_);
+      const TensorStep& tensor = request_.tensors[index];
+      TensorRecord record =
+          make_record(tensor,
+                      index,
+                      request_.groups[tensor.group].standardize.centralizes(tensor.layout.rank),
+                      tuning_);
       reserve_scratch(record, storage == Storage::kDouble, factored);
       const auto at = static_cast<std::uint32_t>(plan_.tensors.size());
       plan_.tensors.push_back(record);

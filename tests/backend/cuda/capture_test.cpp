@@ -135,6 +135,18 @@ TEST_F(CapturedStep, RefusesOptionsThatWereNotUploaded) {
   EXPECT_NE(refusal(list).find("upload them before the capture"), std::string::npos);
 }
 
+TEST_F(CapturedStep, RefusesAnUploadOfOtherCentralization) {
+  const std::shared_ptr<Backend> backend = make();
+  StepList list(backend, {{3, 4}}, {}, soft_adamw());
+  list.set_gradients(0);
+  list.step();
+  capture(list);
+  list.group().standardize.centralize = false;
+  const std::string message =
+      message_of<std::invalid_argument>([&] { backend->upload(list.request()); });
+  EXPECT_NE(message.find("centralization"), std::string::npos);
+}
+
 TEST_F(CapturedStep, RefusesToBeTheFirst) {
   StepList list(make(), {{3, 4}}, {}, soft_adamw());
   list.set_gradients(0);

@@ -55,6 +55,34 @@ TEST_F(Layouts, AgreeForEveryOffsetAndType) {
   }
 }
 
+// Rows that share a warp: of every number of lanes, with lanes left over, in parts of a chunk.
+TEST_F(Layouts, AgreeForShortRows) {
+  std::vector<Shape> shapes;
+  for (const std::int64_t length : {1, 2, 4, 6, 8, 12, 20, 28, 32, 36, 52, 60, 64, 68}) {
+    shapes.push_back({301, length});
+  }
+  for (const ListTypes& types : {ListTypes{},
+                                 ListTypes{Dtype::kFloat64, Dtype::kFloat64},
+                                 ListTypes{Dtype::kBFloat16, Dtype::kBFloat16}}) {
+    SCOPED_TRACE(name_of(types.parameter));
+    expect_agreement(shapes, types, soft_adamw(), 0, bound_of(types.parameter));
+  }
+}
+
+TEST_F(Layouts, AgreeWhenCentralizationIsTurnedOffBetweenSteps) {
+  const std::vector<Shape> shapes = {{40, 384}, {3, 20'000}, {50}};
+  StepList list(make(), shapes, {}, soft_adamw());
+  StepList reference(make_reference_backend(), shapes, {}, soft_adamw());
+  for (StepList* each : {&list, &reference}) {
+    for (const bool centralize : {true, false, true}) {
+      each->group().standardize.centralize = centralize;
+      each->set_gradients(centralize ? 1 : 2);
+      each->step();
+    }
+  }
+  EXPECT_LE(worst_difference(list, reference), bound_of(Dtype::kFloat32));
+}
+
 TEST_F(Layouts, AgreeForEveryCentralizedAxis) {
   for (const std::int64_t axis : {0, 1}) {
     GroupStep group = soft_adamw();

@@ -171,6 +171,26 @@ TEST(WorkPlan, WhatIsReadSinglyIsCutSmall) {
   EXPECT_EQ(largest_tile(AdaHessian{}, {64, 148}), tuning.least_tile_elements);
 }
 
+// Several rows a warp take it longer than one row of as many elements.
+TEST(WorkPlan, ChunksOfShortRowsAreSmall) {
+  std::vector<GroupStep> groups(1);
+  auto tensors = tensors_of({{1000, 64}, {1000, 68}});
+  const WorkPlan plan = make_work_plan(request_of(groups, tensors), {.chunk_elements = 4096});
+  EXPECT_EQ(plan.tensors[0].chunk_elements, 16 * 64);
+  EXPECT_EQ(plan.tensors[1].chunk_elements, 59 * 68);  // 1000 rows in 17 parts
+}
+
+TEST(WorkPlan, OnlyMatricesOfGroupsThatCentralizeLoseTheirRowMeans) {
+  std::vector<GroupStep> groups(2);
+  groups[1].standardize.centralize = false;
+  auto tensors = tensors_of({{30, 40}, {30}, {30, 40}});
+  tensors[2].group = 1;
+  const WorkPlan plan = make_work_plan(request_of(groups, tensors), {});
+  for (std::size_t at = 0; at < plan.tensors.size(); ++at) {
+    EXPECT_EQ(plan.tensors[at].centralizes, plan.order[at] == 0);
+  }
+}
+
 TEST(WorkPlan, SkippingAStepMeasuresAllBeforeTheFirstWrite) {
   std::vector<GroupStep> groups(2);
   groups[0].rule = Sgd{};
