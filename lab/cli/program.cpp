@@ -7,6 +7,8 @@
 
 #include "lab/cli/commands.hpp"
 #include "lab/cli/usage_error.hpp"
+#include "sing/base/check.hpp"
+#include "sing/c_api/sing.h"
 
 namespace sing::lab {
 
@@ -17,6 +19,7 @@ int run_program(int argument_count,
                 const std::function<void(CLI::App&, Session&)>& add_more) {
   CLI::App app("Trains with centralized and normalized gradients, and measures what that does",
                "sing");
+  app.set_version_flag("--version", concat("sing ", sing_version()));
   app.require_subcommand(1);
   Session session{.out = out};
   add_commands(app, session);

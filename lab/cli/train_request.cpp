@@ -10,18 +10,11 @@
 
 #include "lab/cli/field_flags.hpp"
 #include "lab/optimizer/named_optimizer.hpp"
+#include "sing/base/name_list.hpp"
 #include "sing/c_api/sing.h"
 
 namespace sing::lab {
 namespace {
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) {
-    text += (text.empty() ? "" : ", ") + name;
-  }
-  return text;
-}
 
 // A flag for an option that some optimizers or schedules have and others do not.
 void add_override(CLI::App& command,
@@ -70,10 +63,10 @@ bool has_option(const std::vector<OptionInfo>& options, std::string_view name) {
 TrainRequest::TrainRequest(const TaskEntry& entry) : task_name_(entry.name), task_(entry.make()) {}
 
 void TrainRequest::add_flags(CLI::App& command) {
-  command.add_option("--optimizer", optimizer_, joined(optimizer_names()))
+  command.add_option("--optimizer", optimizer_, joined_names(optimizer_names()))
       ->type_name("NAME")
       ->capture_default_str();
-  command.add_option("--schedule", schedule_, joined(schedule_names()))
+  command.add_option("--schedule", schedule_, joined_names(schedule_names()))
       ->type_name("NAME")
       ->capture_default_str();
   command.add_option("--device", device, "auto, cpu, cuda or cuda:1")

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sing/base/fields.hpp"
+#include "sing/base/name_list.hpp"
 
 namespace sing::lab {
 namespace {
@@ -29,14 +30,6 @@ std::vector<std::string> known_commands(const CLI::App& app) {
   return known;
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) {
-    text += (text.empty() ? "" : ", ") + name;
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
@@ -49,7 +42,8 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = app.remaining(true);
   const std::vector<std::string> commands = known_commands(*deepest);
   if (unknown.empty() && !commands.empty()) {
-    return concat("[", where, "] wanted one of the commands ", joined(commands), ", given none");
+    return concat(
+        "[", where, "] wanted one of the commands ", joined_names(commands), ", given none");
   }
   if (unknown.empty()) {
     return concat("[", where, "] ", error.what());
@@ -58,7 +52,7 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
     return concat("[",
                   where,
                   "] wanted one of the commands ",
-                  joined(commands),
+                  joined_names(commands),
                   ", given '",
                   unknown.front(),
                   "'",

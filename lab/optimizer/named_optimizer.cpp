@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sing/base/name_list.hpp"
+
 namespace sing::lab {
 namespace {
 
@@ -63,7 +65,13 @@ std::vector<std::string> optimizer_names() {
 Options make_optimizer_options(std::string_view name) {
   const std::vector<std::string> known = optimizer_names();
   SING_CHECK(std::find(known.begin(), known.end(), name) != known.end(),
-             "[--optimizer] wanted a known optimizer, given '",
+             "[--optimizer] wanted one of ",
+             joined_names(training_rules()),
+             ", or one of them behind ",
+             kSingPrefix,
+             " or ",
+             kCentralizePrefix,
+             ", given '",
              name,
              "'",
              nearest_name_hint(name, known));

@@ -260,7 +260,8 @@ __device__ __forceinline__ void update_packs(const ChunkView<R, Real, G, P>& vie
       if (reads_slow) {
         next_slow = stream_word<Real, kWidth>(view.slow, i + kStride);
       }
-    } else {
+    }
+    if (i + kStride >= count) {
       items.draw();
     }
     update_pack<kPlain, kWidth>(view, i, loaded, mean);
@@ -350,8 +351,7 @@ __device__ __forceinline__ void apply_tile(const StepArguments& step,
   wait_until_measured(step, index, epoch, seen);
   // On their way together, and loaded once: each reading keeps the tile's own loads waiting.
   const Conclusion<R, Real> conclusion = load_conclusion<R, Real>(step, index);
-  const auto means =
-      count > 0 ? pack_means<Real>(rows, {range.begin, packed_end}) : PackMeans<Real>{};
+  const auto means = pack_means<Real>(rows, {range.begin, packed_end});
   const int first = warp_team().rank * kPackWidth<Real>;
   const Real first_mean = first < count ? means(static_cast<std::uint32_t>(first)) : Real(0);
   if (range.begin == 0 && warp_team().rank == 0) {

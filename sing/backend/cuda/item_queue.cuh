@@ -1,7 +1,6 @@
 // A warp's way through the items of a launch.
 #pragma once
 
-#include "sing/backend/cuda/chunk.cuh"
 #include "sing/backend/cuda/team.cuh"
 
 namespace sing::cuda {
@@ -12,47 +11,50 @@ namespace sing::cuda {
 // oldest unfinished item is at work, and no one waits for ever.
 class ItemQueue {
  public:
-  __device__ __forceinline__ explicit ItemQueue(const StepArguments& step) : step_(step) {}
+  // `first`: the warp's first ticket.
+  __device__ __forceinline__ ItemQueue(const StepArguments& step, unsigned long long first)
+      : step_(step), ticket_(first), state_(State::kDrawn) {}
 
-  // The first tickets of a block's warps at once: all warps of the device would queue up for the
-  // counter. With static shared memory for it a step took 11 % longer, presumably because the
-  // staged words then begin 16 bytes off a multiple of 128.
-  __device__ __forceinline__ void draw_by_block() {
-    extern __shared__ uint4 room[];
-    auto* first = reinterpret_cast<unsigned long long*>(room);
-    if (threadIdx.x == 0) {
-      *first = atomicAdd(&step_.queue->next, static_cast<unsigned long long>(kStepWarps));
-    }
-    __syncthreads();
-    ticket_ = *first + threadIdx.x / 32;
-    drawn_ = true;
-    __syncthreads();  // before the room is used for what it is for
-  }
-
-  // Asks for a ticket, unless that is done. Lane 0 alone knows of it until the item is taken.
+  // Asks for a ticket, unless that is done. Lane 0 alone knows of it, and of the item.
   __device__ __forceinline__ void draw() {
-    if (!drawn_ && warp_team().rank == 0) {
+    if (state_ == State::kNone && warp_team().rank == 0) {
       ticket_ = atomicAdd(&step_.queue->next, 1ULL);
+      state_ = State::kDrawn;
     }
-    drawn_ = true;
   }
 
-  // The next item; its tensor is kNoTensor when there is none.
+  // The next item, known to all lanes; its tensor is kNoTensor when there is none.
   __device__ __forceinline__ WorkItem take() {
     draw();
-    drawn_ = false;
-    const std::int64_t taken =
-        step_.item_begin + static_cast<std::int64_t>(__shfl_sync(kFullWarp, ticket_, 0));
-    if (taken >= step_.item_end) {
-      return {.tensor = kNoTensor, .work = Work::kMeasure, .elements = 0, .index = 0};
-    }
-    return read_record(step_.items + taken);
+    read();
+    state_ = State::kNone;
+    const uint4 words{__shfl_sync(kFullWarp, item_.x, 0),
+                      __shfl_sync(kFullWarp, item_.y, 0),
+                      __shfl_sync(kFullWarp, item_.z, 0),
+                      __shfl_sync(kFullWarp, item_.w, 0)};
+    WorkItem item;
+    memcpy(&item, &words, sizeof(item));
+    return item;
   }
 
  private:
+  enum class State { kNone, kDrawn, kRead };
+
+  __device__ __forceinline__ void read() {
+    if (state_ == State::kDrawn && warp_team().rank == 0) {
+      const std::int64_t taken = step_.item_begin + static_cast<std::int64_t>(ticket_);
+      item_ = taken < step_.item_end ? __ldg(reinterpret_cast<const uint4*>(step_.items) + taken)
+                                     : uint4{kNoTensor, 0, 0, 0};
+      state_ = State::kRead;
+    }
+  }
+
   const StepArguments& step_;
-  unsigned long long ticket_ = 0;
-  bool drawn_ = false;
+  unsigned long long ticket_;
+  // A simpler class, without a state and with the item read by all lanes, went with steps that took
+  // 1 % longer; the loops were the same, and the cause is not known.
+  uint4 item_{};
+  State state_;
 };
 
 }  // namespace sing::cuda

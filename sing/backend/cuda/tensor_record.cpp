@@ -57,7 +57,7 @@ TensorRecord make_record(const TensorStep& tensor,
   TensorRecord record{};
   record.index = static_cast<std::int64_t>(index);
   record.size = tensor.layout.size;
-  record.centralizes = centralizes;
+  record.centralizes = centralizes && record.size > 0;
   record.outer = tensor.layout.outer;
   record.rows = tensor.layout.rows;
   record.inner = tensor.layout.inner;

@@ -183,7 +183,7 @@ TEST(WorkPlan, ChunksOfShortRowsAreSmall) {
 TEST(WorkPlan, OnlyMatricesOfGroupsThatCentralizeLoseTheirRowMeans) {
   std::vector<GroupStep> groups(2);
   groups[1].standardize.centralize = false;
-  auto tensors = tensors_of({{30, 40}, {30}, {30, 40}});
+  auto tensors = tensors_of({{30, 40}, {30}, {30, 40}, {0, 40}});
   tensors[2].group = 1;
   const WorkPlan plan = make_work_plan(request_of(groups, tensors), {});
   for (std::size_t at = 0; at < plan.tensors.size(); ++at) {

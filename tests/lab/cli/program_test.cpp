@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "lab/picture/png.hpp"
+#include "sing/base/check.hpp"
+#include "sing/c_api/sing.h"
 #include "tests/lab/cli/run_words.hpp"
 #include "tests/optim/temporary_folder.hpp"
 
@@ -43,6 +45,14 @@ TEST(Program, UnknownWordsAreNamedWithTheNearestKnownOne) {
                      "theory, given 'dat' "
                      "(nearest known: 'data')");
   expect_usage_error({"data", "rde", "more"}, "[sing data rde] wanted options only, given 'more'");
+}
+
+TEST(Program, TheVersionIsThatOfTheLibrary) {
+  const Outcome outcome = run_words({"--version"});
+  EXPECT_EQ(outcome.code, kSuccess);
+  EXPECT_EQ(
+      outcome.out,
+      concat("sing ", SING_VERSION_MAJOR, ".", SING_VERSION_MINOR, ".", SING_VERSION_PATCH, "\n"));
 }
 
 TEST(Program, MissingAndBadValuesAreSaid) {
