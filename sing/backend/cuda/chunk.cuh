@@ -9,8 +9,7 @@ struct Range {
   std::int64_t begin, end;
 };
 
-// A copy of a record that no kernel writes. All of its words are on their way before one is looked
-// at.
+// A copy of a record that no kernel writes, its words on their way together.
 template <class Record>
 __device__ __forceinline__ Record read_record(const Record* from) {
   static_assert(sizeof(Record) % 16 == 0);

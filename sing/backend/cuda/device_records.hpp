@@ -31,9 +31,8 @@ inline constexpr std::int64_t kMaxWholeRow = 16384;
 // Chunks whose sums are added up together, by the warp that measured the last of them.
 inline constexpr std::int64_t kFamily = 512;
 
-// The records that an item begins with are read whole, in words of 16 bytes, before any of it is
-// looked at: one after the other, as they are needed, their readings took a quarter of an item's
-// time.
+// The records that an item begins with are read whole, in words of 16 bytes: one after the other,
+// as they are needed, their readings took a quarter of an item's time.
 
 // A tensor's rows: what measuring and applying want to know of them. Tensors that are not cut along
 // rows (rank 0 and 1, strided) count as one row of length `span` = size.
