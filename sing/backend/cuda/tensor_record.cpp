@@ -51,13 +51,13 @@ void mark_short_rows(TensorRecord& record, const Tuning& tuning) {
 }  // namespace
 
 TensorRecord make_record(const TensorStep& tensor,
+                         const GroupStep& group,
                          std::size_t index,
-                         bool centralizes,
                          const Tuning& tuning) {
   TensorRecord record{};
   record.index = static_cast<std::int64_t>(index);
   record.size = tensor.layout.size;
-  record.centralizes = centralizes && record.size > 0;
+  record.centralizes = group.standardize.centralizes(tensor.layout.rank) && record.size > 0;
   record.outer = tensor.layout.outer;
   record.rows = tensor.layout.rows;
   record.inner = tensor.layout.inner;

@@ -12,8 +12,8 @@ constexpr std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b -
 
 // Everything but scratch. `index`: in the request.
 TensorRecord make_record(const TensorStep& tensor,
+                         const GroupStep& group,
                          std::size_t index,
-                         bool centralizes,
                          const Tuning& tuning);
 
 // The tiles of the tensor at place `at` of the plan; `left`: elements of it and of those that come

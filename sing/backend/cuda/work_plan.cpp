@@ -111,11 +111,7 @@ class Planner {
     const bool factored = passes_of(rule).factored;
     for (const std::size_t index : indices) {
       const TensorStep& tensor = request_.tensors[index];
-      TensorRecord record =
-          make_record(tensor,
-                      index,
-                      request_.groups[tensor.group].standardize.centralizes(tensor.layout.rank),
-                      tuning_);
+      TensorRecord record = make_record(tensor, request_.groups[tensor.group], index, tuning_);
       reserve_scratch(record, storage == Storage::kDouble, factored);
       const auto at = static_cast<std::uint32_t>(plan_.tensors.size());
       plan_.tensors.push_back(record);
