@@ -103,17 +103,15 @@ Reproduction run_reproduction(const PaperTable& table,
     compare::check_commands(state.cells, place);
     state.results.clear();
   }
+  compare::CellRunner runner(place, out, stop, queue.size());
   for (std::size_t at = 0; at < queue.size() && !reproduction.stopped; ++at) {
     auto [state, cell] = queue[at];
-    const std::string which = concat("[", at + 1, "/", queue.size(), "] ", cell->name, ": ");
-    if (const auto result = compare::run_cell(*cell, place, {out, which, stop})) {
+    if (const auto result = runner.run(*cell)) {
       state->results.push_back(*result);
-      if (result->outcome == compare::Outcome::kFailed) {
-        reproduction.failures.push_back(cell->name);
-      }
     }
     reproduction.stopped = stop();
   }
+  reproduction.failures = runner.failures();
   return reproduction;
 }
 

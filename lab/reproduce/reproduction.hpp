@@ -5,7 +5,7 @@
 #include <iosfwd>
 #include <set>
 
-#include "lab/compare/comparison.hpp"
+#include "lab/compare/cell_runner.hpp"
 #include "lab/reproduce/paper_tables.hpp"
 #include "lab/reproduce/scale.hpp"
 

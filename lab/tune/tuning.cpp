@@ -16,7 +16,7 @@ class Tuner {
         const compare::Place& place,
         std::ostream& out,
         const std::function<bool()>& stop)
-      : request_(request), place_(place), out_(out), stop_(stop) {
+      : request_(request), place_(place), out_(out), stop_(stop), runner_(place, out, stop) {
     tuning_.rates = paper_rates(request.optimizer);
     tuning_.decays = kPaperDecays;
   }
@@ -87,8 +87,7 @@ class Tuner {
       return std::nullopt;
     }
     compare::check_commands({cell}, place_);
-    const std::string which = concat("[", tuning_.trials.size() + 1, "] ", cell.name, ": ");
-    const auto result = compare::run_cell(cell, place_, {out_, which, stop_});
+    const auto result = runner_.run(cell);
     if (!result) {
       return std::nullopt;
     }
@@ -133,6 +132,7 @@ class Tuner {
   const compare::Place& place_;
   std::ostream& out_;
   const std::function<bool()>& stop_;
+  compare::CellRunner runner_;
   Tuning tuning_;
 };
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <iosfwd>
 
-#include "lab/compare/comparison.hpp"
+#include "lab/compare/cell_runner.hpp"
 #include "lab/tune/search.hpp"
 
 namespace sing::tune {
@@ -30,7 +30,7 @@ struct Tuning {
   bool stopped = false;
 };
 
-// Every run under its own folder of `place`, kept and resumed as run_cell says; tune.json is
+// Every run under its own folder of `place`, kept and resumed as CellRunner does; tune.json is
 // written anew after each. Throws Error if a run failed, since what to try next hangs on it, and
 // std::invalid_argument for a protocol that is none.
 Tuning run_tuning(const Request& request,

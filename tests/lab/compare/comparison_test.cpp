@@ -118,6 +118,24 @@ TEST(Compare, KeepsWhatIsFinishedAndAddsWhatIsNew) {
   EXPECT_EQ(calls(folder).size(), 4U);
 }
 
+TEST(Compare, AReasonThatComesAgainIsSaidOnce) {
+  const TemporaryFolder folder;
+  write_whole(folder / "plan",
+              R"({"a_seed0": {"crash": 2, "says": "no data"},
+                  "b_seed0": {"crash": 2, "says": "no data"},
+                  "c_seed0": {"crash": 1, "says": "no memory"}})");
+  const Said said = compare(folder, {"--optimizers", "a,b,c"});
+  EXPECT_EQ(said.code, lab::kFailure);
+  const auto log = [&](const std::string& name) {
+    return " (" + std::string(folder / ("runs/" + name + ".log")) + ")\n";
+  };
+  EXPECT_THAT(said.out,
+              HasSubstr("[1/3] a_seed0: failed, exit code 2: no data" + log("a_seed0") +
+                        "[2/3] b_seed0: failed, for the same reason" + log("b_seed0") +
+                        "[3/3] c_seed0: failed, exit code 1: no memory" + log("c_seed0")));
+  EXPECT_THAT(said.error, HasSubstr("3 failed, the first: a_seed0"));
+}
+
 TEST(Compare, GoesOnAfterAFailureAndResumesIt) {
   const TemporaryFolder folder;
   write_whole(folder / "plan",

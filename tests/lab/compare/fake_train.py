@@ -5,7 +5,7 @@ Called as `sing train TASK … --plan FILE --out DIRECTORY [--resume]`. FILE is 
 call is added to FILE.calls, a JSON list of its arguments a line. What a run does:
   {"accuracy": A, "loss": L, "seconds": S}   it finishes
   {"status": "diverged"}                     it diverges
-  {"crash": CODE}                            it leaves a cut line and exits with CODE
+  {"crash": CODE, "says": TEXT}              it leaves a cut line, says why and exits with CODE
   {"interrupt": true}                        it sends Ctrl-C to its parent, waits for its own, saves; finishes when resumed
 """
 
@@ -35,7 +35,7 @@ def main():
     print("step 1 of 2")
     if "crash" in plan:
         write(directory, [step], '{"kind":"st')
-        print(f"[fake] {directory.name} cannot go on", file=sys.stderr)
+        print(plan.get("says", f"[fake] {directory.name} cannot go on"), file=sys.stderr)
         return plan["crash"]
     if plan.get("interrupt") and "--resume" not in arguments:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -1,0 +1,204 @@
+// Keeps, resumes or starts a run and says what came of it.
+#include "lab/compare/cell_runner.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <ostream>
+#include <span>
+#include <system_error>
+
+#include "lab/compare/live_line.hpp"
+#include "lab/report/html_text.hpp"
+#include "lab/report/run_reader.hpp"
+#include "sing/base/fields.hpp"
+#include "sing/optim/atomic_file.hpp"
+
+namespace sing::compare {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path beside(const Place& place, const Cell& cell, const char* suffix) {
+  return place.folder / concat(cell.name, suffix);
+}
+
+std::string command_text(const Cell& cell) {
+  std::string text;
+  for (const std::string& word : cell.arguments) {
+    text += word + "\n";
+  }
+  return text;
+}
+
+std::string read_text(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+std::string in_one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text.substr(0, text.find_last_not_of(' ') + 1);
+}
+
+void write_command(const fs::path& path, const std::string& text) {
+  AtomicFile file(path);
+  file.write(std::as_bytes(std::span(text.data(), text.size())));
+  file.commit();
+}
+
+std::string result_text(const Result& result) {
+  if (result.outcome == Outcome::kDiverged) {
+    return concat("diverged, ", report::duration_text(result.end.seconds));
+  }
+  return concat("accuracy ",
+                report::percent_text(result.end.final_accuracy),
+                ", loss ",
+                report::short_number(result.end.final_loss),
+                ", ",
+                report::duration_text(result.end.seconds));
+}
+
+std::string reason_of(const ChildEnd& end, const fs::path& log) {
+  const std::string how =
+      end.signal != 0 ? concat("signal ", end.signal) : concat("exit code ", end.code);
+  return concat(how, ": ", last_line(log));
+}
+
+std::vector<std::string> arguments_of(const Place& place, const Cell& cell) {
+  const fs::path directory = place.folder / cell.name;
+  std::vector<std::string> arguments = cell.arguments;
+  arguments.insert(arguments.end(), {"--out", directory.string()});
+  if (fs::exists(directory / report::kConfigFile)) {
+    arguments.emplace_back("--resume");
+  }
+  return arguments;
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    throw FileError(concat("[", folder.string(), "] cannot be made: ", error.message()));
+  }
+}
+
+}  // namespace
+
+void check_commands(const std::vector<Cell>& cells, const Place& place) {
+  for (const Cell& cell : cells) {
+    // Flags that never came to a run, a mistyped one among them, bind nobody.
+    if (!fs::exists(place.folder / cell.name / report::kConfigFile)) {
+      continue;
+    }
+    const fs::path path = beside(place, cell, ".command");
+    if (!fs::exists(path)) {
+      throw FileError(
+          concat("[",
+                 (place.folder / cell.name).string(),
+                 "] wanted a run of sing compare, tune or reproduce, given one without ",
+                 path.filename().string()));
+    }
+    const std::string before = read_text(path);
+    if (before != command_text(cell)) {
+      throw FileError(concat("[",
+                             path.string(),
+                             "] this run was started with other flags: wanted '",
+                             in_one_line(before),
+                             "', given '",
+                             in_one_line(command_text(cell)),
+                             "'; take another --out"));
+    }
+  }
+}
+
+std::optional<Result> result_of(const Cell& cell, const Place& place) {
+  const fs::path directory = place.folder / cell.name;
+  if (!report::is_run_directory(directory)) {
+    return std::nullopt;
+  }
+  report::RunRecord run;
+  try {
+    run = report::read_run(directory);
+  } catch (const FileError&) {  // the program that trains is the one to say what is wrong with it
+    return std::nullopt;
+  }
+  const report::RunStatus status = run.status();
+  if (status != report::RunStatus::kFinished && status != report::RunStatus::kDiverged) {
+    return std::nullopt;
+  }
+  const Outcome outcome =
+      status == report::RunStatus::kDiverged ? Outcome::kDiverged : Outcome::kFinished;
+  return Result{.contestant = cell.contestant,
+                .learning_rate = cell.learning_rate,
+                .outcome = outcome,
+                .end = *run.end};
+}
+
+std::string last_line(const fs::path& path) {
+  constexpr std::streamoff kEnough = 4096;
+  std::ifstream stream(path, std::ios::binary | std::ios::ate);
+  const std::streamoff size = stream ? std::streamoff(stream.tellg()) : 0;
+  stream.seekg(std::max<std::streamoff>(0, size - kEnough));
+  std::string last;
+  for (std::string line; std::getline(stream, line);) {
+    if (line.find_first_not_of(" \r\t") != std::string::npos) {
+      last = line;
+    }
+  }
+  return last;
+}
+
+CellRunner::CellRunner(const Place& place,
+                       std::ostream& out,
+                       const std::function<bool()>& stop,
+                       std::optional<std::size_t> total)
+    : place_(place), out_(out), stop_(stop), total_(total) {}
+
+std::optional<Result> CellRunner::run(const Cell& cell) {
+  ++count_;
+  const std::string which = total_ ? concat("[", count_, "/", *total_, "] ", cell.name, ": ")
+                                   : concat("[", count_, "] ", cell.name, ": ");
+  if (auto kept = result_of(cell, place_)) {
+    out_ << which << result_text(*kept) << " (kept)" << std::endl;
+    return kept;
+  }
+  make_folder(place_.folder);
+  write_command(beside(place_, cell, ".command"), command_text(cell));
+  const ChildEnd end = train(cell, which);
+  if (auto result = result_of(cell, place_)) {
+    out_ << which << result_text(*result) << std::endl;
+    return result;
+  }
+  if (stop_()) {
+    out_ << which << "interrupted" << std::endl;
+    return std::nullopt;
+  }
+  say_failure(cell, which, end);
+  return Result{.contestant = cell.contestant, .learning_rate = cell.learning_rate};
+}
+
+ChildEnd CellRunner::train(const Cell& cell, const std::string& which) const {
+  const fs::path log = beside(place_, cell, ".log");
+  LiveLine line(out_, place_.terminal);
+  const ChildEnd end = run_child(place_.program, arguments_of(place_, cell), log, [&] {
+    if (line.is_due()) {
+      line.show(which + last_line(log));
+    }
+    return stop_();
+  });
+  line.clear();
+  return end;
+}
+
+void CellRunner::say_failure(const Cell& cell, const std::string& which, const ChildEnd& end) {
+  const fs::path log = beside(place_, cell, ".log");
+  std::string reason = reason_of(end, log);
+  const bool again = reason == last_failure_;
+  out_ << which << "failed, " << (again ? "for the same reason" : reason) << " (" << log.string()
+       << ")" << std::endl;
+  failures_.push_back(cell.name);
+  last_failure_ = std::move(reason);
+}
+
+}  // namespace sing::compare
