@@ -11,18 +11,35 @@
 
 namespace sing::image {
 
+namespace {
+
+// Empty if there is neither.
+std::filesystem::path plain_or_packed(const std::filesystem::path& plain) {
+  std::error_code error;
+  const std::filesystem::path packed = plain.string() + ".gz";
+  if (std::filesystem::exists(plain, error)) {
+    return plain;
+  }
+  return std::filesystem::exists(packed, error) ? packed : std::filesystem::path();
+}
+
+}  // namespace
+
+bool has_files(const OfficialSet& set, const std::filesystem::path& folder) {
+  return std::all_of(set.files.begin(), set.files.end(), [&](const OfficialFile& file) {
+    return !plain_or_packed(folder / file.name).empty();
+  });
+}
+
 std::vector<std::filesystem::path> find_files(const OfficialSet& set,
                                               const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> found;
   std::string missing;
   for (const OfficialFile& file : set.files) {
-    const std::filesystem::path plain = folder / file.name;
-    const std::filesystem::path packed = plain.string() + ".gz";
-    if (!std::filesystem::exists(plain) && !std::filesystem::exists(packed)) {
+    found.push_back(plain_or_packed(folder / file.name));
+    if (found.back().empty()) {
       missing += (missing.empty() ? "" : ", ") + std::string(file.name);
-      continue;
     }
-    found.push_back(std::filesystem::exists(plain) ? plain : packed);
   }
   SING_CHECK(missing.empty(),
              "[",

@@ -21,7 +21,10 @@ struct OfficialSet {
   std::span<const OfficialFile> files;
 };
 
-// `folder`/name or `folder`/name.gz. Throws std::invalid_argument naming every file of the set
+// Whether each is there as `folder`/name or `folder`/name.gz.
+bool has_files(const OfficialSet& set, const std::filesystem::path& folder);
+
+// Where they are. Throws std::invalid_argument naming every file of the set
 // that is not there, where to put it, and what can be done without.
 std::vector<std::filesystem::path> find_files(const OfficialSet& set,
                                               const std::filesystem::path& folder);

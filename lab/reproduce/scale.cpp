@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lab/cifar100/cifar100_files.hpp"
 #include "sing/base/check.hpp"
 
 namespace sing::reproduce {
@@ -11,10 +12,10 @@ namespace {
 namespace fs = std::filesystem;
 
 bool has_files(std::string_view task, const fs::path& data) {
-  std::error_code error;
   if (task == "cifar100") {
-    return fs::exists(data / "train.bin", error) && fs::exists(data / "test.bin", error);
+    return image::has_files(cifar100::official_set(), data);
   }
+  std::error_code error;
   return fs::exists(data, error);
 }
 

@@ -168,6 +168,8 @@ TEST(Reproduce, SmokeTakesGeneratedDataWhereThereAreNoFilesAndSaysSo) {
   const ScaleFlags with_files = scale_flags("smoke", "cifar100", data);
   EXPECT_THAT(with_files.flags, Not(Contains("--stand-in")));
   EXPECT_THAT(with_files.notice, Not(HasSubstr("stand-in")));
+  std::filesystem::rename(folder / "data/test.bin", folder / "data/test.bin.gz");
+  EXPECT_THAT(scale_flags("smoke", "cifar100", data).flags, Not(Contains("--stand-in")));
   EXPECT_THAT(scale_flags("smoke", "rde", folder / "absent").flags, Not(Contains("--stand-in")));
   EXPECT_THAT(scale_flags("short", "cifar100", data).flags, ElementsAre("--epochs", "30"));
 }
