@@ -22,12 +22,30 @@ std::vector<std::string> known_flags(const CLI::App& app) {
   return known;
 }
 
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
 std::vector<std::string> known_commands(const CLI::App& app) {
   std::vector<std::string> known;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* command : commands_of(app)) {
     known.push_back(command->get_name());
   }
   return known;
+}
+
+// A flag of `sing train` given to a command that hands flags on to it.
+bool belongs_after_dashes(const CLI::App& app, const CLI::App& command, const std::string& flag) {
+  const std::vector<const CLI::App*> all = commands_of(app);
+  const auto train = std::find_if(
+      all.begin(), all.end(), [](const CLI::App* each) { return each->get_name() == "train"; });
+  if (train == all.end() || command.get_option_no_throw("FLAGS") == nullptr) {
+    return false;
+  }
+  const std::vector<const CLI::App*> tasks = commands_of(**train);
+  return std::any_of(tasks.begin(), tasks.end(), [&](const CLI::App* task) {
+    return task->get_option_no_throw(flag) != nullptr;
+  });
 }
 
 }  // namespace
@@ -64,12 +82,10 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
     return concat("[", where, "] wanted options only, given '", unknown.front(), "'");
   }
   const std::string word = flag->substr(0, flag->find('='));
-  return concat("[",
-                where,
-                "] wanted a known option, given '",
-                word,
-                "'",
-                nearest_name_hint(word, known_flags(*deepest)));
+  const std::string hint = belongs_after_dashes(app, *deepest, word)
+                               ? "; flags of sing train come last, after --"
+                               : nearest_name_hint(word, known_flags(*deepest));
+  return concat("[", where, "] wanted a known option, given '", word, "'", hint);
 }
 
 }  // namespace sing::lab

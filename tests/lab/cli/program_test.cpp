@@ -18,6 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 using test::run_words;
 using Outcome = test::WordsOutcome;
@@ -45,6 +46,21 @@ TEST(Program, UnknownWordsAreNamedWithTheNearestKnownOne) {
                      "theory, given 'dat' "
                      "(nearest known: 'data')");
   expect_usage_error({"data", "rde", "more"}, "[sing data rde] wanted options only, given 'more'");
+}
+
+TEST(Program, SaysWhereFlagsOfATrainingBelong) {
+  const auto with_train = [](CLI::App& app, Session&) {
+    app.add_subcommand("train")->add_subcommand("mnist")->add_flag("--stand-in");
+  };
+  for (const char* command : {"tune", "compare", "reproduce"}) {
+    EXPECT_EQ(run_words({command, "--stand-in"}, with_train).error,
+              concat("[sing ",
+                     command,
+                     "] wanted a known option, given '--stand-in'; flags of sing train come last, "
+                     "after --\n"));
+  }
+  EXPECT_THAT(run_words({"tune", "--standin"}, with_train).error, Not(HasSubstr("after --")));
+  EXPECT_THAT(run_words({"report", "--stand-in"}, with_train).error, Not(HasSubstr("after --")));
 }
 
 TEST(Program, TheVersionIsThatOfTheLibrary) {

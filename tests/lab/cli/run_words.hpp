@@ -1,6 +1,7 @@
 // Runs the program `sing`, without the commands that need LibTorch, on a list of words.
 #pragma once
 
+#include <functional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -15,14 +16,16 @@ struct WordsOutcome {
   std::string error;
 };
 
-inline WordsOutcome run_words(const std::vector<std::string>& words) {
+inline WordsOutcome run_words(const std::vector<std::string>& words,
+                              const std::function<void(CLI::App&, lab::Session&)>& add_more = {}) {
   std::vector<const char*> pointers = {"sing"};
   for (const std::string& word : words) {
     pointers.push_back(word.c_str());
   }
   std::ostringstream out;
   std::ostringstream error;
-  const int code = lab::run_program(static_cast<int>(pointers.size()), pointers.data(), out, error);
+  const int code =
+      lab::run_program(static_cast<int>(pointers.size()), pointers.data(), out, error, add_more);
   return {code, out.str(), error.str()};
 }
 
