@@ -142,6 +142,22 @@ std::string run_section(const RunRecord& run, std::size_t runs) {
          escape_html(run.name) + "</summary>\n" + content + "</details>\n";
 }
 
+// Whose page is passed on without the command must not be taken for a result.
+std::string stand_in_note(const std::vector<RunRecord>& runs) {
+  const auto count = std::count_if(runs.begin(), runs.end(), [](const RunRecord& run) {
+    return option_of(run, "stand_in") == "true";
+  });
+  if (count == 0) {
+    return {};
+  }
+  const std::string which =
+      count == std::ssize(runs) ? std::string() : concat(count, " of the ", runs.size(), " runs: ");
+  return concat("<p class=\"failed\">",
+                which,
+                "trained on generated stand-in data; these figures show that the program runs and "
+                "nothing else.</p>\n");
+}
+
 std::string heading(const std::vector<RunRecord>& runs) {
   std::string tasks;
   for (const RunRecord& run : runs) {
@@ -169,7 +185,7 @@ std::string report_page(const std::vector<RunRecord>& runs, const std::string& s
   const std::string name = heading(runs);
   std::string page(page_head());
   page += concat("<title>", name, "</title>\n<style>", page_style(), "</style></head><body>\n<h1>");
-  page += name + "</h1>\n" + std::string(kAxisChoice) + "<main>\n" + summary;
+  page += name + "</h1>\n" + stand_in_note(runs) + std::string(kAxisChoice) + "<main>\n" + summary;
   page += "<section><h2>Results</h2>\n" + results_table(runs, styles) + "</section>\n";
   page += curves_section(subject);
   page += "<section id=\"time\">" + draw_time_bars(runs) + "</section>\n";

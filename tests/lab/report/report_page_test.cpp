@@ -75,6 +75,15 @@ TEST(ReportPage, OptionsHaveTheNamesOfTheirFlags) {
   EXPECT_THAT(page, HasSubstr("<tr><th>machine.cores</th><td>2</td></tr>"));
 }
 
+TEST(ReportPage, SaysWhichResultsAreOfStandInData) {
+  const RunRecord real{.name = "real", .options = {{"options.stand_in", "false"}}};
+  const RunRecord generated{.name = "generated", .options = {{"options.stand_in", "true"}}};
+  const std::string words = "trained on generated stand-in data";
+  EXPECT_THAT(report_page({real}), Not(HasSubstr(words)));
+  EXPECT_THAT(report_page({generated}), HasSubstr(">" + words));
+  EXPECT_THAT(report_page({real, generated, real}), HasSubstr(">1 of the 3 runs: " + words));
+}
+
 TEST(ReportPage, CarriesEverythingInside) {
   const std::string page = report_page(fixture_runs());
   for (const char* outside : {"http://", "https://", "src=\"//", "@import", "url(", "<link"}) {
