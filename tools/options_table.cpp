@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "sing/base/name_list.hpp"
 #include "sing/sing.hpp"
 
 namespace {
@@ -82,14 +83,6 @@ std::string rows_of(const Struct& options) {
   return rows;
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) {
-    text += text.empty() ? name : ", " + name;
-  }
-  return text;
-}
-
 // The optimizer's default rule where its options differ from those that its name alone gives.
 std::string remark_on_default_rule(const sing::Options& options) {
   sing::Options by_name = options;
@@ -109,10 +102,36 @@ std::string remark_on_default_rule(const sing::Options& options) {
   return text;
 }
 
+// Of the second names of a rule: the defaults that differ from those of its first.
+template <class R>
+std::string remarks_on_forms() {
+  std::string text;
+  if constexpr (sing::kHasForms<R>) {
+    for (const sing::Form<R>& form : R::kForms) {
+      const R usual{};
+      const R other = form.make();
+      std::vector<std::string> changes;
+      sing::visit_fields(usual, [&](const auto& each, const auto& member) {
+        const sing::Value value = sing::to_value(other.*(each.member));
+        if (value != sing::to_value(member)) {
+          changes.push_back(sing::concat("`", each.name, "` ", default_text(value)));
+        }
+      });
+      text += sing::concat("\n`",
+                           form.name,
+                           "` is this rule with other defaults: ",
+                           sing::joined_names(changes),
+                           ".\n");
+    }
+  }
+  return text;
+}
+
 std::string rule_tables() {
   std::string text;
   sing::for_each_rule_type([&]<class R>() {
     text += sing::concat("\n### Rule `", R::kName, "`\n\n", kHead, rows_of(R{}));
+    text += remarks_on_forms<R>();
   });
   return text;
 }
@@ -140,7 +159,7 @@ std::string tables() {
     if (info.name == "rule" || info.name == "lookahead") {
       text += row(info.name,
                   default_text(info.value),
-                  info.name == "rule" ? joined(sing::rule_names()) : "`true`, `false`",
+                  info.name == "rule" ? sing::joined_names(sing::rule_names()) : "`true`, `false`",
                   info.help);
     }
   }
