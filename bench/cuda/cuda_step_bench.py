@@ -21,7 +21,7 @@ import torch
 PERIOD = 5
 VARIANTS = {"two_launches": 0, "windows": 1, "queue": 2}
 NON_FINITE = {"skip_tensor": 0, "skip_step": 1}
-DEFAULT = {"variant": "queue", "chunk": 4096, "tile": 2048, "whole": 2048, "window_mb": 24, "beyond_mb": 20, "non_finite": "skip_tensor"}
+DEFAULT = {"variant": "queue", "chunk": 4096, "tile": 2048, "whole": 2048, "window_mb": 24, "beyond_mb": 20, "backwards": 0, "non_finite": "skip_tensor"}
 
 
 class Options(ctypes.Structure):
@@ -34,6 +34,7 @@ class Options(ctypes.Structure):
         ("beyond_bytes", ctypes.c_int64),
         ("variant", ctypes.c_int32),
         ("non_finite", ctypes.c_int32),
+        ("backwards", ctypes.c_int32),
     ]
 
 
@@ -65,6 +66,7 @@ class Sing:
             int(tuning["beyond_mb"] * 2**20),
             VARIANTS[tuning["variant"]],
             NON_FINITE[tuning["non_finite"]],
+            tuning["backwards"],
         )
         self.handle = library.sing_bench_make(ctypes.byref(options), tensors, len(parameters))
         if not self.handle:
@@ -160,14 +162,19 @@ def check_finite(parameters):
         raise RuntimeError("a parameter is not finite after the benchmark")
 
 
+def make_fused_adamw(parameters, gradients):
+    """torch's, with parameters of its own."""
+    theirs = [p.clone().requires_grad_() for p in parameters]
+    for parameter, gradient in zip(theirs, gradients):
+        parameter.grad = gradient
+    return torch.optim.AdamW(theirs, lr=1e-3, weight_decay=1e-2, fused=True, capturable=True)
+
+
 class Pair:
     """Both sides, with memory of their own but for SING's parameters and the gradients."""
 
     def __init__(self, library, stream, parameters, gradients):
-        theirs = [p.clone().requires_grad_() for p in parameters]
-        for parameter, gradient in zip(theirs, gradients):
-            parameter.grad = gradient
-        self.torch = torch.optim.AdamW(theirs, lr=1e-3, weight_decay=1e-2, fused=True, capturable=True)
+        self.torch = make_fused_adamw(parameters, gradients)
         self.sing = Sing(library, parameters, gradients, stream, DEFAULT)
         self.torch.step()
         self.sing.step()
@@ -216,6 +223,8 @@ SWEEP = (
     [{"variant": v} for v in VARIANTS]
     + [{"window_mb": w} for w in (12, 48, 100, 400)]
     + [{"beyond_mb": b} for b in (4, 12)]
+    + [{"window_mb": 4, "beyond_mb": 4}]
+    + [{"backwards": 1, "window_mb": w, "beyond_mb": b} for w, b in ((24, 20), (4, 4), (2, 2))]
     + [{"chunk": c} for c in (2048, 8192)]
     + [{"tile": t} for t in (1024, 4096)]
     + [{"non_finite": "skip_step"}]

@@ -25,6 +25,9 @@ struct Tuning {
   std::int64_t whole_elements = 2048;  // of tensors that one warp measures and updates at once
   // Of gradients measured and not yet applied: what the second-level cache can hold some of.
   std::int64_t window_bytes = 24LL << 20;
+  // Whether a tensor's tiles are applied from its end on: what was measured last is read again
+  // first.
+  bool backwards = false;
   // Of gradients measured beyond the tensor that is being applied: they hide the way of its sums.
   std::int64_t beyond_bytes = 20LL << 20;
 };

@@ -50,14 +50,15 @@ std::vector<WorkItem> order_queue(std::span<const QueuedTensor> tensors,
     const std::int64_t from = measuring.bytes();
     const std::int64_t next = k + 1 < tensors.size() ? tensors[k + 1].bytes : 0;
     const auto to_measure = static_cast<double>(end + next + beyond_bytes - from);
-    const std::int64_t elements = tensors[k].tiles.back().index + tensors[k].tiles.back().elements;
+    std::int64_t elements = 0;  // of the tiles so far
     for (const WorkItem& tile : tensors[k].tiles) {
-      const double share = static_cast<double>(tile.index) / static_cast<double>(elements);
+      const double share = static_cast<double>(elements) / static_cast<double>(tensors[k].elements);
       const auto applied =
           begin + static_cast<std::int64_t>(share * static_cast<double>(tensors[k].bytes));
       measuring.until(from + static_cast<std::int64_t>(share * to_measure), items);
       measuring.until(applied + window_bytes, items);
       items.push_back(tile);
+      elements += tile.elements;
     }
     begin = end;
   }

@@ -12,7 +12,8 @@ struct QueuedTensor {
   std::uint32_t at;  // its place in the plan
   std::int64_t chunks;
   std::int64_t chunk_bytes, bytes;  // of its gradient
-  std::vector<WorkItem> tiles;
+  std::int64_t elements;            // above 0
+  std::vector<WorkItem> tiles;      // in the order in which they are to be applied
 };
 
 // Measure items run ahead of apply items: by a window of gradient bytes at least, and by a smaller

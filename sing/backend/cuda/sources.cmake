@@ -9,7 +9,8 @@ set(cuda_kernels
     backend/cuda/step_kernels_narrow_full.cu)
 target_sources(sing PRIVATE ${cuda_kernels} backend/cuda/cublas.cpp backend/cuda/cuda_backend.cpp
                             backend/cuda/device_tables.cpp backend/cuda/queue_order.cpp
-                            backend/cuda/tensor_record.cpp backend/cuda/work_plan.cpp)
+                            backend/cuda/step_phases.cpp backend/cuda/tensor_record.cpp
+                            backend/cuda/work_plan.cpp)
 # Quotients within 2 ulp and roots within 1: the bounds of docs/numerics.md. Float64 is not touched.
 # Two threads: the two architectures of a file, which holds every rule, compile side by side.
 set_source_files_properties(${cuda_kernels} PROPERTIES COMPILE_OPTIONS "--prec-div=false;--prec-sqrt=false;--threads=2")

@@ -1,5 +1,5 @@
-// The work plan of a step: tensors cut into chunks, chunks put in order, the order cut into
-// launches. Made once for a list of tensors; no device needed.
+// The work plan of a step: tensors cut into items, items put in order, the order cut into launches.
+// Made once for a list of tensors; no device needed.
 #pragma once
 
 #include <vector>
@@ -7,14 +7,9 @@
 #include "sing/backend/cuda/cuda_tuning.hpp"
 #include "sing/backend/cuda/device_records.hpp"
 #include "sing/backend/cuda/step_kernels.hpp"
+#include "sing/backend/cuda/step_phases.hpp"
 
 namespace sing::cuda {
-
-// A matrix made orthogonal by products, between the launches that write and read it.
-struct MatrixLaunch {
-  NewtonSchulz polynomial;
-  std::int64_t rows, columns;
-};
 
 // Items [begin, end) by the kernel of one rule and storage.
 struct Launch {

@@ -32,6 +32,7 @@ TEST_F(Variants, GiveTheSameBits) {
           << "variant " << static_cast<int>(variant) << ", window " << window;
     }
   }
+  EXPECT_EQ(run(make({.tiles_left = 1, .backwards = true})), expected);
   EXPECT_EQ(run(make(), NonFinite::kSkipStep), expected);
 }
 
