@@ -223,8 +223,8 @@ SWEEP = (
     [{"variant": v} for v in VARIANTS]
     + [{"window_mb": w} for w in (12, 48, 100, 400)]
     + [{"beyond_mb": b} for b in (4, 12)]
-    + [{"window_mb": 4, "beyond_mb": 4}]
-    + [{"backwards": 1, "window_mb": w, "beyond_mb": b} for w, b in ((24, 20), (4, 4), (2, 2))]
+    + [{"window_mb": b, "beyond_mb": b} for b in (2, 4, 8)]  # smaller alone, either leaves the other's distance
+    + [{"backwards": 1}] + [{"backwards": 1, "window_mb": b, "beyond_mb": b} for b in (2, 4, 8)]
     + [{"chunk": c} for c in (2048, 8192)]
     + [{"tile": t} for t in (1024, 4096)]
     + [{"non_finite": "skip_step"}]
