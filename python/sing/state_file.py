@@ -86,7 +86,7 @@ def _factor(engine: NativeEngine) -> float:
     """The learning rate's factor that a file brought, which no option shows."""
     saved = engine.save(None)
     assert saved is not None
-    text = bytes(saved.numpy())
-    length = int.from_bytes(text[:8], "little")
-    metadata = json.loads(text[8 : 8 + length])["__metadata__"]
+    # tolist, because torch may be without NumPy; of the header alone, because the rest may be gigabytes.
+    length = int.from_bytes(bytes(saved[:8].tolist()), "little")
+    metadata = json.loads(bytes(saved[8 : 8 + length].tolist()))["__metadata__"]
     return float(json.loads(metadata["optimizer"])["learning_rate_factor"])

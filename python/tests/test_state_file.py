@@ -2,6 +2,7 @@
 
 import pathlib
 import subprocess
+import sys
 
 import pytest
 import torch
@@ -104,3 +105,19 @@ def test_bad_files_change_nothing(tmp_path):
         assert optimizer.state[weight]["exp_avg"] is moment
         assert optimizer.param_groups[0]["lr"] == 0.25
     optimizer.step()
+
+
+def test_files_need_no_numpy(tmp_path):
+    program = f"""
+import sys
+sys.modules["numpy"] = None  # every import of it fails
+import torch, sing
+parameter = torch.nn.Parameter(torch.ones(2, 3))
+parameter.grad = torch.arange(6.0).reshape(2, 3)
+optimizer = sing.SING([("weight", parameter)], lr=0.1)
+optimizer.step()
+optimizer.save({str(tmp_path / "state.safetensors")!r})
+optimizer.load({str(tmp_path / "state.safetensors")!r})
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
