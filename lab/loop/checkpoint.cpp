@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "sing/optim/safetensors.hpp"
+#include "lab/loop/content_checksum.hpp"
 
 namespace sing::lab {
 namespace {
@@ -18,7 +18,8 @@ using Metadata = std::map<std::string, std::string>;
 using sing::torch::NamedTensor;
 
 constexpr const char* kFormat = "sing.checkpoint";
-constexpr const char* kVersion = "1";
+constexpr const char* kVersion = "2";
+constexpr const char* kChecksum = "checksum";
 constexpr std::string_view kOptimizerPrefix = "optimizer.";
 constexpr std::string_view kRandomPrefix = "random.";
 
@@ -74,7 +75,8 @@ class Collection {
     bytes_.push_back(std::move(bytes));
     tensors_.push_back({std::move(entry), bytes_.back().data()});
   }
-  void write(const std::filesystem::path& path, const Metadata& metadata) const {
+  void write(const std::filesystem::path& path, Metadata metadata) const {
+    metadata[kChecksum] = content_checksum(tensors_);
     write_safetensors(path, metadata, tensors_);
   }
 
@@ -114,7 +116,8 @@ at::Tensor state_of(const at::Generator& generator) {
   return bytes.view(at::kLong);
 }
 
-void check_format(const SafetensorsReader& reader, const std::string& path) {
+// Format and content. A header tells what is missing, not what has changed.
+void check_file(const SafetensorsReader& reader, const std::string& path) {
   const auto value = [&](const char* key) {
     const auto found = reader.metadata().find(key);
     return found == reader.metadata().end() ? std::string() : found->second;
@@ -131,6 +134,16 @@ void check_format(const SafetensorsReader& reader, const std::string& path) {
                            "' of version '",
                            value("format_version"),
                            "'"));
+  }
+  const std::string found = content_checksum(reader);
+  if (value(kChecksum) != found) {
+    throw FileError(concat("[checkpoint] '",
+                           path,
+                           "': wanted tensors with checksum '",
+                           value(kChecksum),
+                           "', found ",
+                           found,
+                           ": the file is damaged"));
   }
 }
 
@@ -219,7 +232,7 @@ TrainingState load_checkpoint(const std::filesystem::path& path,
                               ::torch::nn::Module& module,
                               sing::torch::Optimizer& optimizer) {
   const SafetensorsReader reader(path);
-  check_format(reader, path.string());
+  check_file(reader, path.string());
   TrainingState state;
   try {
     const Json numbers = Json::parse(reader.metadata().at("state"));
@@ -269,7 +282,7 @@ void save_weights(const std::filesystem::path& path,
 
 void load_weights(const std::filesystem::path& path, ::torch::nn::Module& module) {
   const SafetensorsReader reader(path);
-  check_format(reader, path.string());
+  check_file(reader, path.string());
   for (const NamedTensor& each : tensors_of(module)) {
     read_into(reader, path.string(), each.first, each.second);
   }

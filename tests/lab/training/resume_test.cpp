@@ -106,8 +106,13 @@ TEST(Resume, ADamagedCheckpointIsNamedAndKept) {
   refused(whole.substr(0, 5), "");
   refused("", "");
   refused(format_safetensors({{"format", "another"}}, {}), "found 'another'");
-  refused(format_safetensors({{"format", "sing.checkpoint"}, {"format_version", "1"}}, {}),
-          "its state is not readable");
+  // Of no tensors the checksum is 0.
+  const std::map<std::string, std::string> format = {
+      {"format", "sing.checkpoint"}, {"format_version", "2"}, {"checksum", "00000000"}};
+  refused(format_safetensors(format, {}), "its state is not readable");
+  std::string changed = whole;
+  changed[changed.size() / 2] ^= 1;
+  refused(changed, "the file is damaged");
   write_whole(checkpoint, whole);
   EXPECT_EQ(run_sing(resumed(run)).code, 0);
 }
