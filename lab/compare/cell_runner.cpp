@@ -127,12 +127,14 @@ std::optional<Result> result_of(const Cell& cell, const Place& place) {
   if (status != report::RunStatus::kFinished && status != report::RunStatus::kDiverged) {
     return std::nullopt;
   }
+  const auto own_rate = parse_number<double>(report::option_of(run, "learning_rate"));
   const Outcome outcome =
       status == report::RunStatus::kDiverged ? Outcome::kDiverged : Outcome::kFinished;
   return Result{.contestant = cell.contestant,
                 .learning_rate = cell.learning_rate,
                 .outcome = outcome,
-                .end = *run.end};
+                .end = *run.end,
+                .own_rate = own_rate.value_or(report::kAbsent)};
 }
 
 std::string last_line(const fs::path& path) {

@@ -24,6 +24,7 @@ Row row_of(const std::vector<Result>& results) {
     row.failed += result.outcome == Outcome::kFailed ? 1 : 0;
     if (result.outcome == Outcome::kFinished) {
       ++row.finished;
+      row.own_rate = result.own_rate;
       accuracies.push_back(result.end.final_accuracy);
       losses.push_back(result.end.final_loss);
       seconds.push_back(result.end.seconds);
@@ -50,13 +51,15 @@ bool is_better(const Row& one, const Row& other) {
 void mark_best(std::vector<Row>& rows) {
   for (std::size_t at = 0; at < rows.size(); ++at) {
     Row* best = nullptr;
+    std::int64_t rates = 0;
     for (Row& row : rows) {
-      if (row.contestant == rows[at].contestant && row.finished > 0 &&
-          (best == nullptr || is_better(row, *best))) {
+      const bool is_of_it = row.contestant == rows[at].contestant;
+      rates += is_of_it ? 1 : 0;
+      if (is_of_it && row.finished > 0 && (best == nullptr || is_better(row, *best))) {
         best = &row;
       }
     }
-    if (best != nullptr) {
+    if (best != nullptr && rates > 1) {
       best->best = true;
     }
   }
@@ -72,6 +75,11 @@ std::string remark(const Row& row) {
     }
   }
   return text;
+}
+
+// Of a contestant that was not given one: what its runs say.
+std::string own_rate_text(const Row& row) {
+  return std::isfinite(row.own_rate) ? shortest_text(row.own_rate) : "its own";
 }
 
 std::string with_spread(const std::string& mean, const std::string& spread, double value) {
@@ -137,7 +145,7 @@ std::string text_of(const std::vector<Row>& rows) {
       {"optimizer", "learning rate", "runs", "accuracy", "loss", "time", ""}};
   for (const Row& row : rows) {
     lines.push_back({row.contestant,
-                     row.learning_rate ? shortest_text(*row.learning_rate) : "its own",
+                     row.learning_rate ? shortest_text(*row.learning_rate) : own_rate_text(row),
                      std::to_string(row.finished),
                      accuracy_text(row.accuracy),
                      number_text(row.loss),

@@ -17,7 +17,8 @@ struct Result {
   std::string contestant;
   std::optional<double> learning_rate;
   Outcome outcome = Outcome::kFailed;
-  report::RunEnd end;  // of a finished run
+  report::RunEnd end;                 // of a finished run
+  double own_rate = report::kAbsent;  // the learning rate that the run says it has
 };
 
 struct Statistic {
@@ -42,7 +43,8 @@ struct Row {
   Statistic accuracy;
   Statistic loss;
   Statistic seconds;
-  bool best = false;  // of the contestant's learning rates
+  double own_rate = report::kAbsent;  // of a finished run
+  bool best = false;                  // of the contestant's learning rates, if it has several
 };
 
 // In the order in which contestants and learning rates are first met. The best learning rate has

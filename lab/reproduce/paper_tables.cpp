@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sing/base/fields.hpp"
+#include "sing/base/name_list.hpp"
 
 namespace sing::reproduce {
 namespace {
@@ -106,12 +107,12 @@ const PaperTable& paper_table(std::string_view name) {
     }
     known.emplace_back(table.name);
   }
-  throw std::invalid_argument(
-      concat("[sing reproduce] --table: wanted a known table (--list), "
-             "given '",
-             name,
-             "'",
-             nearest_name_hint(name, known)));
+  throw std::invalid_argument(concat("[sing reproduce] --table: wanted ",
+                                     joined_names(known),
+                                     ", given '",
+                                     name,
+                                     "'",
+                                     nearest_name_hint(name, known)));
 }
 
 }  // namespace sing::reproduce

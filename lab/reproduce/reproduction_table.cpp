@@ -1,6 +1,8 @@
 // One table, written as text and as HTML.
 #include "lab/reproduce/reproduction_table.hpp"
 
+#include <algorithm>
+
 #include "lab/compare/text_table.hpp"
 #include "lab/report/html_text.hpp"
 #include "sing/base/check.hpp"
@@ -9,6 +11,8 @@ namespace sing::reproduce {
 namespace {
 
 using Lines = std::vector<std::vector<std::string>>;
+
+constexpr const char* kPaperColumn = "paper";
 
 std::string joined(const std::string& one, const std::string& other) {
   return one.empty() || other.empty() ? one + other : one + "; " + other;
@@ -26,8 +30,22 @@ std::string remark_of(const RowState& state, const compare::Row& ours) {
   return joined(text, state.row->remark);
 }
 
+// A column of the paper's figures that has none says nothing.
+void drop_empty_columns(Lines& lines) {
+  for (std::size_t column = lines.front().size(); column-- > 0;) {
+    const bool is_empty = std::all_of(lines.begin() + 1, lines.end(), [&](const auto& line) {
+      return line[column] == report::short_number(report::kAbsent);
+    });
+    if (lines.front()[column] == kPaperColumn && is_empty) {
+      for (std::vector<std::string>& line : lines) {
+        line.erase(line.begin() + static_cast<std::ptrdiff_t>(column));
+      }
+    }
+  }
+}
+
 Lines lines_of(const std::vector<RowState>& rows) {
-  Lines lines = {{"", "runs", "accuracy", "paper", "loss", "paper", ""}};
+  Lines lines = {{"", "runs", "accuracy", kPaperColumn, "loss", kPaperColumn, ""}};
   for (const RowState& state : rows) {
     const PaperRow& paper = *state.row;
     const compare::Row ours =
@@ -40,6 +58,7 @@ Lines lines_of(const std::vector<RowState>& rows) {
                      report::short_number(paper.loss),
                      remark_of(state, ours)});
   }
+  drop_empty_columns(lines);
   return lines;
 }
 

@@ -6,6 +6,7 @@
 
 #include "lab/theory/families.hpp"
 #include "sing/base/fields.hpp"
+#include "sing/base/name_list.hpp"
 
 namespace sing::theory {
 
@@ -25,14 +26,20 @@ std::vector<Claim> all_claims() {
 
 std::vector<Claim> select_claims(std::span<const std::string> names) {
   const std::vector<Claim> all = all_claims();
+  std::vector<std::string> families;
   std::vector<std::string> known;
   for (const Claim& claim : all) {
+    if (families.empty() || families.back() != claim.family) {
+      families.push_back(claim.family);
+    }
     known.push_back(claim.name);
     known.push_back(claim.family);
   }
   for (const std::string& name : names) {
     SING_CHECK(std::find(known.begin(), known.end(), name) != known.end(),
-               "[sing theory] wanted the name of a claim or of a family, given '",
+               "[sing theory] wanted the name of a claim or of a family (",
+               joined_names(families),
+               "), given '",
                name,
                "'",
                nearest_name_hint(name, known));

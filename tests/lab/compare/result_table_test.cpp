@@ -79,7 +79,18 @@ TEST(Rows, BestLearningRateOfEachContestant) {
                           diverged("a", 0.2)}),
               ElementsAre(0.1))
       << "a rate that loses a run is worse than one that loses none";
-  EXPECT_THAT(best_rates({diverged("a", 0.1)}), ElementsAre());
+  EXPECT_THAT(best_rates({diverged("a", 0.1), diverged("a", 0.2)}), ElementsAre());
+  EXPECT_THAT(best_rates({finished("a", 0.1, 0.5, 1), finished("b", 0.2, 0.6, 1)}), ElementsAre())
+      << "one rate has nothing to be better than";
+}
+
+TEST(Rows, ALearningRateThatWasNotGivenIsTheRunsOwn) {
+  Result result = finished("adamw", 0, 0.5, 1);
+  result.learning_rate = std::nullopt;
+  EXPECT_THAT(text_of(rows_of({result})), ::testing::HasSubstr("adamw      its own"));
+  result.own_rate = 0.001;
+  EXPECT_THAT(text_of(rows_of({{"adamw", std::nullopt}, result})),
+              ::testing::HasSubstr("adamw      0.001 "));
 }
 
 TEST(Rows, TextHasALineARowUnderItsHeadings) {
@@ -92,7 +103,7 @@ TEST(Rows, TextHasALineARowUnderItsHeadings) {
   EXPECT_EQ(
       text,
       "optimizer   learning rate  runs  accuracy       loss            time\n"
-      "sing-adamw  0.05           2     65 % ± 7.07 %  0.003 ± 0.0014  10 s  best\n"
+      "sing-adamw  0.05           2     65 % ± 7.07 %  0.003 ± 0.0014  10 s\n"
       "sgd         0.1            1     25 %           0.03            10 s  best\n"
       "sgd         1              0     –              –               –     1 of 1 diverged\n"
       "lion        its own        0     –              –               –     1 of 1 failed\n"

@@ -118,7 +118,8 @@ TEST(Claims, HaveNamesOfTheirOwn) {
 TEST(Claims, AnUnknownNameIsAnErrorWithTheNearest) {
   const std::vector<std::string> wrong = {"escape-tigth"};
   EXPECT_EQ(test::message_of<std::invalid_argument>([&] { select_claims(wrong); }),
-            "[sing theory] wanted the name of a claim or of a family, given 'escape-tigth' "
+            "[sing theory] wanted the name of a claim or of a family (escape, invariance, lemmas, "
+            "convergence, clipping, calibrated, figures), given 'escape-tigth' "
             "(nearest known: 'escape-tight')");
 }
 
