@@ -83,9 +83,6 @@ std::vector<Tick> Axis::log_ticks() const {
   const int first = static_cast<int>(std::floor(std::log10(low_)));
   const int last = static_cast<int>(std::ceil(std::log10(high_)));
   const double decades = std::log10(high_ / low_);
-  if (decades < 0.3) {
-    return linear_ticks();
-  }
   const int stride = std::max(1, static_cast<int>(std::ceil(decades / 8)));
   std::vector<Tick> ticks;
   for (int exponent = first; exponent <= last; exponent += stride) {
@@ -97,7 +94,8 @@ std::vector<Tick> Axis::log_ticks() const {
       }
     }
   }
-  return ticks;
+  // Below a decade there may be none of them; equal steps are read as well there.
+  return ticks.size() < 3 ? linear_ticks() : ticks;
 }
 
 }  // namespace sing::report

@@ -40,6 +40,18 @@ std::string draw_picture(const std::filesystem::path& path) {
                 "\"></figure>\n");
 }
 
+// What a task draws (Task::write_picture); nothing for a task that this page does not know.
+std::string_view legend_of(const std::string& task) {
+  if (task == "rde") {
+    return "input, target and prediction from violet (0) to yellow (1), size of the error from "
+           "black (0) to white (0.5 and more)";
+  }
+  if (task == "cifar100" || task == "mnist" || task == "imagefolder") {
+    return "images of the test set; frame green: right, red: wrong";
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::filesystem::path> chosen_pictures(const std::vector<std::filesystem::path>& all,
@@ -62,13 +74,17 @@ std::string draw_pictures(const RunRecord& run, std::size_t most) {
   if (chosen.empty()) {
     return {};
   }
-  std::string drawn = draw_picture(chosen.back());
+  std::string drawn;
+  if (const std::string_view legend = legend_of(option_of(run, "task")); !legend.empty()) {
+    drawn = concat("<p class=\"note\">", legend, "</p>\n");
+  }
+  drawn += draw_picture(chosen.back());
   if (chosen.size() == 1) {
     return drawn;
   }
   drawn += "<details><summary>Earlier pictures";
   if (chosen.size() < run.pictures.size()) {
-    drawn += concat(", ", chosen.size() - 1, " of ", run.pictures.size() - 1);
+    drawn += concat(": ", chosen.size() - 1, " of the ", run.pictures.size() - 1);
   }
   drawn += "</summary>\n";
   for (std::size_t at = chosen.size() - 1; at-- > 0;) {

@@ -61,6 +61,8 @@ TEST(Axis, TicksAreRoundNumbers) {
               ElementsAre("0", "0.01", "0.02", "0.03", "0.04", "0.05"));
   EXPECT_THAT(tick_texts({0.004, 0.09, false}, Scale::kLog),
               ElementsAre("0.005", "0.01", "0.02", "0.05"));
+  EXPECT_THAT(tick_texts({0.022, 0.044, false}, Scale::kLog),
+              ElementsAre("0.025", "0.03", "0.035", "0.04"));
   EXPECT_THAT(tick_texts({2e-6, 0.1, false}, Scale::kLog),
               ElementsAre("1e-5", "1e-4", "0.001", "0.01", "0.1"));
 }

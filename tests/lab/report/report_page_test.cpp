@@ -93,6 +93,7 @@ TEST(ReportPage, CarriesEverythingInside) {
   const std::string picture = read_whole(kRuns / "sing/pictures/step_00000240.png");
   EXPECT_THAT(page, HasSubstr("\"data:image/png;base64," + base64(picture) + "\""));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(page, HasSubstr("<p class=\"note\">input, target and prediction"));
 }
 
 TEST(ReportPage, TextOfARunCannotBecomePartOfThePage) {
