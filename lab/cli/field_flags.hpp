@@ -46,7 +46,7 @@ void add_field_flags(CLI::App& app, Options& options) {
     const std::string flag = flag_of(field.name);
     const std::string help(field.help);
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, bool>) {
-      app.add_flag(flag, member, help);
+      app.add_flag(flag, member, member ? concat(help, " (on; ", flag, "=false: off)") : help);
     } else {
       const Value initial = to_value(member);
       const auto* text = std::get_if<std::string>(&initial);

@@ -106,6 +106,9 @@ void start(Line& line, const TrainingPlan& plan, RunDirectory& directory, Sessio
     session.exit_code = exit_code_of(end->status);
     return;
   }
+  if (line.resume && !directory.has_run()) {
+    out << directory.path().string() << ": no run to go on with, a new one begins\n";
+  }
   const StopSignal stop;
   prepare_torch(plan);
   ProgressBar progress(out, terminal_columns(out));

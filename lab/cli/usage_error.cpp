@@ -48,6 +48,20 @@ bool belongs_after_dashes(const CLI::App& app, const CLI::App& command, const st
   });
 }
 
+// CLI11's own, but for a value that it could not read.
+std::string words_of(const CLI::ParseError& error) {
+  constexpr std::string_view kUnread = "Could not convert: ";
+  const std::string words = error.what();
+  const std::size_t equals = words.find(" = ");
+  if (!words.starts_with(kUnread) || equals == std::string::npos) {
+    return words;
+  }
+  return concat(words.substr(kUnread.size(), equals - kUnread.size()),
+                ": wanted a value as --help says, given '",
+                words.substr(equals + 3),
+                "'");
+}
+
 }  // namespace
 
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
@@ -64,7 +78,7 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
         "[", where, "] wanted one of the commands ", joined_names(commands), ", given none");
   }
   if (unknown.empty()) {
-    return concat("[", where, "] ", error.what());
+    return concat("[", where, "] ", words_of(error));
   }
   if (!commands.empty() && !is_flag(unknown.front())) {
     return concat("[",

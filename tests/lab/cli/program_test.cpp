@@ -85,6 +85,8 @@ TEST(Program, MissingAndBadValuesAreSaid) {
                      "[rde] rectangles must be in [1, 16], got 17");
   expect_usage_error({"data", "rde", "--check", "1", "--seed", "-1"},
                      "[sing data rde] seed must be at least 0 and finite, got -1");
+  expect_usage_error({"reproduce", "--list=maybe"},
+                     "[sing reproduce] --list: wanted a value as --help says, given 'maybe'");
   const Outcome outcome = run_words({"data", "rde", "--check", "1x"});
   EXPECT_EQ(outcome.code, kUsage);
   EXPECT_THAT(outcome.error, HasSubstr("[--check]"));
