@@ -21,7 +21,7 @@ import torch
 PERIOD = 5
 VARIANTS = {"two_launches": 0, "windows": 1, "queue": 2}
 NON_FINITE = {"skip_tensor": 0, "skip_step": 1}
-DEFAULT = {"variant": "queue", "chunk": 4096, "tile": 2048, "whole": 2048, "window_mb": 24, "beyond_mb": 20, "backwards": 0, "non_finite": "skip_tensor"}
+DEFAULT = {"variant": "queue", "chunk": 4096, "tile": 2048, "whole": 2048, "window_mb": 20, "beyond_mb": 12, "non_finite": "skip_tensor"}
 
 
 class Options(ctypes.Structure):
@@ -34,7 +34,6 @@ class Options(ctypes.Structure):
         ("beyond_bytes", ctypes.c_int64),
         ("variant", ctypes.c_int32),
         ("non_finite", ctypes.c_int32),
-        ("backwards", ctypes.c_int32),
     ]
 
 
@@ -66,7 +65,6 @@ class Sing:
             int(tuning["beyond_mb"] * 2**20),
             VARIANTS[tuning["variant"]],
             NON_FINITE[tuning["non_finite"]],
-            tuning["backwards"],
         )
         self.handle = library.sing_bench_make(ctypes.byref(options), tensors, len(parameters))
         if not self.handle:
@@ -221,10 +219,9 @@ def measure_model(library, stream, model, periods):
 
 SWEEP = (
     [{"variant": v} for v in VARIANTS]
-    + [{"window_mb": w} for w in (12, 48, 100, 400)]
-    + [{"beyond_mb": b} for b in (4, 12)]
-    + [{"window_mb": b, "beyond_mb": b} for b in (2, 4, 8)]  # smaller alone, either leaves the other's distance
-    + [{"backwards": 1}] + [{"backwards": 1, "window_mb": b, "beyond_mb": b} for b in (2, 4, 8)]
+    + [{"window_mb": w} for w in (12, 24, 48, 100, 400)]
+    + [{"beyond_mb": b} for b in (8, 16, 20)]
+    + [{"window_mb": b, "beyond_mb": b} for b in (4, 8)]  # smaller alone, either leaves the other's distance
     + [{"chunk": c} for c in (2048, 8192)]
     + [{"tile": t} for t in (1024, 4096)]
     + [{"non_finite": "skip_step"}]

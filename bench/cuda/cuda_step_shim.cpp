@@ -40,7 +40,7 @@ extern "C" {
 struct SingBenchOptions {
   void* stream;
   std::int64_t chunk_elements, tile_elements, whole_elements, window_bytes, beyond_bytes;
-  std::int32_t variant, non_finite, backwards;
+  std::int32_t variant, non_finite;
 };
 
 struct SingBenchTensor {
@@ -63,7 +63,6 @@ void* sing_bench_make(const SingBenchOptions* options,
          .tile_elements = options->tile_elements,
          .whole_elements = options->whole_elements,
          .window_bytes = options->window_bytes,
-         .backwards = options->backwards != 0,
          .beyond_bytes = options->beyond_bytes});
     problem->non_finite = static_cast<sing::NonFinite>(options->non_finite);
     problem->progress =

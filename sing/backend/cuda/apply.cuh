@@ -269,14 +269,14 @@ __device__ __forceinline__ void update_packs(const ChunkView<R, Real, G, P>& vie
   }
 }
 
-// `seen`: the tensor's flag as it was read a while ago.
+// `verdict`: the tensor's as it was read a while ago.
 __device__ __forceinline__ void wait_until_measured(const StepArguments& step,
                                                     std::int64_t index,
                                                     unsigned int epoch,
-                                                    unsigned int seen) {
-  while (seen != epoch) {
+                                                    Verdict& verdict) {
+  while (verdict.epoch != epoch) {
     __nanosleep(32);
-    seen = load_flag(&step.ready[index]);
+    verdict = load_verdict(&step.verdicts[index]);
   }
   __syncwarp();
 }
@@ -302,9 +302,9 @@ template <class R, class Real>
 __device__ __forceinline__ void advance_counters(const StepArguments& step,
                                                  const TensorRecord& tensor,
                                                  const Conclusion<R, Real>& conclusion) {
-  const bool updates = conclusion.updates != 0;
+  const bool updates = conclusion.updates;
   TensorProgress& progress = *tensor.progress;
-  progress.non_finite += conclusion.finite != 0 ? 0 : 1;
+  progress.non_finite += conclusion.finite ? 0 : 1;
   progress.steps += updates ? 1 : 0;
   if constexpr (kScalarSlotCount < R >> 0) {
     for (std::size_t k = 0; updates && k < kScalarSlotCount<R>; ++k) {
@@ -338,7 +338,7 @@ __device__ __forceinline__ void apply_tile(const StepArguments& step,
   const auto rows = read_record<TensorRows>(&step.tensors[index]);
   const auto tensor = read_record<TensorArrays>(&step.tensors[index]);
   const GradientRecord gradient = read_record(&step.gradients[index]);
-  const unsigned int seen = load_flag(&step.ready[index]);
+  Verdict verdict = load_verdict(&step.verdicts[index]);
   if (gradient.data == nullptr || step_is_skipped(step)) {
     return;
   }
@@ -348,16 +348,16 @@ __device__ __forceinline__ void apply_tile(const StepArguments& step,
   const auto count = static_cast<int>(packed_end - range.begin);
   const auto arrays = arrays_from<R, Real, G, P>(tensor, gradient, range.begin);
   PackQueue<R, Real, G, P> queue(arrays, count);
-  wait_until_measured(step, index, epoch, seen);
+  wait_until_measured(step, index, epoch, verdict);
   // On their way together, and loaded once: each reading keeps the tile's own loads waiting.
-  const Conclusion<R, Real> conclusion = load_conclusion<R, Real>(step, index);
+  const Conclusion<R, Real> conclusion = load_conclusion<R, Real>(step, index, verdict);
   const auto means = pack_means<Real>(rows, {range.begin, packed_end});
   const int first = warp_team().rank * kPackWidth<Real>;
   const Real first_mean = first < count ? means(static_cast<std::uint32_t>(first)) : Real(0);
   if (range.begin == 0 && warp_team().rank == 0) {
     advance_counters<R, Real>(step, step.tensors[index], conclusion);
   }
-  if (conclusion.updates == 0) {
+  if (!conclusion.updates) {
     Staging::wait<0>();
     return;
   }

@@ -22,9 +22,9 @@ __device__ __forceinline__ void clip_tensor(const StepArguments& step,
   const GroupRecord& group = step.groups[step.tensors[index].group];
   const R& rule = *std::launder(reinterpret_cast<const R*>(group.rule));
   if (team.rank == 0 && rule.clip_norm.has_value()) {
-    Conclusion<R, Real>& conclusion = *conclusion_of<R, Real>(step, index);
-    conclusion.factor = static_cast<Real>(static_cast<double>(conclusion.factor) *
-                                          clip_factor(*rule.clip_norm, ::sqrt(squares[0])));
+    double& factor = step.verdicts[index].factor;
+    factor = static_cast<double>(
+        static_cast<Real>(factor * clip_factor(*rule.clip_norm, ::sqrt(squares[0]))));
   }
 }
 

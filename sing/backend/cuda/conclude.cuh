@@ -7,70 +7,89 @@
 
 namespace sing::cuda {
 
-// What the apply pass reads of a tensor. Written once a step, by one thread.
+// What of a conclusion is known before the gradient is. Written once a step, by one thread.
 template <class R, class Real>
-struct Conclusion {
+struct Beginning {
   typename R::template Constants<Real> constants;
   // New values of the rule's scalars; apply stores them, so that a skipped step changes none.
   Real scalars[kScalarSlotCount<R> == 0 ? 1 : kScalarSlotCount<R>];
-  Real factor;           // of the centred gradient
-  Real merge_alpha;      // of LookAhead, where `merges`
-  std::int32_t updates;  // 0: the gradient is not finite and the policy skips the tensor
-  std::int32_t finite;
+  Real merge_alpha;     // of LookAhead, where `merges`
   std::int32_t starts;  // 1: the tensor's first update, state is taken from the parameter
   std::int32_t merges;
 };
 
+// What the apply pass reads of a tensor.
 template <class R, class Real>
-__device__ __forceinline__ Conclusion<R, Real>* conclusion_of(const StepArguments& step,
-                                                              std::int64_t tensor) {
-  static_assert(sizeof(Conclusion<R, Real>) <= kConclusionBytes);
-  return reinterpret_cast<Conclusion<R, Real>*>(step.conclusions + tensor * kConclusionBytes);
+struct Conclusion : Beginning<R, Real> {
+  Real factor;  // of the centred gradient
+  bool updates, finite;
+};
+
+template <class R, class Real>
+__device__ __forceinline__ Beginning<R, Real>* beginning_of(const StepArguments& step,
+                                                            std::int64_t tensor) {
+  static_assert(sizeof(Beginning<R, Real>) <= kBeginningBytes);
+  return reinterpret_cast<Beginning<R, Real>*>(step.beginnings + tensor * kBeginningBytes);
 }
 
 // A copy read past the first-level cache.
 template <class R, class Real>
-__device__ __forceinline__ Conclusion<R, Real> load_conclusion(const StepArguments& step,
-                                                               std::int64_t tensor) {
-  constexpr std::size_t kWords = (sizeof(Conclusion<R, Real>) + 15) / 16;
-  const auto* words = reinterpret_cast<const uint4*>(step.conclusions + tensor * kConclusionBytes);
+__device__ __forceinline__ Beginning<R, Real> load_beginning(const StepArguments& step,
+                                                             std::int64_t tensor) {
+  constexpr std::size_t kWords = (sizeof(Beginning<R, Real>) + 15) / 16;
+  const auto* words = reinterpret_cast<const uint4*>(step.beginnings + tensor * kBeginningBytes);
   uint4 copy[kWords];
 #pragma unroll
   for (std::size_t k = 0; k < kWords; ++k) {
     copy[k] = __ldcg(words + k);
   }
-  Conclusion<R, Real> conclusion;
-  memcpy(&conclusion, copy, sizeof(conclusion));
-  return conclusion;
+  Beginning<R, Real> beginning;
+  memcpy(&beginning, copy, sizeof(beginning));
+  return beginning;
+}
+
+template <class R, class Real>
+__device__ __forceinline__ Conclusion<R, Real> load_conclusion(const StepArguments& step,
+                                                               std::int64_t tensor,
+                                                               const Verdict& verdict) {
+  return {load_beginning<R, Real>(step, tensor),
+          static_cast<Real>(verdict.factor),
+          verdict.updates != 0,
+          verdict.finite != 0};
+}
+
+// Of a tensor that an earlier launch has measured.
+template <class R, class Real>
+__device__ __forceinline__ Conclusion<R, Real> load_conclusion(const StepArguments& step,
+                                                               std::int64_t tensor) {
+  return load_conclusion<R, Real>(step, tensor, load_verdict(&step.verdicts[tensor]));
 }
 
 // Called by one thread when the constants are complete but for the rule's scalars.
 template <class R, class Real>
-__device__ __forceinline__ void advance(const TensorRecord& tensor,
-                                        Conclusion<R, Real>& conclusion) {
+__device__ __forceinline__ void advance(const TensorRecord& tensor, Beginning<R, Real>& beginning) {
   if constexpr (kScalarSlotCount < R >> 0) {
     ScalarState<R> scalars{};
     for (std::size_t k = 0; k < kScalarSlotCount<R>; ++k) {
       scalars.slot[k] =
           static_cast<double>(*static_cast<const Real*>(tensor.slots[kFirstScalarSlot<R> + k]));
     }
-    R::advance(conclusion.constants, scalars);
+    R::advance(beginning.constants, scalars);
     for (std::size_t k = 0; k < kScalarSlotCount<R>; ++k) {
-      conclusion.scalars[k] = static_cast<Real>(scalars.slot[k]);
+      beginning.scalars[k] = static_cast<Real>(scalars.slot[k]);
     }
   }
 }
 
 // What a tensor's conclusion does not owe to its gradient: powers and roots of the step's number.
-// Writes these fields and no other.
 template <class R, class Real>
 __device__ __noinline__ void begin_conclusion(const StepArguments& step, std::int64_t index) {
   const TensorRecord& tensor = step.tensors[index];
   const GroupRecord& group = step.groups[tensor.group];
   const R& rule = *std::launder(reinterpret_cast<const R*>(group.rule));
   const std::int64_t steps = tensor.progress->steps;
-  Conclusion<R, Real>& conclusion = *conclusion_of<R, Real>(step, index);
-  conclusion.constants = rule.template constants<Real>(
+  Beginning<R, Real>& beginning = *beginning_of<R, Real>(step, index);
+  beginning.constants = rule.template constants<Real>(
       {.step = steps + 1,
        .learning_rate = group.learning_rate_source != nullptr
                             ? static_cast<double>(__ldcg(group.learning_rate_source)) *
@@ -80,11 +99,11 @@ __device__ __noinline__ void begin_conclusion(const StepArguments& step, std::in
        .factored = tensor.rank >= 2,
        .rows = kIsOrthogonal<R> ? tensor.leading : 0,
        .columns = kIsOrthogonal<R> && tensor.leading > 0 ? tensor.size / tensor.leading : 0});
-  conclusion.starts = steps == 0 ? 1 : 0;
-  conclusion.merges =
+  beginning.starts = steps == 0 ? 1 : 0;
+  beginning.merges =
       group.lookahead_period > 0 && (group.progress->steps + 1) % group.lookahead_period == 0 ? 1
                                                                                               : 0;
-  conclusion.merge_alpha = static_cast<Real>(group.lookahead_alpha);
+  beginning.merge_alpha = static_cast<Real>(group.lookahead_alpha);
 }
 
 // What a tensor's `begun` holds in the step that makes the epoch this one, of the first 2³¹.
@@ -139,7 +158,8 @@ struct ConclusionInputs {
         begun(load_flag(&step.begun[index])) {}
 };
 
-// Called by one thread. Counters are advanced by apply, so that a skipped step changes none.
+// Called by one thread, after a fence behind all that others are to see of the tensor: its means,
+// and what was begun. Counters are advanced by apply, so that a skipped step changes none.
 template <class R, class Real>
 __device__ __forceinline__ void conclude(const StepArguments& step,
                                          std::int64_t index,
@@ -151,28 +171,29 @@ __device__ __forceinline__ void conclude(const StepArguments& step,
   if (!scale.finite) {
     // The largest code is the smallest index, whatever the order of arrival.
     atomicMax(&step.queue->non_finite_code, ~static_cast<unsigned long long>(tensor.index));
+    fence_acquire_release();
+    atomicAdd(&step.queue->exited, kNotFinite);
   }
   const bool updates = scale.finite || inputs.non_finite == NonFinite::kPassThrough;
-  Conclusion<R, Real>& conclusion = *conclusion_of<R, Real>(step, index);
-  conclusion.factor = static_cast<Real>(scale.factor);
-  conclusion.finite = scale.finite ? 1 : 0;
-  conclusion.updates = updates ? 1 : 0;
   if (inputs.begun != done_in(inputs.epoch)) {
     // The warp that is to begin this tensor may not run yet, and must not be waited for.
     begin_if_free<R, Real>(step, index, inputs.epoch);
     while (load_flag(&step.begun[index]) != done_in(inputs.epoch)) {
       __nanosleep(32);
     }
+    fence_acquire_release();
   }
   if constexpr (kSumCount<R> == 0 && kScalarSlotCount < R >> 0) {
-    fence_acquire_release();
-    Conclusion<R, Real> advanced = load_conclusion<R, Real>(step, index);
+    Beginning<R, Real> advanced = load_beginning<R, Real>(step, index);
     advance<R, Real>(tensor, advanced);
-    conclusion = advanced;
+    *beginning_of<R, Real>(step, index) = advanced;
+    fence_acquire_release();
   }
-  // Whoever sees the tensor ready sees what was begun, too.
-  fence_acquire_release();
-  store_flag(&step.ready[index], inputs.epoch);
+  store_verdict(&step.verdicts[index],
+                {.epoch = inputs.epoch,
+                 .updates = static_cast<std::uint16_t>(updates ? 1 : 0),
+                 .finite = static_cast<std::uint16_t>(scale.finite ? 1 : 0),
+                 .factor = static_cast<double>(static_cast<Real>(scale.factor))});
   // Nobody waits for these.
   tensor.progress->gradient_norm = scale.gradient_norm;
   step.squares[index] = updates ? scale.standardized_norm * scale.standardized_norm : 0.0;
@@ -209,17 +230,28 @@ __device__ __noinline__ LaneSums combine_split_rows(const TensorChunks& tensor,
       static_cast<Real*>(tensor.row_means)[row] = mean;
     }
   }
+  fence_acquire_release();
   return sums;
 }
 
-// Sums of `count` entries in a fixed order, known to all lanes.
+// Sums of `count` entries in a fixed order, known to all lanes. Entries are asked for many at a
+// time, none of them alone: each would take as long as all, and the tensor's updates wait.
 __device__ __forceinline__ ChunkSums add_up(const ChunkSums* entries, std::int64_t count) {
+  constexpr int kAtOnce = 16;
   ChunkSums sums{};
-#pragma unroll 8
-  for (std::int64_t k = warp_team().rank; k < count; k += 32) {
-    const ChunkSums found = load_partial(entries + k);
-    sums.squares += found.squares;
-    sums.centred_squares += found.centred_squares;
+  for (std::int64_t first = warp_team().rank; first < count; first += 32 * kAtOnce) {
+    double2 found[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const std::int64_t at = first + 32 * k;
+      found[k] =
+          at < count ? __ldcg(reinterpret_cast<const double2*>(entries + at)) : double2{0.0, 0.0};
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      sums.squares += found[k].x;
+      sums.centred_squares += found[k].y;
+    }
   }
   return {warp_sum(sums.squares), warp_sum(sums.centred_squares), 0, 0};
 }

@@ -21,15 +21,12 @@ struct Tuning {
   // is left, down to the least, so that all warps finish together.
   std::int64_t tile_elements = 2048;
   std::int64_t least_tile_elements = 512;
-  std::int64_t tiles_left = 3072;      // that a tile is at most one part in
+  std::int64_t tiles_left = 2048;      // that a tile is at most one part in
   std::int64_t whole_elements = 2048;  // of tensors that one warp measures and updates at once
   // Of gradients measured and not yet applied: what the second-level cache can hold some of.
-  std::int64_t window_bytes = 24LL << 20;
-  // Whether a tensor's tiles are applied from its end on: what was measured last is read again
-  // first.
-  bool backwards = false;
+  std::int64_t window_bytes = 20LL << 20;
   // Of gradients measured beyond the tensor that is being applied: they hide the way of its sums.
-  std::int64_t beyond_bytes = 20LL << 20;
+  std::int64_t beyond_bytes = 12LL << 20;
 };
 
 std::unique_ptr<Backend> make_tuned_cuda_backend(const CudaResources& resources,

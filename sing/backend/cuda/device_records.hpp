@@ -29,7 +29,7 @@ inline constexpr std::int64_t kMostHeldBytes = 16LL << 20;
 // Rows up to this length are measured whole, by one warp; longer ones in parts.
 inline constexpr std::int64_t kMaxWholeRow = 16384;
 // Chunks whose sums are added up together, by the warp that measured the last of them.
-inline constexpr std::int64_t kFamily = 512;
+inline constexpr std::int64_t kFamily = 1024;
 
 // The records that an item begins with are read whole, in words of 16 bytes: one after the other,
 // as they are needed, their readings took a quarter of an item's time.
@@ -158,16 +158,29 @@ struct ChunkSums {
   double unused;
 };
 
-// Zeroed when made. Every launch leaves `next` and `exited` at 0, every step the rest but epoch.
+// What a tensor's sums decide. One word, written and read as such: whoever sees the epoch sees the
+// rest, without a fence.
+struct alignas(16) Verdict {
+  unsigned int epoch;     // the one that the step makes
+  std::uint16_t updates;  // 0: the gradient is not finite and the policy skips the tensor
+  std::uint16_t finite;
+  double factor;  // of the centred gradient
+};
+static_assert(sizeof(Verdict) == 16);
+
+// Zeroed when made. Every launch leaves `next` and the parties of `exited` at 0, every step the
+// rest but epoch.
 struct QueueState {
   unsigned long long next;
-  unsigned int exited;
+  unsigned long long exited;           // parties; from kNotFinite on, tensors that are not finite
   unsigned int epoch;                  // steps taken
   unsigned long long non_finite_code;  // ~index of the first non-finite tensor, 0: none
   unsigned long long skipped_tensors;
 };
 
-inline constexpr std::size_t kConclusionBytes = 256;
+inline constexpr unsigned long long kNotFinite = 1ULL << 32;
+
+inline constexpr std::size_t kBeginningBytes = 256;
 
 struct StepArguments {
   const TensorRecord* tensors;
@@ -180,8 +193,8 @@ struct StepArguments {
   unsigned int* family_done;  // chunks measured of each family; wraps to 0 with the last one
   unsigned int* tensor_done;  // families, chunks or sums done of each tensor; wraps likewise
   unsigned int* begun;        // one a tensor: who begins its conclusion and whether that is done
-  unsigned int* ready;        // one a tensor: epoch + 1 when it is measured
-  std::byte* conclusions;     // kConclusionBytes a tensor
+  Verdict* verdicts;          // one a tensor
+  std::byte* beginnings;      // kBeginningBytes a tensor
   double* squares;            // of each tensor's standardized gradient; 0 where it is skipped
   QueueState* queue;
   std::int64_t tensor_count;

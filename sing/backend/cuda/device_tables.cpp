@@ -21,12 +21,12 @@ struct ScratchLayout {
         tensor_done(family_done +
                     aligned(sizeof(unsigned int) * static_cast<std::size_t>(plan.family_count))),
         begun(tensor_done + aligned(sizeof(unsigned int) * plan.tensors.size())),
-        ready(begun + aligned(sizeof(unsigned int) * plan.tensors.size())),
-        conclusions(ready + aligned(sizeof(unsigned int) * plan.tensors.size())),
-        squares(conclusions + aligned(kConclusionBytes * plan.tensors.size())),
+        verdicts(begun + aligned(sizeof(unsigned int) * plan.tensors.size())),
+        beginnings(verdicts + aligned(sizeof(Verdict) * plan.tensors.size())),
+        squares(beginnings + aligned(kBeginningBytes * plan.tensors.size())),
         means(squares + aligned(sizeof(double) * plan.tensors.size())),
         end(means + aligned(plan.mean_bytes)) {}
-  std::size_t partials, family_sums, family_done, tensor_done, begun, ready, conclusions, squares,
+  std::size_t partials, family_sums, family_done, tensor_done, begun, verdicts, beginnings, squares,
       means, end;
 };
 
@@ -203,8 +203,8 @@ StepArguments DeviceTables::arguments(const std::byte* gradients) const {
           .family_done = reinterpret_cast<unsigned int*>(scratch + layout.family_done),
           .tensor_done = reinterpret_cast<unsigned int*>(scratch + layout.tensor_done),
           .begun = reinterpret_cast<unsigned int*>(scratch + layout.begun),
-          .ready = reinterpret_cast<unsigned int*>(scratch + layout.ready),
-          .conclusions = scratch + layout.conclusions,
+          .verdicts = reinterpret_cast<Verdict*>(scratch + layout.verdicts),
+          .beginnings = scratch + layout.beginnings,
           .squares = reinterpret_cast<double*>(scratch + layout.squares),
           .queue = reinterpret_cast<QueueState*>(scratch),
           .tensor_count = static_cast<std::int64_t>(plan_.tensors.size()),

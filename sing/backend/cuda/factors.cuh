@@ -32,8 +32,8 @@ __device__ __forceinline__ void blend_factor(const StepArguments& step,
                                              std::int64_t index,
                                              Real* factor,
                                              double mean) {
-  const Conclusion<R, Real>& conclusion = *conclusion_of<R, Real>(step, index);
-  *factor = R::factor_blend(conclusion.constants, *factor, static_cast<Real>(mean));
+  const Beginning<R, Real>& beginning = *beginning_of<R, Real>(step, index);
+  *factor = R::factor_blend(beginning.constants, *factor, static_cast<Real>(mean));
 }
 
 // A warp a matrix row.
@@ -225,9 +225,9 @@ __device__ __forceinline__ void sum_chunk(const StepArguments& step,
   }
   team_sum(team, sums, shared.sums);
   if (team.rank == 0) {
-    Conclusion<R, Real>& conclusion = *conclusion_of<R, Real>(step, index);
-    R::finish(conclusion.constants, sums, tensor.size);
-    advance<R, Real>(tensor, conclusion);
+    Beginning<R, Real>& beginning = *beginning_of<R, Real>(step, index);
+    R::finish(beginning.constants, sums, tensor.size);
+    advance<R, Real>(tensor, beginning);
   }
 }
 

@@ -20,7 +20,7 @@ template <class R, class Real, class G, class P>
 __device__ __forceinline__ void run_rule_pass(const StepArguments& step,
                                               const WorkItem& item,
                                               PassShared& shared) {
-  if (step_is_skipped(step) || load_conclusion<R, Real>(step, item.tensor).updates == 0) {
+  if (step_is_skipped(step) || load_verdict(&step.verdicts[item.tensor]).updates == 0) {
     return;
   }
   if constexpr (requires(const R& rule) { rule.clip_norm; }) {

@@ -19,11 +19,16 @@ __device__ __forceinline__ void measure_and_conclude(const StepArguments& step,
   const LaneSums found = measure_chunk<Real, G>(step, item, tensor, gradient);
   ChunkSums sums{warp_sum(found.squares), warp_sum(found.centred_squares), found.mean, 0};
   const ConclusionInputs inputs(step, index, epoch);
-  if (tensor.chunks > 1 && !complete_tensor<Real>(step, index, tensor, item.index, sums)) {
-    return;
+  if (tensor.chunks > 1) {
+    if (!complete_tensor<Real>(step, index, tensor, item.index, sums)) {
+      return;
+    }
+  } else {
+    __syncwarp();  // orders the row means, written by all lanes, before the fence
+    if (warp_team().rank == 0) {
+      fence_acquire_release();
+    }
   }
-  // Orders the row means, written by all lanes, before the flag.
-  __syncwarp();
   if (warp_team().rank == 0) {
     conclude<R, Real>(
         step, index, inputs, {.squares = sums.squares, .centred_squares = sums.centred_squares});
@@ -44,51 +49,62 @@ __device__ __forceinline__ void run_item(const StepArguments& step,
 }
 
 // By the last warp of a step: counters advance when no one reads them any more. What can be added
-// without being read is: the launch ends when the last reading has come back.
-__device__ __forceinline__ void end_step(const StepArguments& step, const StepRecord& record) {
+// without being read is: the launch ends when the last reading has come back. `progress`: of the
+// lane's group, null where it has none.
+__device__ __forceinline__ void end_step(const StepArguments& step,
+                                         const StepRecord& record,
+                                         GroupProgress* progress,
+                                         bool all_finite) {
   QueueState& queue = *step.queue;
-  const unsigned long long code = __ldcg(&queue.non_finite_code);
-  const unsigned long long skipped_tensors = __ldcg(&queue.skipped_tensors);
-  const bool skipped = skips_steps(record.non_finite) && code != 0;
-  for (std::int64_t group = warp_team().rank; group < record.group_count; group += 32) {
+  const bool skipped = skips_steps(record.non_finite) && !all_finite;
+  if (progress != nullptr) {
+    add(&progress->steps, skipped ? 0 : 1);
+  }
+  for (std::int64_t group = warp_team().rank + 32; group < record.group_count; group += 32) {
     add(&step.groups[group].progress->steps, skipped ? 0 : 1);
   }
   if (warp_team().rank == 0) {
-    OptimizerProgress& progress = *record.progress;
-    if (code != 0) {
-      progress.first_non_finite = static_cast<std::int64_t>(~code) + 1;
-    }
-    if (skipped) {
-      add(&progress.skipped_steps, 1);
-    } else if (skipped_tensors != 0) {
-      add(&progress.skipped_tensors, static_cast<std::int64_t>(skipped_tensors));
-    }
-    queue.non_finite_code = 0;
-    queue.skipped_tensors = 0;
     atomicAdd(&queue.epoch, 1U);
+    if (!all_finite) {
+      OptimizerProgress& optimizer = *record.progress;
+      optimizer.first_non_finite = static_cast<std::int64_t>(~__ldcg(&queue.non_finite_code)) + 1;
+      const auto skipped_tensors = static_cast<std::int64_t>(__ldcg(&queue.skipped_tensors));
+      add(skipped ? &optimizer.skipped_steps : &optimizer.skipped_tensors,
+          skipped ? 1 : skipped_tensors);
+      queue.non_finite_code = 0;
+      queue.skipped_tensors = 0;
+    }
   }
 }
 
 // Called by one warp of each of `count` parties when the queue is empty for it; the last of them
 // sets the queue back, and ends the step with the step's last launch. Nobody waits for the writes
-// of his last item: of what is written during a step, the last party reads counts of what was
-// skipped, and who changes one sees to it that it arrives.
+// of his last item: of what is written during a step, the last party reads counts of what is not
+// finite or was skipped, and who changes one sees to it that it arrives.
 __device__ __forceinline__ void leave_queue(const StepArguments& step, std::int64_t count) {
-  const StepRecord record = *step.step;  // on its way meanwhile
-  unsigned int left = 0;
+  // On their way meanwhile.
+  const StepRecord record = *step.step;
+  const int lane = warp_team().rank;
+  GroupProgress* progress = lane < record.group_count ? step.groups[lane].progress : nullptr;
+  unsigned long long before = 0;
   __syncwarp();
-  if (warp_team().rank == 0) {
-    left = atomicInc(&step.queue->exited, static_cast<unsigned int>(count - 1));
+  if (lane == 0) {
+    before = atomicAdd(&step.queue->exited, 1ULL);
   }
-  if (__shfl_sync(kFullWarp, left, 0) != static_cast<unsigned int>(count - 1)) {
+  before = __shfl_sync(kFullWarp, before, 0);
+  if (static_cast<std::int64_t>(before % kNotFinite) != count - 1) {
     return;
   }
-  fence_acquire_release();
-  if (warp_team().rank == 0) {
+  const bool all_finite = before < kNotFinite;
+  if (!all_finite) {
+    fence_acquire_release();
+  }
+  if (lane == 0) {
     step.queue->next = 0;
+    step.queue->exited = step.ends_step ? 0 : before / kNotFinite * kNotFinite;
   }
   if (step.ends_step) {
-    end_step(step, record);
+    end_step(step, record, progress, all_finite);
   }
 }
 

@@ -164,10 +164,6 @@ class PhaseMaker {
                         .elements = record(at).size,
                         .tiles = tiles_of(at, left)});
       left -= record(at).size;
-      // Tiles that become smaller towards the end of the step have to come in their order.
-      if (tuning_.backwards && left >= tuning_.tiles_left * tuning_.tile_elements) {
-        std::reverse(queued.back().tiles.begin(), queued.back().tiles.end());
-      }
     }
     const std::vector<WorkItem> ordered =
         order_queue(queued, tuning_.window_bytes, tuning_.beyond_bytes);

@@ -87,6 +87,33 @@ __device__ __forceinline__ unsigned int load_flag(const unsigned int* flag) {
   return value;
 }
 
+// A word of 16 bytes at once.
+__device__ __forceinline__ Verdict load_verdict(const Verdict* from) {
+  ulonglong2 words;
+  asm volatile(
+      "{\n .reg .b128 word;\n"
+      " ld.relaxed.gpu.global.b128 word, [%2];\n"
+      " mov.b128 {%0, %1}, word;\n}"
+      : "=l"(words.x), "=l"(words.y)
+      : "l"(from)
+      : "memory");
+  Verdict verdict;
+  memcpy(&verdict, &words, sizeof(verdict));
+  return verdict;
+}
+
+__device__ __forceinline__ void store_verdict(Verdict* to, const Verdict& verdict) {
+  ulonglong2 words;
+  memcpy(&words, &verdict, sizeof(words));
+  asm volatile(
+      "{\n .reg .b128 word;\n"
+      " mov.b128 word, {%1, %2};\n"
+      " st.relaxed.gpu.global.b128 [%0], word;\n}" ::"l"(to),
+      "l"(words.x),
+      "l"(words.y)
+      : "memory");
+}
+
 // Without waiting for what was there.
 __device__ __forceinline__ void add(std::int64_t* counter, std::int64_t value) {
   atomicAdd(reinterpret_cast<unsigned long long*>(counter), static_cast<unsigned long long>(value));
@@ -106,10 +133,6 @@ __device__ __forceinline__ unsigned int increment_release(unsigned int* counter,
 // Not __threadfence, which orders the fences of all threads among each other and takes longer.
 __device__ __forceinline__ void fence_acquire_release() {
   asm volatile("fence.acq_rel.gpu;" ::: "memory");
-}
-
-__device__ __forceinline__ void store_flag(unsigned int* flag, unsigned int value) {
-  asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }
 
 __device__ __forceinline__ void store_release(unsigned int* flag, unsigned int value) {

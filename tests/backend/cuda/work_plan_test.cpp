@@ -128,30 +128,6 @@ TEST(WorkPlan, TheNextTensorIsMeasuredEvenlyWhileOneIsApplied) {
   EXPECT_EQ(largest, 1);
 }
 
-// What a plan applies of each tensor, in its order.
-std::vector<std::vector<std::int64_t>> applied(const WorkPlan& plan) {
-  std::vector<std::vector<std::int64_t>> begins(plan.tensors.size());
-  for (const WorkItem& item : plan.items) {
-    if (item.work == Work::kApply) {
-      begins[item.tensor].push_back(item.index);
-    }
-  }
-  return begins;
-}
-
-TEST(WorkPlan, BackwardsAppliesFirstWhatWasMeasuredLast) {
-  std::vector<GroupStep> groups(1);
-  auto tensors = tensors_of(std::vector<std::vector<std::int64_t>>(3, {256, 384}));
-  Tuning tuning{.tiles_left = 64};
-  const auto forwards = applied(make_work_plan(request_of(groups, tensors), tuning));
-  tuning.backwards = true;
-  const auto backwards = applied(make_work_plan(request_of(groups, tensors), tuning));
-  EXPECT_TRUE(std::is_sorted(forwards[0].begin(), forwards[0].end()));
-  EXPECT_EQ(backwards[0], std::vector<std::int64_t>(forwards[0].rbegin(), forwards[0].rend()));
-  EXPECT_EQ(backwards[1], forwards[1]) << "98,304 elements come after it, fewer than 64 tiles";
-  EXPECT_EQ(backwards[2], forwards[2]);
-}
-
 TEST(WorkPlan, TilesBecomeSmallerTowardsTheEnd) {
   std::vector<GroupStep> groups(1);
   auto tensors = tensors_of(std::vector<std::vector<std::int64_t>>(4, {1024, 4096}));
