@@ -26,7 +26,9 @@ struct Tuning {
   // Of gradients measured and not yet applied: what the second-level cache can hold some of.
   std::int64_t window_bytes = 20LL << 20;
   // Of gradients measured beyond the tensor that is being applied: they hide the way of its sums.
+  // Of one too large to be held in the cache more, which costs no second reading there.
   std::int64_t beyond_bytes = 12LL << 20;
+  std::int64_t beyond_large_bytes = 48LL << 20;
 };
 
 std::unique_ptr<Backend> make_tuned_cuda_backend(const CudaResources& resources,

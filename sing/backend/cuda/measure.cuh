@@ -211,7 +211,7 @@ __device__ __forceinline__ LaneSums measure_chunk(const StepArguments& step,
   const bool held = tensor.size * static_cast<std::int64_t>(sizeof(G)) <= kMostHeldBytes;
   const PackLoader<Real, G> loader{static_cast<const G*>(gradient.data) + range.begin,
                                    static_cast<Dtype>(gradient.dtype) == Dtype::kFloat16,
-                                   held ? partly_held_lines() : passing_lines()};
+                                   held ? partly_held_lines() : usual_lines()};
   return measure_loaded<Real>(loader, chunk, tensor.centralizes);
 }
 

@@ -39,17 +39,17 @@ class Measuring {
 }  // namespace
 
 std::vector<WorkItem> order_queue(std::span<const QueuedTensor> tensors,
-                                  std::int64_t window_bytes,
-                                  std::int64_t beyond_bytes) {
+                                  std::int64_t window_bytes) {
   std::vector<WorkItem> items;
   Measuring measuring(tensors);
   std::int64_t begin = 0;  // of the tensor that is applied
   for (std::size_t k = 0; k < tensors.size(); ++k) {
     const std::int64_t end = begin + tensors[k].bytes;
-    measuring.until(end + beyond_bytes, items);
+    measuring.until(end + tensors[k].beyond, items);
     const std::int64_t from = measuring.bytes();
-    const std::int64_t next = k + 1 < tensors.size() ? tensors[k + 1].bytes : 0;
-    const auto to_measure = static_cast<double>(end + next + beyond_bytes - from);
+    const std::int64_t next =
+        k + 1 < tensors.size() ? tensors[k + 1].bytes + tensors[k + 1].beyond : 0;
+    const auto to_measure = static_cast<double>(std::max(end + next - from, std::int64_t{0}));
     std::int64_t elements = 0;  // of the tiles so far
     for (const WorkItem& tile : tensors[k].tiles) {
       const double share = static_cast<double>(elements) / static_cast<double>(tensors[k].elements);

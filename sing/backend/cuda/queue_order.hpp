@@ -12,15 +12,14 @@ struct QueuedTensor {
   std::uint32_t at;  // its place in the plan
   std::int64_t chunks;
   std::int64_t chunk_bytes, bytes;  // of its gradient
+  std::int64_t beyond;              // gradient bytes to be measured after it before it is applied
   std::int64_t elements;            // above 0
   std::vector<WorkItem> tiles;      // in the order in which they are to be applied
 };
 
-// Measure items run ahead of apply items: by a window of gradient bytes at least, and by a smaller
-// one beyond the tensor at hand, which hides the way of its sums. While a tensor is applied the
-// next is measured evenly: reading alone, then writing alone, would use the memory less well.
-std::vector<WorkItem> order_queue(std::span<const QueuedTensor> tensors,
-                                  std::int64_t window_bytes,
-                                  std::int64_t beyond_bytes);
+// Measure items run ahead of apply items: by a window of gradient bytes at least, and by some
+// beyond the tensor at hand, which hide the way of its sums. While a tensor is applied the next is
+// measured evenly: reading alone, then writing alone, would use the memory less well.
+std::vector<WorkItem> order_queue(std::span<const QueuedTensor> tensors, std::int64_t window_bytes);
 
 }  // namespace sing::cuda

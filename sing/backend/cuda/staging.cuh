@@ -18,13 +18,6 @@ __device__ __forceinline__ CachePolicy usual_lines() {
   return policy;
 }
 
-// Lines that go first: nothing is to be read again before all of the cache has been replaced.
-__device__ __forceinline__ CachePolicy passing_lines() {
-  CachePolicy policy;
-  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  return policy;
-}
-
 // Some of the lines, three in eight, are among the last to go: all would push each other out.
 __device__ __forceinline__ CachePolicy partly_held_lines() {
   CachePolicy policy;

@@ -161,12 +161,14 @@ class PhaseMaker {
                         .chunks = record(at).chunks,
                         .chunk_bytes = gradient_bytes(at, record(at).chunk_elements),
                         .bytes = gradient_bytes(at, record(at).size),
+                        .beyond = gradient_bytes(at, record(at).size) > kMostHeldBytes
+                                      ? tuning_.beyond_large_bytes
+                                      : tuning_.beyond_bytes,
                         .elements = record(at).size,
                         .tiles = tiles_of(at, left)});
       left -= record(at).size;
     }
-    const std::vector<WorkItem> ordered =
-        order_queue(queued, tuning_.window_bytes, tuning_.beyond_bytes);
+    const std::vector<WorkItem> ordered = order_queue(queued, tuning_.window_bytes);
     items.insert(items.end(), ordered.begin(), ordered.end());
   }
 

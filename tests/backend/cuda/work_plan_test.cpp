@@ -128,6 +128,30 @@ TEST(WorkPlan, TheNextTensorIsMeasuredEvenlyWhileOneIsApplied) {
   EXPECT_EQ(largest, 1);
 }
 
+// The first of them has 18,874,368 bytes of gradient.
+TEST(WorkPlan, MoreIsMeasuredBeyondATensorThatIsTooLargeToBeHeld) {
+  std::vector<GroupStep> groups(1);
+  std::vector<std::vector<std::int64_t>> shapes(20, {256, 384});
+  shapes[0] = {2048, 2304};
+  auto tensors = tensors_of(shapes);
+  const std::int64_t small = 1 << 17, large = 1 << 20, chunk = 4096 * 4;
+  const WorkPlan plan =
+      make_work_plan(request_of(groups, tensors),
+                     {.window_bytes = 0, .beyond_bytes = small, .beyond_large_bytes = large});
+  const std::vector<std::int64_t> ahead = bytes_ahead(plan);
+  std::vector<std::int64_t> beyond(shapes.size());
+  for (std::size_t k = 0; k < plan.items.size(); ++k) {
+    const WorkItem& item = plan.items[k];
+    if (item.work == Work::kApply && item.index == 0) {
+      beyond[item.tensor] = ahead[k] + 4 * (item.elements - plan.tensors[item.tensor].size);
+    }
+  }
+  EXPECT_GE(beyond[0], large);
+  EXPECT_LT(beyond[0], large + chunk);
+  EXPECT_GE(beyond[8], small);
+  EXPECT_LT(beyond[8], small + chunk);
+}
+
 TEST(WorkPlan, TilesBecomeSmallerTowardsTheEnd) {
   std::vector<GroupStep> groups(1);
   auto tensors = tensors_of(std::vector<std::vector<std::int64_t>>(4, {1024, 4096}));
