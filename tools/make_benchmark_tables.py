@@ -86,7 +86,7 @@ def cuda_row(name, model):
         number(milliseconds["torch_graph"]),
         number(milliseconds["sing_eager"]),
         f"{number(milliseconds['sing_graph'])} ({number(low)}–{number(high)})",
-        f"{milliseconds['sing_graph'] / milliseconds['torch_graph']:.2f}",
+        f"{milliseconds['sing_graph'] / milliseconds['torch_graph']:.3f}",
         f"{milliseconds['sing_eager'] / milliseconds['torch_eager']:.2f}",
         f"{model['sing_host_us']:.0f}",
     )
@@ -109,7 +109,7 @@ def cuda_lines(result):
     for name, sweep in result["sweeps"].items():
         fastest = sorted(sweep.items(), key=lambda each: each[1]["median_ms"])
         yield from ("", f"Ways to order the work, `{name}`, graph replay, ms a step:", "")
-        yield ", ".join(f"{way} {number(measured['median_ms'])}" for way, measured in fastest) + "."
+        yield ", ".join(f"{way} {measured['median_ms']:.4f}" for way, measured in fastest) + "."
 
 
 def python_row(model):
