@@ -155,6 +155,7 @@ std::vector<OptionInfo> TrainRequest::options(const TrainingPlan& plan) const {
 
 RunConfig TrainRequest::config(const TrainingPlan& plan, std::int64_t parameters) const {
   return {.task = task_name_,
+          .picture_legend = task_->picture_legend(),
           .options = options(plan),
           .parameters = parameters,
           .total_steps = plan.total_steps,

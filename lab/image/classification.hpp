@@ -43,6 +43,9 @@ lab::TaskModel make_classifier(const lab::ResnetOptions& model,
                                std::int64_t classes,
                                at::Device device);
 
+inline constexpr const char* kClassPictureLegend =
+    "images of the test set; frame green: right, red: wrong";
+
 // The first images of a batch, 0 … 255, in frames that are green where the answer is right and red
 // where it is wrong.
 void write_class_picture(const std::filesystem::path& path,

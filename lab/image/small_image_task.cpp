@@ -116,6 +116,7 @@ class SmallImageTask final : public lab::Task {
   at::Tensor right_count(const at::Tensor& prediction, const lab::Batch& batch) const override {
     return image::right_count(prediction, batch);
   }
+  std::string picture_legend() const override { return kClassPictureLegend; }
   void write_picture(const std::filesystem::path& path,
                      const at::Tensor& prediction,
                      const lab::Batch& batch) const override {

@@ -113,6 +113,7 @@ class ImagefolderTask final : public lab::Task {
   at::Tensor right_count(const at::Tensor& prediction, const lab::Batch& batch) const override {
     return image::right_count(prediction, batch);
   }
+  std::string picture_legend() const override { return image::kClassPictureLegend; }
   void write_picture(const std::filesystem::path& path,
                      const at::Tensor& prediction,
                      const lab::Batch& batch) const override {

@@ -59,6 +59,7 @@ std::string config_text(const RunConfig& config) {
   versions["compiler"] = __VERSION__;
   const Json all = {{"format_version", kFormatVersion},
                     {"task", config.task},
+                    {"picture_legend", config.picture_legend},
                     {"options", std::move(options)},
                     {"parameters", config.parameters},
                     {"total_steps", config.total_steps},

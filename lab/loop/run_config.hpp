@@ -14,6 +14,7 @@ namespace sing::lab {
 
 struct RunConfig {
   std::string task;
+  std::string picture_legend;       // Task::picture_legend
   std::vector<OptionInfo> options;  // all of them, with what was chosen
   std::int64_t parameters = 0;
   std::int64_t total_steps = 0;

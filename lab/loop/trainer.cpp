@@ -27,7 +27,11 @@ TrainingState first_state(const RunDirectory& directory,
   if (!resume || !std::filesystem::exists(directory.last_checkpoint())) {
     return {};
   }
-  return load_checkpoint(directory.last_checkpoint(), *model.module, optimizer);
+  try {
+    return load_checkpoint(directory.last_checkpoint(), *model.module, optimizer);
+  } catch (const FileError& problem) {
+    throw FileError(concat(problem.what(), "; without this file the run begins again"));
+  }
 }
 
 std::string percent(double share) {

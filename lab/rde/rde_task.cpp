@@ -119,6 +119,10 @@ class RdeTask final : public lab::Task {
     return right.sum();
   }
 
+  std::string picture_legend() const override {
+    return "input, target and prediction from violet (0) to yellow (1), size of the error from "
+           "black (0) to white (0.5 and more)";
+  }
   void write_picture(const std::filesystem::path& path,
                      const at::Tensor& prediction,
                      const lab::Batch& batch) const override {

@@ -40,18 +40,6 @@ std::string draw_picture(const std::filesystem::path& path) {
                 "\"></figure>\n");
 }
 
-// What a task draws (Task::write_picture); nothing for a task that this page does not know.
-std::string_view legend_of(const std::string& task) {
-  if (task == "rde") {
-    return "input, target and prediction from violet (0) to yellow (1), size of the error from "
-           "black (0) to white (0.5 and more)";
-  }
-  if (task == "cifar100" || task == "mnist" || task == "imagefolder") {
-    return "images of the test set; frame green: right, red: wrong";
-  }
-  return {};
-}
-
 }  // namespace
 
 std::vector<std::filesystem::path> chosen_pictures(const std::vector<std::filesystem::path>& all,
@@ -75,8 +63,8 @@ std::string draw_pictures(const RunRecord& run, std::size_t most) {
     return {};
   }
   std::string drawn;
-  if (const std::string_view legend = legend_of(option_of(run, "task")); !legend.empty()) {
-    drawn = concat("<p class=\"note\">", legend, "</p>\n");
+  if (const std::string legend = option_of(run, "picture_legend"); !legend.empty()) {
+    drawn = concat("<p class=\"note\">", escape_html(legend), "</p>\n");
   }
   drawn += draw_picture(chosen.back());
   if (chosen.size() == 1) {

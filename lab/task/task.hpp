@@ -78,6 +78,8 @@ class Task {
   virtual at::Tensor loss(const at::Tensor& prediction, const Batch& batch) const = 0;
   // How many of the batch's examples are right: a scalar of type int64, on the device.
   virtual at::Tensor right_count(const at::Tensor& prediction, const Batch& batch) const = 0;
+  // What write_picture draws, for who looks at it; "": it writes nothing.
+  virtual std::string picture_legend() const { return {}; }
   // Predictions beside what was wanted. May write nothing.
   virtual void write_picture(const std::filesystem::path& path,
                              const at::Tensor& prediction,

@@ -131,6 +131,7 @@ TEST(RunConfig, OptionsComeBackAsTheirTexts) {
   const TemporaryFolder folder;
   write_config(folder / "config.json",
                {.task = "rde",
+                .picture_legend = "input beside target",
                 .options = {{"a", "", 5e-2},
                             {"b", "", std::int64_t{3}},
                             {"c", "", true},
@@ -140,6 +141,8 @@ TEST(RunConfig, OptionsComeBackAsTheirTexts) {
                 .parameters = 12});
   const RecordedConfig config = read_config(folder / "config.json");
   EXPECT_EQ(config.task, "rde");
+  EXPECT_THAT(read_whole(folder / "config.json"),
+              HasSubstr("\"picture_legend\": \"input beside target\""));
   EXPECT_EQ(config.options,
             (OptionTexts{{"a", "0.05"},
                          {"b", "3"},

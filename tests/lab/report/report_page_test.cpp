@@ -93,7 +93,6 @@ TEST(ReportPage, CarriesEverythingInside) {
   const std::string picture = read_whole(kRuns / "sing/pictures/step_00000240.png");
   EXPECT_THAT(page, HasSubstr("\"data:image/png;base64," + base64(picture) + "\""));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
-  EXPECT_THAT(page, HasSubstr("<p class=\"note\">input, target and prediction"));
 }
 
 TEST(ReportPage, TextOfARunCannotBecomePartOfThePage) {
@@ -137,6 +136,15 @@ TEST(ReportPage, FilesThatAreNoPicturesAreNamed) {
       report_page({RunRecord{.name = "run", .pictures = {folder / "step_1.png"}}});
   EXPECT_THAT(page, HasSubstr("step_1: no PNG file"));
   EXPECT_THAT(page, Not(HasSubstr("<img")));
+}
+
+TEST(ReportPage, PicturesComeWithWhatTheTaskSaysOfThem) {
+  RunRecord run{.name = "run", .options = {{"picture_legend", "black: error < 0.5"}}};
+  EXPECT_THAT(report_page({run}), Not(HasSubstr("<p class=\"note\">black")));
+  run.pictures = {kRuns / "sing/pictures/step_00000240.png"};
+  EXPECT_THAT(report_page({run}), HasSubstr("<p class=\"note\">black: error &lt; 0.5</p>"));
+  run.options.clear();
+  EXPECT_THAT(report_page({run}), Not(HasSubstr("<p class=\"note\"></p>")));
 }
 
 struct Said {

@@ -100,6 +100,7 @@ TEST(Resume, ADamagedCheckpointIsNamedAndKept) {
     EXPECT_EQ(outcome.code, lab::kFailure) << message;
     EXPECT_THAT(outcome.error, HasSubstr("last.safetensors"));
     EXPECT_THAT(outcome.error, HasSubstr(message));
+    EXPECT_THAT(outcome.error, HasSubstr("without this file the run begins again"));
     EXPECT_EQ(read_whole(checkpoint), bytes);
   };
   refused(whole.substr(0, whole.size() - 100), "");
