@@ -21,7 +21,7 @@ import torch
 PERIOD = 5
 VARIANTS = {"two_launches": 0, "windows": 1, "queue": 2}
 NON_FINITE = {"skip_tensor": 0, "skip_step": 1}
-DEFAULT = {"variant": "queue", "chunk": 4096, "tile": 2048, "whole": 2048, "window_mb": 20, "beyond_mb": 12, "non_finite": "skip_tensor"}
+DEFAULT = {"variant": "queue", "chunk": 4096, "tile": 2048, "whole": 2048, "window_mb": 20, "beyond_mb": 12, "beyond_large_mb": 48, "non_finite": "skip_tensor"}
 
 
 class Options(ctypes.Structure):
@@ -32,6 +32,7 @@ class Options(ctypes.Structure):
         ("whole_elements", ctypes.c_int64),
         ("window_bytes", ctypes.c_int64),
         ("beyond_bytes", ctypes.c_int64),
+        ("beyond_large_bytes", ctypes.c_int64),
         ("variant", ctypes.c_int32),
         ("non_finite", ctypes.c_int32),
     ]
@@ -63,6 +64,7 @@ class Sing:
             tuning["whole"],
             int(tuning["window_mb"] * 2**20),
             int(tuning["beyond_mb"] * 2**20),
+            int(tuning["beyond_large_mb"] * 2**20),
             VARIANTS[tuning["variant"]],
             NON_FINITE[tuning["non_finite"]],
         )
@@ -221,7 +223,8 @@ SWEEP = (
     [{"variant": v} for v in VARIANTS]
     + [{"window_mb": w} for w in (12, 24, 48, 100, 400)]
     + [{"beyond_mb": b} for b in (8, 16, 20)]
-    + [{"window_mb": b, "beyond_mb": b} for b in (4, 8)]  # smaller alone, either leaves the other's distance
+    + [{"beyond_large_mb": b} for b in (12, 24, 96)]
+    + [{"window_mb": b, "beyond_mb": b, "beyond_large_mb": b} for b in (4, 8)]  # smaller alone, each leaves the others' distance
     + [{"chunk": c} for c in (2048, 8192)]
     + [{"tile": t} for t in (1024, 4096)]
     + [{"non_finite": "skip_step"}]

@@ -39,7 +39,8 @@ extern "C" {
 // Mirrored by a ctypes.Structure.
 struct SingBenchOptions {
   void* stream;
-  std::int64_t chunk_elements, tile_elements, whole_elements, window_bytes, beyond_bytes;
+  std::int64_t chunk_elements, tile_elements, whole_elements, window_bytes, beyond_bytes,
+      beyond_large_bytes;
   std::int32_t variant, non_finite;
 };
 
@@ -63,7 +64,8 @@ void* sing_bench_make(const SingBenchOptions* options,
          .tile_elements = options->tile_elements,
          .whole_elements = options->whole_elements,
          .window_bytes = options->window_bytes,
-         .beyond_bytes = options->beyond_bytes});
+         .beyond_bytes = options->beyond_bytes,
+         .beyond_large_bytes = options->beyond_large_bytes});
     problem->non_finite = static_cast<sing::NonFinite>(options->non_finite);
     problem->progress =
         static_cast<sing::OptimizerProgress*>(problem->allocate(sizeof(sing::OptimizerProgress)));

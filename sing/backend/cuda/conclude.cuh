@@ -7,7 +7,8 @@
 
 namespace sing::cuda {
 
-// What of a conclusion is known before the gradient is. Written once a step, by one thread.
+// What of a conclusion is known before the gradient is, but for what a rule adds from its own sums
+// and scalars. Written by one thread at a time.
 template <class R, class Real>
 struct Beginning {
   typename R::template Constants<Real> constants;
@@ -58,7 +59,7 @@ __device__ __forceinline__ Conclusion<R, Real> load_conclusion(const StepArgumen
           verdict.finite != 0};
 }
 
-// Of a tensor that an earlier launch has measured.
+// Of a tensor that is known to be measured.
 template <class R, class Real>
 __device__ __forceinline__ Conclusion<R, Real> load_conclusion(const StepArguments& step,
                                                                std::int64_t tensor) {
@@ -257,7 +258,8 @@ __device__ __forceinline__ ChunkSums add_up(const ChunkSums* entries, std::int64
 }
 
 // True in every lane of the warp that arrives last of `count`; what all of them wrote before is
-// then visible to it, past the first-level cache. The counter is 0 again.
+// then visible to it, past the first-level cache, and to whoever sees what its lane 0 writes
+// afterwards: the fence acquires and releases. The counter is 0 again.
 __device__ __forceinline__ bool warp_arrives_last(unsigned int* counter, std::int64_t count) {
   unsigned int arrived = 0;
   __syncwarp();

@@ -114,6 +114,14 @@ class CudaBackend final : public Backend {
                tuning.least_tile_elements,
                " and ",
                tuning.tiles_left);
+    SING_CHECK(
+        tuning.window_bytes >= 0 && tuning.beyond_bytes >= 0 && tuning.beyond_large_bytes >= 0,
+        "[cuda] wanted window_bytes, beyond_bytes and beyond_large_bytes of 0 or more, got ",
+        tuning.window_bytes,
+        ", ",
+        tuning.beyond_bytes,
+        " and ",
+        tuning.beyond_large_bytes);
     const DeviceGuard guard(device_);
     kernels_ = {full_step_kernels(),
                 full_narrow_step_kernels(),

@@ -18,8 +18,9 @@ struct QueuedTensor {
 };
 
 // Measure items run ahead of apply items: by a window of gradient bytes at least, and by some
-// beyond the tensor at hand, which hide the way of its sums. While a tensor is applied the next is
-// measured evenly: reading alone, then writing alone, would use the memory less well.
+// beyond the tensor at hand, which hide the way of its sums. What is to be measured before the next
+// tensor can be applied is measured evenly meanwhile: reading alone, then writing alone, would use
+// the memory less well.
 std::vector<WorkItem> order_queue(std::span<const QueuedTensor> tensors, std::int64_t window_bytes);
 
 }  // namespace sing::cuda

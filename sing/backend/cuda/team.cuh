@@ -79,15 +79,14 @@ __device__ __forceinline__ void team_sum(Team team, double (&values)[kCount], do
   }
 }
 
-// What it guards must be read past the first-level cache (__ldcg): an acquire would empty that
-// cache for the whole multiprocessor, some thousand times a step.
 __device__ __forceinline__ unsigned int load_flag(const unsigned int* flag) {
   unsigned int value;
   asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
   return value;
 }
 
-// A word of 16 bytes at once.
+// A word of 16 bytes at once. What it guards must be read past the first-level cache (__ldcg): an
+// acquire would empty that cache for the whole multiprocessor, some thousand times a step.
 __device__ __forceinline__ Verdict load_verdict(const Verdict* from) {
   ulonglong2 words;
   asm volatile(

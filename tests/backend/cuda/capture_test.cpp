@@ -1,5 +1,7 @@
 // CUDA graphs: a captured step replays as the eager one, sees new options, and refuses what it
 // could not replay.
+#include <limits>
+
 #include "tests/backend/cuda/cuda_fixture.hpp"
 #include "tests/backend/cuda/step_list.hpp"
 #include "tests/support/message_of.hpp"
@@ -75,6 +77,32 @@ TEST_F(CapturedStep, ReplaysAsTheEagerStepsForEveryRule) {
     EXPECT_EQ(captured.group_steps(), 7);
     EXPECT_EQ(captured.tensor_progress(0).steps, 7);
   }
+}
+
+TEST_F(CapturedStep, CountsWhatIsNotFiniteInItsOwnReplayAlone) {
+  StepList eager(make(), mixed_shapes(), {}, soft_adamw());
+  StepList captured(make(), mixed_shapes(), {}, soft_adamw());
+  cudaGraphExec_t graph = nullptr;
+  for (int step = 0; step < 4; ++step) {
+    for (StepList* each : {&eager, &captured}) {
+      each->set_gradients(step);
+      if (step == 2) {
+        each->poison(1, 0, std::numeric_limits<double>::quiet_NaN());
+      }
+    }
+    eager.step();
+    if (step == 0) {
+      captured.step();
+      graph = capture(captured);
+    } else {
+      replay(graph);
+    }
+    EXPECT_EQ(captured.progress().skipped_tensors, step < 2 ? 0 : 1);
+  }
+  EXPECT_EQ(captured.progress().first_non_finite, 2);
+  EXPECT_EQ(captured.tensor_progress(1).steps, 3);
+  EXPECT_EQ(captured.tensor_progress(0).steps, 4);
+  EXPECT_EQ(captured.bytes(), eager.bytes());
 }
 
 TEST_F(CapturedStep, SeesALearningRateUploadedBetweenReplays) {

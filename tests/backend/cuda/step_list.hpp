@@ -60,6 +60,13 @@ class StepList {
     }
   }
 
+  // One element of a gradient gets this value, a NaN for one.
+  void poison(std::size_t tensor, std::size_t element, double value) {
+    std::vector<double> values = gradients_.at(tensor).values();
+    values.at(element) = value;
+    gradients_[tensor].set(values);
+  }
+
   StepRequest request() {
     return {.groups = groups_,
             .tensors = tensors_,

@@ -99,9 +99,33 @@ TEST_F(Variants, AddUpAnyNumberOfChunks) {
   }
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const double wanted = reference.tensor_progress(i).gradient_norm;
-    // Rows of 8 are summed in float; a chunk left out changes the norm by 1 part in 4098 or more.
+    // Rows of 8 are summed in float; a chunk left out changes the norm by some 1 part in 4098.
     EXPECT_NEAR(list.tensor_progress(i).gradient_norm, wanted, 8 * 0x1p-23 * wanted)
         << shapes[i][0] << " chunks";
+  }
+}
+
+// A warp ends the step for 32 groups at a time.
+TEST_F(Variants, EveryOneOfManyGroupsCountsItsSteps) {
+  constexpr std::size_t kGroups = 70;
+  const std::shared_ptr<Backend> backend = make();
+  StepList list(backend, std::vector<Shape>(kGroups, {5}), {}, soft_adamw());
+  const std::shared_ptr<void> memory = backend->allocate(sizeof(GroupProgress) * kGroups);
+  std::vector<GroupStep> groups(kGroups, list.group());
+  for (std::size_t i = 0; i < kGroups; ++i) {
+    groups[i].progress = static_cast<GroupProgress*>(memory.get()) + i;
+    list.tensors()[i].group = i;
+  }
+  StepRequest request = list.request();
+  request.groups = groups;
+  for (int step = 0; step < 2; ++step) {
+    list.set_gradients(step);
+    backend->step(request);
+  }
+  std::vector<GroupProgress> progress(kGroups);
+  backend->read(progress.data(), memory.get(), sizeof(GroupProgress) * kGroups);
+  for (std::size_t i = 0; i < kGroups; ++i) {
+    EXPECT_EQ(progress[i].steps, 2) << "group " << i;
   }
 }
 
