@@ -33,6 +33,16 @@ class CapturedStep : public CudaTest {
 
   void replay(cudaGraphExec_t graph) { ASSERT_EQ(cudaGraphLaunch(graph, stream_), cudaSuccess); }
 
+  // The list's first step as usual, the others by a graph that is made after it.
+  void step_or_replay(StepList& list, cudaGraphExec_t& graph) {
+    if (graph != nullptr) {
+      replay(graph);
+      return;
+    }
+    list.step();
+    graph = capture(list);
+  }
+
   // The message of a step that is refused while it is captured.
   std::string refusal(StepList& list) {
     cudaGraph_t graph = nullptr;
@@ -66,12 +76,7 @@ TEST_F(CapturedStep, ReplaysAsTheEagerStepsForEveryRule) {
       eager.set_gradients(step);
       captured.set_gradients(step);
       eager.step();
-      if (step == 0) {
-        captured.step();
-        graph = capture(captured);
-      } else {
-        replay(graph);
-      }
+      step_or_replay(captured, graph);
     }
     EXPECT_EQ(eager.bytes(), captured.bytes()) << "rule " << rule;
     EXPECT_EQ(captured.group_steps(), 7);
@@ -91,12 +96,7 @@ TEST_F(CapturedStep, CountsWhatIsNotFiniteInItsOwnReplayAlone) {
       }
     }
     eager.step();
-    if (step == 0) {
-      captured.step();
-      graph = capture(captured);
-    } else {
-      replay(graph);
-    }
+    step_or_replay(captured, graph);
     EXPECT_EQ(captured.progress().skipped_tensors, step < 2 ? 0 : 1);
   }
   EXPECT_EQ(captured.progress().first_non_finite, 2);
