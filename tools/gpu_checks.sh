@@ -25,6 +25,9 @@ if ! "$build/tests/bin/sing_test_cuda" --gtest_list_tests >>"$log" 2>&1; then
     cmake --build "$build" >>"$log" 2>&1 || { tail -20 "$log" && exit 1; }
 fi
 library=$(find "$build" -name libsing_cuda_bench.so | head -1)
+# Programs that use LibTorch, built elsewhere, find that of the torch that is here.
+torch_libraries=$(python3 -c 'import pathlib, torch; print(pathlib.Path(torch.__file__).parent / "lib")') &&
+  export LD_LIBRARY_PATH="$torch_libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu --format=csv,noheader | tee -a "$log"
 
 # run SECONDS PATTERN COMMAND...: all it prints goes to the log, lines that match PATTERN to the screen too.
@@ -43,9 +46,11 @@ outcome='FAILED|Failure|SKIPPED|PASSED|error'
 for part in $parts; do
   case $part in
     tests)
-      run 300 "$outcome" "$build/tests/bin/sing_test_cuda"
-      for program in "$build"/tests/bin/sing_test_*; do
-        [ "$(basename "$program")" = sing_test_cuda ] || run 200 "$outcome" "$program" --gtest_filter='*cuda*:*Cuda*'
+      # Those of the LibTorch adapter, too: nothing below it knows of channels-last tensors.
+      for name in cuda contract golden optim rule torch; do
+        filter='*cuda*:*Cuda*'
+        [ "$name" = cuda ] && filter='*'
+        run 300 "$outcome|No such file" "$build/tests/bin/sing_test_$name" --gtest_filter="$filter"
       done
       ;;
     bench)
