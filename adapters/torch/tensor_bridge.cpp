@@ -175,16 +175,18 @@ Multiply torch_multiply(const at::Device& device) {
     const auto view =
         [&](const void* data, std::int64_t rows, std::int64_t columns, bool transposed) {
           auto* memory = const_cast<void*>(data);
-          return transposed ? at::from_blob(memory, {columns, rows}, options).t()
-                            : at::from_blob(memory, {rows, columns}, options);
+          return transposed ? at::from_blob(memory, {product.count, columns, rows}, options).mT()
+                            : at::from_blob(memory, {product.count, rows, columns}, options);
         };
     const at::Tensor a = view(product.a, product.rows, product.inner, product.a_transposed);
     const at::Tensor b = view(product.b, product.inner, product.columns, product.b_transposed);
     const at::Tensor c = view(product.c, product.rows, product.columns, false);
-    if (product.is_symmetric && device.is_cpu()) {
-      multiply_symmetric(product, a, b, c);
+    if (!device.is_cpu()) {
+      c.baddbmm_(a, b, product.beta, product.alpha);
+    } else if (product.is_symmetric) {
+      multiply_symmetric(product, a[0], b[0], c[0]);
     } else {
-      c.addmm_(a, b, product.beta, product.alpha);
+      c[0].addmm_(a[0], b[0], product.beta, product.alpha);
     }
   };
 }

@@ -156,7 +156,8 @@ struct Blend {
 };
 
 // C ← alpha · A B + beta · C for row-major matrices in the backend's memory; A is rows × inner as
-// it is or stored transposed, B inner × columns likewise.
+// it is or stored transposed, B inner × columns likewise. Or `count` such products, the As one
+// after the other in memory, the Bs and the Cs likewise.
 struct MatrixProduct {
   Dtype dtype;  // float32 or float64
   std::int64_t rows, columns, inner;
@@ -168,9 +169,10 @@ struct MatrixProduct {
   double alpha, beta;
   // C comes out symmetric, and is so if beta is not 0: one triangle may be computed and mirrored.
   bool is_symmetric = false;
+  std::int64_t count = 1;
 };
 
-// Carries out a product, on the backend's stream where it has one.
+// Carries out a product, or `count` of them, on the backend's stream where it has one.
 using Multiply = std::function<void(const MatrixProduct&)>;
 
 class Backend {
@@ -223,7 +225,7 @@ struct CpuResources {
   Executor executor = {};  // empty: the library's own thread pool
   InstructionSet instruction_set = InstructionSet::kBest;
   Allocator allocator = {};  // empty: the library's own
-  // Empty: the library's own loops. Called from several threads at a time.
+  // Empty: the library's own loops. Called from several threads at a time, for one product each.
   Multiply multiply = {};
 };
 

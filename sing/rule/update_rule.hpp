@@ -18,6 +18,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -122,6 +123,8 @@ inline constexpr bool kIsFactored = requires {
 struct NewtonSchulz {
   std::int64_t steps;
   double a, b, c;
+
+  auto operator<=>(const NewtonSchulz&) const = default;
 };
 
 template <class Rule>

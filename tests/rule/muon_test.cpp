@@ -140,7 +140,7 @@ TEST(MuonProducts, MayBeTheCallers) {
   EXPECT_TRUE(products[1].is_symmetric);
   EXPECT_FALSE(products[2].is_symmetric);
   EXPECT_EQ(products[1].alpha, 2.0315);
-  EXPECT_EQ(products[1].beta, -4.7750);
+  EXPECT_EQ(products[1].beta, 1);  // of a I + b A
 }
 
 // Two products of the whole matrix for three iterations, and two for the other two.

@@ -7,18 +7,27 @@ namespace {
 class SecondInput : public test::DeviceTest {};
 SING_ON_DEVICES(SecondInput);
 
-// One step from 0 with newton_steps of the authors' polynomial, written out.
+// One step from 0 with newton_steps of the authors' polynomial, written out. Some are of one shape.
 TEST_P(SecondInput, MuonMultipliesWithLibTorch) {
-  for (const auto& shape :
-       {std::vector<std::int64_t>{5, 9}, {9, 5}, {4, 3, 2, 2}, {200, 210}, {200, 310}}) {
+  std::vector<at::Tensor> weights;
+  for (const auto& shape : {std::vector<std::int64_t>{5, 9},
+                            {9, 5},
+                            {4, 3, 2, 2},
+                            {200, 210},
+                            {200, 310},
+                            {9, 5},
+                            {200, 310}}) {
     const at::Tensor weight = at::zeros(shape, at::kDouble).to(device_).requires_grad_();
-    const at::Tensor gradient = random(shape, at::kDouble);
-    test::set_gradient(weight, gradient);
-    Muon rule;
-    rule.nesterov = false;
-    torch::Optimizer optimizer({{"w", weight}}, test::bare(rule));
-    optimizer.step();
-    at::Tensor x = gradient.reshape({shape[0], -1});
+    test::set_gradient(weight, random(shape, at::kDouble));
+    weights.push_back(weight);
+  }
+  Muon rule;
+  rule.nesterov = false;
+  torch::Optimizer optimizer(weights, test::bare(rule));
+  optimizer.step();
+  for (const at::Tensor& weight : weights) {
+    const at::IntArrayRef shape = weight.sizes();
+    at::Tensor x = weight.grad().reshape({shape[0], -1});
     const double factor =
         std::sqrt(std::max(1.0, static_cast<double>(x.size(0)) / static_cast<double>(x.size(1))));
     x = x / x.norm();
@@ -27,7 +36,7 @@ TEST_P(SecondInput, MuonMultipliesWithLibTorch) {
       x = rule.newton_a * x + at::mm(rule.newton_b * gram + rule.newton_c * at::mm(gram, gram), x);
     }
     const at::Tensor expected = -rule.learning_rate * factor * x.reshape(shape);
-    EXPECT_TRUE(at::allclose(weight.detach(), expected, 1e-9, 1e-14)) << weight.sizes();
+    EXPECT_TRUE(at::allclose(weight.detach(), expected, 1e-9, 1e-14)) << shape;
   }
 }
 

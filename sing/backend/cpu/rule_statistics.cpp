@@ -1,11 +1,28 @@
 // The passes of rules with statistics of their own: what each chunk leaves, and how chunks combine.
-#include <cstring>
-
-#include "sing/backend/cpu/gram_newton_schulz.hpp"
 #include "sing/backend/cpu/step_run.hpp"
 #include "sing/backend/cpu/visit_rule.hpp"
+#include "sing/backend/newton_schulz.hpp"
 
 namespace sing::cpu {
+namespace {
+
+// to ← factor · from + shift · I, for one square.
+template <class Real>
+void shift_square(Real* to,
+                  const Real* from,
+                  std::int64_t side,
+                  std::int64_t /*count*/,
+                  Real factor,
+                  Real shift) {
+  for (std::int64_t i = 0; i < side * side; ++i) {
+    to[i] = factor * from[i];
+  }
+  for (std::int64_t i = 0; i < side; ++i) {
+    to[i * (side + 1)] += shift;
+  }
+}
+
+}  // namespace
 
 void StepRun::factor_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t chunk) {
   const TensorPlan& plan = plan_.tensors[tensor];
@@ -86,15 +103,12 @@ void StepRun::orthogonalize(TensorPass& pass, std::size_t tensor, int worker) {
       const auto multiply = [&](const MatrixProduct& product) {
         multiply_ ? multiply_(product) : kernels_of(tensor).multiply(product);
       };
-      const auto copy = [](void* to, const void* from, std::size_t bytes) {
-        std::memcpy(to, from, bytes);
-      };
-      pass.orthogonal = gram_newton_schulz(rule.newton_schulz(),
-                                           layout.leading,
-                                           layout.size / layout.leading,
-                                           matrix,
-                                           matrix + layout.size,
-                                           MatrixWork{multiply, copy});
+      pass.orthogonal =
+          newton_schulz(rule.newton_schulz(),
+                        {.rows = layout.leading, .columns = layout.size / layout.leading},
+                        matrix,
+                        matrix + layout.size,
+                        MatrixWork{multiply, shift_square<Real>});
     }
   });
 }

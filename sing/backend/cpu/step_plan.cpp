@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sing/backend/cpu/gram_newton_schulz.hpp"
+#include "sing/backend/newton_schulz.hpp"
 
 namespace sing::cpu {
 namespace {
@@ -94,7 +94,8 @@ TensorPlan plan_tensor(const TensorStep& tensor, const GroupStep& group, bool ma
 std::size_t workspace_bytes(const TensorStep& tensor) {
   const Layout& layout = tensor.layout;
   return (static_cast<std::size_t>(layout.size) +
-          gram_newton_schulz_scratch(layout.leading, layout.size / layout.leading)) *
+          newton_schulz_scratch(
+              {.rows = layout.leading, .columns = layout.size / layout.leading})) *
              size_of(state_dtype(tensor.dtype)) +
          kWorkspaceAlignment;
 }

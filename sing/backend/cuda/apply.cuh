@@ -182,7 +182,8 @@ __device__ __forceinline__ void add_second_input(const StepArguments& step,
     }
   } else if constexpr (kIsOrthogonal<R>) {
     if (step.orthogonal != nullptr) {
-      element.second_input = __ldg(static_cast<const Real*>(step.orthogonal) + i);
+      element.second_input =
+          __ldg(static_cast<const Real*>(step.orthogonal) + step.tensors[index].matrix_begin + i);
     }
   } else if constexpr (kTakesCurvature<R>) {
     const GradientRecord& gradient = step.gradients[index];

@@ -20,8 +20,8 @@ struct Functions {
   decltype(&cublasDestroy_v2) destroy;
   decltype(&cublasSetStream_v2) set_stream;
   decltype(&cublasSetWorkspace_v2) set_workspace;
-  decltype(&cublasSgemm_v2) multiply_float;
-  decltype(&cublasDgemm_v2) multiply_double;
+  decltype(&cublasSgemmStridedBatched) multiply_float;
+  decltype(&cublasDgemmStridedBatched) multiply_double;
 };
 
 template <class Function>
@@ -47,8 +47,8 @@ Functions find_functions() {
   find(library, "cublasDestroy_v2", functions.destroy);
   find(library, "cublasSetStream_v2", functions.set_stream);
   find(library, "cublasSetWorkspace_v2", functions.set_workspace);
-  find(library, "cublasSgemm_v2", functions.multiply_float);
-  find(library, "cublasDgemm_v2", functions.multiply_double);
+  find(library, "cublasSgemmStridedBatched", functions.multiply_float);
+  find(library, "cublasDgemmStridedBatched", functions.multiply_double);
   return functions;
 }
 
@@ -73,9 +73,9 @@ Cublas::~Cublas() { functions().destroy(handle_); }
 
 // A row-major matrix is its transpose to cuBLAS: Cᵀ = Bᵀ Aᵀ.
 void Cublas::multiply(const MatrixProduct& product, cudaStream_t stream) const {
-  SING_CHECK(
-      std::max({product.rows, product.columns, product.inner}) <= std::numeric_limits<int>::max(),
-      "[cublas] wanted sides below 2^31");
+  SING_CHECK(std::max({product.rows, product.columns, product.inner, product.count}) <=
+                 std::numeric_limits<int>::max(),
+             "[cublas] wanted sides and a number of products below 2^31");
   check(functions().set_stream(handle_, stream), "setting the stream");
   // Setting the stream takes the workspace away.
   check(functions().set_workspace(handle_, workspace_.data(), workspace_.bytes()),
@@ -97,11 +97,15 @@ void Cublas::multiply(const MatrixProduct& product, cudaStream_t stream) const {
                    &alpha,
                    static_cast<const Real*>(product.b),
                    b_stride,
+                   product.inner * product.columns,
                    static_cast<const Real*>(product.a),
                    a_stride,
+                   product.rows * product.inner,
                    &beta,
                    static_cast<Real*>(product.c),
-                   columns),
+                   columns,
+                   product.rows * product.columns,
+                   static_cast<int>(product.count)),
           "multiplying");
   };
   if (product.dtype == Dtype::kFloat64) {

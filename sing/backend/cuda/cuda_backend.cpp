@@ -9,8 +9,8 @@
 #include "sing/backend/cuda/cuda_tuning.hpp"
 #include "sing/backend/cuda/device_guard.hpp"
 #include "sing/backend/cuda/device_tables.hpp"
+#include "sing/backend/cuda/shift_squares.hpp"
 #include "sing/backend/cuda/step_kernels.hpp"
-#include "sing/backend/newton_schulz.hpp"
 
 namespace sing::cuda {
 namespace {
@@ -115,13 +115,19 @@ class CudaBackend final : public Backend {
                " and ",
                tuning.tiles_left);
     SING_CHECK(
-        tuning.window_bytes >= 0 && tuning.beyond_bytes >= 0 && tuning.beyond_large_bytes >= 0,
-        "[cuda] wanted window_bytes, beyond_bytes and beyond_large_bytes of 0 or more, got ",
+        std::min({tuning.window_bytes,
+                  tuning.beyond_bytes,
+                  tuning.beyond_large_bytes,
+                  tuning.matrix_bytes}) >= 0,
+        "[cuda] wanted window_bytes, beyond_bytes, beyond_large_bytes and matrix_bytes of 0 or "
+        "more, got ",
         tuning.window_bytes,
         ", ",
         tuning.beyond_bytes,
+        ", ",
+        tuning.beyond_large_bytes,
         " and ",
-        tuning.beyond_large_bytes);
+        tuning.matrix_bytes);
     const DeviceGuard guard(device_);
     kernels_ = {full_step_kernels(),
                 full_narrow_step_kernels(),
@@ -275,7 +281,7 @@ class CudaBackend final : public Backend {
   // A kernel has to be told before it is launched with more than 48 KiB of shared memory.
   void allow_staging(const WorkPlan& plan) const {
     for (const Launch& each : plan.launches) {
-      if (!each.by_blocks && !each.matrix) {
+      if (!each.by_blocks && !each.matrices) {
         check(cudaFuncSetAttribute(kernels_[static_cast<std::size_t>(each.storage)].step[each.rule],
                                    cudaFuncAttributeMaxDynamicSharedMemorySize,
                                    kStagingBytes),
@@ -284,33 +290,29 @@ class CudaBackend final : public Backend {
     }
   }
 
-  // Gives where the result lies.
+  // Gives where the results lie.
   template <class Real>
   const void* orthogonalize(const MatrixLaunch& launch) const {
-    auto* matrix = reinterpret_cast<Real*>(tables_->matrices());
+    auto* matrices = reinterpret_cast<Real*>(tables_->matrices());
     const auto multiply = [&](const MatrixProduct& product) {
       multiply_ ? multiply_(product) : cublas_->multiply(product, stream_);
     };
-    const auto copy = [&](void* to, const void* from, std::size_t bytes) {
-      check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_),
-            "copying a matrix");
-    };
+    const auto shift = [&](auto... arguments) { shift_squares(arguments..., stream_); };
     return newton_schulz(launch.polynomial,
-                         launch.rows,
-                         launch.columns,
-                         matrix,
-                         matrix + launch.rows * launch.columns,
-                         MatrixWork{multiply, copy});
+                         launch.shape,
+                         matrices,
+                         matrices + launch.shape.elements(),
+                         MatrixWork{multiply, shift});
   }
 
   void launch(StepArguments arguments) const {
     const std::vector<Launch>& launches = tables_->launches();
-    arguments.matrix = tables_->matrices();
+    arguments.matrices = tables_->matrices();
     for (const Launch& each : launches) {
-      if (each.matrix) {
+      if (each.matrices) {
         arguments.orthogonal = each.storage == Storage::kDouble
-                                   ? orthogonalize<double>(*each.matrix)
-                                   : orthogonalize<float>(*each.matrix);
+                                   ? orthogonalize<double>(*each.matrices)
+                                   : orthogonalize<float>(*each.matrices);
         continue;
       }
       arguments.item_begin = each.begin;

@@ -29,6 +29,8 @@ struct Tuning {
   // Of one too large to be held in the cache more, which costs no second reading there.
   std::int64_t beyond_bytes = 12LL << 20;
   std::int64_t beyond_large_bytes = 48LL << 20;
+  // For matrices of one shape that are made orthogonal together, unless one alone needs more.
+  std::int64_t matrix_bytes = 128LL << 20;
 };
 
 std::unique_ptr<Backend> make_tuned_cuda_backend(const CudaResources& resources,

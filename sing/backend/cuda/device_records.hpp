@@ -78,7 +78,8 @@ struct TensorRecord : TensorChunks, TensorArrays {
   std::int64_t leading;  // the first axis
   std::int64_t group;
   TensorProgress* progress;
-  void* matrix_means;  // state type, one a matrix; null for rules without factors
+  void* matrix_means;         // state type, one a matrix; null for rules without factors
+  std::int64_t matrix_begin;  // of the tensor, among those made orthogonal together; in elements
 };
 
 // What may change from step to step without a new plan.
@@ -198,8 +199,8 @@ struct StepArguments {
   double* squares;            // of each tensor's standardized gradient; 0 where it is skipped
   QueueState* queue;
   std::int64_t tensor_count;
-  void* matrix;            // where the launch at hand writes what is to be made orthogonal
-  const void* orthogonal;  // what came of it; null for launches without
+  void* matrices;          // where the launch at hand writes what is to be made orthogonal
+  const void* orthogonal;  // what came of them; null for launches without
   std::int64_t item_begin, item_end;
   std::int64_t first_begun, begun_count;  // tensors whose conclusions the launch at hand begins
   bool ends_step;

@@ -208,7 +208,7 @@ StepArguments DeviceTables::arguments(const std::byte* gradients) const {
           .squares = reinterpret_cast<double*>(scratch + layout.squares),
           .queue = reinterpret_cast<QueueState*>(scratch),
           .tensor_count = static_cast<std::int64_t>(plan_.tensors.size()),
-          .matrix = nullptr,
+          .matrices = nullptr,
           .orthogonal = nullptr,
           .item_begin = 0,
           .item_end = 0,

@@ -26,7 +26,6 @@ class DeviceTables {
   StepArguments capture(const StepRequest& request);
 
   const std::vector<Launch>& launches() const { return plan_.launches; }
-  bool has_matrices() const { return plan_.matrix_bytes > 0; }
   std::byte* matrices() const { return matrices_.data(); }
   std::size_t bytes() const {
     return fixed_.bytes() + changing_.bytes() + scratch_.bytes() + matrices_.bytes() +
@@ -47,7 +46,7 @@ class DeviceTables {
   DeviceBuffer fixed_;     // tensors, items
   DeviceBuffer changing_;  // gradients, groups, step
   DeviceBuffer scratch_;   // queue, partials, counters, flags, conclusions, means
-  DeviceBuffer matrices_;  // one matrix at a time
+  DeviceBuffer matrices_;  // of one launch at a time
   PinnedRing ring_;
   std::vector<GradientRecord> gradients_;      // as on the device
   std::vector<double> options_;                // as on the device, one number a field

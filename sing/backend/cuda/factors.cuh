@@ -183,8 +183,9 @@ template <class R, class Real, class G, class P>
 __device__ __forceinline__ void matrix_input(const StepArguments& step,
                                              std::int64_t index,
                                              std::int64_t chunk) {
-  const Range range = chunk_range(step.tensors[index], chunk);
-  Real* out = static_cast<Real*>(step.matrix) + range.begin;
+  const TensorRecord& tensor = step.tensors[index];
+  const Range range = chunk_range(tensor, chunk);
+  Real* out = static_cast<Real*>(step.matrices) + tensor.matrix_begin + range.begin;
   visit_elements<R, Real, G, P>(
       step,
       index,

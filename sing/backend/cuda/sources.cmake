@@ -2,6 +2,7 @@
 find_package(CUDAToolkit 12.8 REQUIRED)
 set(cuda_kernels
     backend/cuda/convert.cu
+    backend/cuda/shift_squares.cu
     backend/cuda/step_kernels_double.cu
     backend/cuda/step_kernels_full.cu
     backend/cuda/step_kernels_full_narrow.cu

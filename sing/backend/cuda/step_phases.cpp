@@ -191,35 +191,29 @@ class PhaseMaker {
       }
       add_items(sums.items, at, Work::kSums, each.chunks);
     }
-    const auto matrices_begin = std::stable_partition(
-        tensors.begin(), tensors.end(), [&](std::uint32_t at) { return !polynomial_of(at); });
-    add_apply(apply.items, {tensors.begin(), matrices_begin});
+    std::erase_if(tensors, [&](std::uint32_t at) {
+      return newton_schulz_of(tensors_.request, step_of(at)).has_value();
+    });
+    add_apply(apply.items, tensors);
     Phases phases;
     phases.reading = {strided_means(), std::move(measure)};
     phases.writing = {std::move(factors), std::move(means), std::move(sums), std::move(apply)};
-    for (auto at = matrices_begin; at != tensors.end(); ++at) {
-      add_orthogonal(phases.writing, *at);
+    for (const AlikeMatrices& alike : batch_.matrices) {
+      add_orthogonal(phases.writing, alike);
     }
     return phases;
   }
 
-  std::optional<NewtonSchulz> polynomial_of(std::uint32_t at) const {
-    return newton_schulz_of(tensors_.request, step_of(at));
-  }
-
-  // One tensor after the other, so that they share the memory of the largest.
-  void add_orthogonal(std::vector<Phase>& phases, std::uint32_t at) const {
-    const TensorRecord& each = record(at);
+  // One launch's matrices after the other's, so that they share the memory.
+  void add_orthogonal(std::vector<Phase>& phases, const AlikeMatrices& alike) const {
     Phase input{.by_blocks = true, .items = {}};
     Phase apply{.by_blocks = false, .items = {}};
-    add_items(input.items, at, Work::kMatrixInput, each.chunks);
-    add_apply(apply.items, {at});
+    for (const std::uint32_t at : alike.places) {
+      add_items(input.items, at, Work::kMatrixInput, record(at).chunks);
+    }
+    add_apply(apply.items, alike.places);
     phases.push_back(std::move(input));
-    phases.push_back({.by_blocks = false,
-                      .items = {},
-                      .matrix = MatrixLaunch{.polynomial = *polynomial_of(at),
-                                             .rows = each.leading,
-                                             .columns = each.size / each.leading}});
+    phases.push_back({.by_blocks = false, .items = {}, .matrices = alike.launch});
     phases.push_back(std::move(apply));
   }
 

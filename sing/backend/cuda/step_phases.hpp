@@ -6,6 +6,7 @@
 
 #include "sing/backend/cuda/cuda_tuning.hpp"
 #include "sing/backend/cuda/device_records.hpp"
+#include "sing/backend/newton_schulz.hpp"
 
 namespace sing::cuda {
 
@@ -16,23 +17,29 @@ struct PlacedTensors {
   const std::vector<std::size_t>& order;  // place → index in the request
 };
 
+// Matrices made orthogonal together, between the launches that write and read them.
+struct MatrixLaunch {
+  NewtonSchulz polynomial;
+  Matrices shape;
+};
+
+struct AlikeMatrices {
+  MatrixLaunch launch;
+  std::vector<std::uint32_t> places;
+};
+
 // Those of one kernel.
 struct Batch {
   std::size_t rule;
   std::vector<std::uint32_t> whole;  // of one chunk each, small enough for one warp
   std::vector<std::uint32_t> large;
-};
-
-// A matrix made orthogonal by products, between the launches that write and read it.
-struct MatrixLaunch {
-  NewtonSchulz polynomial;
-  std::int64_t rows, columns;
+  std::vector<AlikeMatrices> matrices;  // which are among the above
 };
 
 struct Phase {
   bool by_blocks;  // items for blocks, not for warps
   std::vector<WorkItem> items;
-  std::optional<MatrixLaunch> matrix = {};  // instead of items
+  std::optional<MatrixLaunch> matrices = {};  // instead of items
 };
 
 // `reading` ones write no parameter. Either may have phases without work.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <tuple>
 
 #include "sing/backend/cuda/rule_passes.hpp"
 #include "sing/backend/cuda/tensor_record.hpp"
@@ -22,6 +23,56 @@ struct Planned {
   std::int64_t first, count;  // places of its tensors
   Phases phases = {};
   bool begun = false;
+};
+
+// Finds matrices that can be made orthogonal together: of one shape and polynomial, as many as
+// there is memory for.
+class MatrixSorter {
+ public:
+  MatrixSorter(std::vector<AlikeMatrices>& into, std::size_t element_bytes, const Tuning& tuning)
+      : into_(into),
+        element_bytes_(element_bytes),
+        most_bytes_(static_cast<std::size_t>(tuning.matrix_bytes)) {}
+
+  // Gives where the tensor's matrix begins among those it joins.
+  std::int64_t add(std::uint32_t at, const TensorRecord& record, const NewtonSchulz& polynomial) {
+    const Matrices one{.rows = record.leading, .columns = record.size / record.leading};
+    const auto [found, is_new] = latest_.try_emplace({one.rows, one.columns, polynomial});
+    if (is_new || !has_room(into_[found->second].launch.shape)) {
+      found->second = into_.size();
+      into_.push_back({.launch = {.polynomial = polynomial, .shape = one}, .places = {at}});
+      return 0;
+    }
+    AlikeMatrices& alike = into_[found->second];
+    alike.places.push_back(at);
+    alike.launch.shape.count = static_cast<std::int64_t>(alike.places.size());
+    return alike.launch.shape.elements() - one.elements();
+  }
+
+  // What the largest launch needs.
+  std::size_t bytes() const {
+    std::size_t most = 0;
+    for (const AlikeMatrices& alike : into_) {
+      most = std::max(most, bytes_of(alike.launch.shape));
+    }
+    return most;
+  }
+
+ private:
+  std::size_t bytes_of(const Matrices& shape) const {
+    return (static_cast<std::size_t>(shape.elements()) + newton_schulz_scratch(shape)) *
+           element_bytes_;
+  }
+
+  bool has_room(Matrices shape) const {
+    ++shape.count;
+    return bytes_of(shape) <= most_bytes_;
+  }
+
+  std::vector<AlikeMatrices>& into_;
+  std::size_t element_bytes_, most_bytes_;
+  // The last of each kind.
+  std::map<std::tuple<std::int64_t, std::int64_t, NewtonSchulz>, std::size_t> latest_;
 };
 
 class Planner {
@@ -65,28 +116,30 @@ class Planner {
                                 .end = 0,
                                 .first_begun = 0,
                                 .begun_count = 0,
-                                .matrix = {}});
+                                .matrices = {}});
     }
     return std::move(plan_);
   }
 
  private:
   Batch place(std::size_t rule, Storage storage, const std::vector<std::size_t>& indices) {
-    Batch batch{.rule = rule, .whole = {}, .large = {}};
+    Batch batch{.rule = rule, .whole = {}, .large = {}, .matrices = {}};
+    MatrixSorter matrices(batch.matrices, storage == Storage::kDouble ? 8 : 4, tuning_);
     const bool factored = passes_of(rule).factored;
     for (const std::size_t index : indices) {
       const TensorStep& tensor = request_.tensors[index];
       TensorRecord record = make_record(tensor, request_.groups[tensor.group], index, tuning_);
       reserve_scratch(record, storage == Storage::kDouble, factored);
       const auto at = static_cast<std::uint32_t>(plan_.tensors.size());
+      if (const auto polynomial = newton_schulz_of(request_, tensor)) {
+        record.matrix_begin = matrices.add(at, record, *polynomial);
+      }
       plan_.tensors.push_back(record);
       plan_.order.push_back(index);
-      if (newton_schulz_of(request_, tensor)) {
-        reserve_matrix(record, storage == Storage::kDouble);
-      }
       const bool whole = record.chunks == 1 && record.size <= tuning_.whole_elements;
       (whole ? batch.whole : batch.large).push_back(at);
     }
+    plan_.matrix_bytes = std::max(plan_.matrix_bytes, matrices.bytes());
     return batch;
   }
 
@@ -107,21 +160,13 @@ class Planner {
     plan_.family_count += ceiling(record.chunks, kFamily);
   }
 
-  // Of the largest matrix and its iterations.
-  void reserve_matrix(const TensorRecord& record, bool is_double) {
-    const std::size_t elements =
-        static_cast<std::size_t>(record.size) +
-        newton_schulz_scratch(record.leading, record.size / record.leading);
-    plan_.matrix_bytes = std::max(plan_.matrix_bytes, elements * (is_double ? 8 : 4));
-  }
-
   // The first launch for warps begins the tensors.
   void launch(Planned& planned, const std::vector<Phase>& phases) {
     for (const Phase& phase : phases) {
-      if (phase.items.empty() && !phase.matrix) {
+      if (phase.items.empty() && !phase.matrices) {
         continue;
       }
-      const bool begins = !phase.by_blocks && !phase.matrix && !planned.begun;
+      const bool begins = !phase.by_blocks && !phase.matrices && !planned.begun;
       planned.begun = planned.begun || begins;
       const auto begin = static_cast<std::int64_t>(plan_.items.size());
       plan_.items.insert(plan_.items.end(), phase.items.begin(), phase.items.end());
@@ -132,7 +177,7 @@ class Planner {
                                 .end = static_cast<std::int64_t>(plan_.items.size()),
                                 .first_begun = planned.first,
                                 .begun_count = begins ? planned.count : 0,
-                                .matrix = phase.matrix});
+                                .matrices = phase.matrices});
     }
   }
 

@@ -18,7 +18,7 @@ struct Launch {
   bool by_blocks;  // items for blocks, not for warps
   std::int64_t begin, end;
   std::int64_t first_begun, begun_count;  // tensors that nothing was done for before
-  std::optional<MatrixLaunch> matrix;     // no items
+  std::optional<MatrixLaunch> matrices;   // no items
 };
 
 struct WorkPlan {
@@ -29,7 +29,7 @@ struct WorkPlan {
   std::int64_t partial_count = 0;
   std::int64_t family_count = 0;
   std::size_t mean_bytes = 0;    // row and matrix means of all tensors
-  std::size_t matrix_bytes = 0;  // to make one matrix orthogonal
+  std::size_t matrix_bytes = 0;  // to make the matrices of one launch orthogonal
 };
 
 WorkPlan make_work_plan(const StepRequest& request, const Tuning& tuning);

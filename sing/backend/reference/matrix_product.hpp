@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "sing/backend/backend.hpp"
@@ -37,10 +36,6 @@ inline void multiply_singly(const MatrixProduct& product) {
       out = product.alpha * sum + (product.beta == 0 ? 0 : product.beta * out);
     }
   }
-}
-
-inline void copy_singly(void* to, const void* from, std::size_t bytes) {
-  std::memcpy(to, from, bytes);
 }
 
 }  // namespace sing

@@ -6,9 +6,8 @@
 #include <new>
 #include <vector>
 
-#include "sing/backend/newton_schulz.hpp"
 #include "sing/backend/reference/element_access.hpp"
-#include "sing/backend/reference/matrix_product.hpp"
+#include "sing/backend/reference/textbook_newton_schulz.hpp"
 
 namespace sing {
 namespace {
@@ -149,14 +148,8 @@ class TensorUpdate {
     for (std::int64_t i = 0; i < layout_.size; ++i) {
       matrix[static_cast<std::size_t>(i)] = R::matrix_input(constants_, element(i), state(i));
     }
-    std::vector<double> scratch(newton_schulz_scratch(layout_.leading, row_length()));
-    const double* found = newton_schulz(newton_schulz_,
-                                        layout_.leading,
-                                        row_length(),
-                                        matrix.data(),
-                                        scratch.data(),
-                                        MatrixWork{multiply_singly, copy_singly});
-    orthogonal_.assign(found, found + layout_.size);
+    orthogonal_ =
+        textbook_newton_schulz(newton_schulz_, layout_.leading, row_length(), std::move(matrix));
   }
 
   double working(std::int64_t i) const {

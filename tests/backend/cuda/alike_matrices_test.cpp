@@ -1,0 +1,135 @@
+// Matrices of one shape, which are made orthogonal together.
+#include <limits>
+
+#include "sing/backend/cuda/work_plan.hpp"
+#include "tests/backend/cuda/cuda_fixture.hpp"
+#include "tests/backend/cuda/step_list.hpp"
+
+namespace sing::test {
+namespace {
+
+using cuda::Launch;
+using cuda::WorkPlan;
+
+WorkPlan plan_of(const std::vector<Shape>& shapes,
+                 std::vector<GroupStep> groups,
+                 const std::vector<std::size_t>& group_of,
+                 std::int64_t matrix_bytes) {
+  std::vector<TensorStep> tensors;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    tensors.emplace_back().layout = make_layout(shapes[i], 0);
+    tensors.back().group = group_of[i];
+  }
+  return cuda::make_work_plan({.groups = groups, .tensors = tensors, .version = 1},
+                              {.matrix_bytes = matrix_bytes});
+}
+
+// How many matrices each launch makes orthogonal.
+std::vector<std::int64_t> counts_of(const WorkPlan& plan) {
+  std::vector<std::int64_t> counts;
+  for (const Launch& launch : plan.launches) {
+    if (launch.matrices) {
+      counts.push_back(launch.matrices->shape.count);
+    }
+  }
+  return counts;
+}
+
+GroupStep muon_group(std::int64_t newton_steps = 5) {
+  GroupStep group;
+  group.rule = Muon{.learning_rate = 1e-2, .newton_steps = newton_steps};
+  return group;
+}
+
+// {4, 2, 3} is a matrix of 4 by 6; the third group has another polynomial.
+TEST(AlikeMatricesPlan, ShareALaunchWhateverLiesBetweenThem) {
+  const WorkPlan plan = plan_of({{4, 6}, {6, 4}, {6}, {4, 6}, {4, 2, 3}, {4, 6}, {0, 6}},
+                                {muon_group(), muon_group(), muon_group(4)},
+                                {0, 0, 0, 1, 0, 2, 0},
+                                1 << 20);
+  EXPECT_EQ(counts_of(plan), (std::vector<std::int64_t>{3, 1, 1}));
+  std::vector<std::int64_t> begins;
+  for (const cuda::TensorRecord& record : plan.tensors) {
+    begins.push_back(record.matrix_begin);
+  }
+  EXPECT_EQ(begins, (std::vector<std::int64_t>{0, 0, 0, 24, 48, 0, 0}));
+}
+
+// A matrix of 4 by 6, its successor and four squares: 112 floats.
+TEST(AlikeMatricesPlan, TakeNoMoreMemoryThanAllowedUnlessOneNeedsIt) {
+  const std::vector<Shape> shapes(5, {4, 6});
+  const auto plan = [&](std::int64_t bytes) {
+    return plan_of(shapes, {muon_group()}, std::vector<std::size_t>(5), bytes);
+  };
+  EXPECT_EQ(counts_of(plan(2 * 448)), (std::vector<std::int64_t>{2, 2, 1}));
+  EXPECT_EQ(plan(2 * 448).matrix_bytes, 2U * 448);
+  EXPECT_EQ(plan(2 * 448).tensors[3].matrix_begin, 24);
+  EXPECT_EQ(counts_of(plan(2 * 448 - 1)), std::vector<std::int64_t>(5, 1));
+  EXPECT_EQ(plan(0).matrix_bytes, 448U);
+}
+
+// Every tensor is applied after the launch that it is part of and before the next, which takes the
+// memory.
+TEST(AlikeMatricesPlan, AreAppliedBeforeTheirMemoryIsTakenAgain) {
+  const WorkPlan plan =
+      plan_of({{40, 60}, {60, 40}, {40, 60}}, {muon_group()}, std::vector<std::size_t>(3), 1 << 20);
+  std::vector<std::int64_t> applied(3);
+  std::vector<std::uint32_t> written;
+  for (const Launch& launch : plan.launches) {
+    for (std::int64_t i = launch.begin; i < launch.end; ++i) {
+      const cuda::WorkItem& item = plan.items[static_cast<std::size_t>(i)];
+      if (item.work == cuda::Work::kMatrixInput) {
+        for (const std::uint32_t earlier : written) {
+          EXPECT_EQ(applied[earlier], earlier == item.tensor ? 0 : 2400) << item.tensor;
+        }
+      } else if (item.work == cuda::Work::kApply) {
+        applied[item.tensor] += item.elements;
+      }
+    }
+    for (std::int64_t i = launch.begin; i < launch.end; ++i) {
+      const cuda::WorkItem& item = plan.items[static_cast<std::size_t>(i)];
+      if (item.work == cuda::Work::kMatrixInput) {
+        written.push_back(item.tensor);
+      }
+    }
+  }
+  EXPECT_EQ(applied, std::vector<std::int64_t>(3, 2400));
+}
+
+class AlikeMatrices : public CudaTest {};
+
+// One of them has no gradient in one step and one that is not finite in another. A step is 1e-2
+// times the orthogonal matrix, whose elements stay below 1.3, times up to 3 where it is tall;
+// float32 iterations are off by 2e-4 of it at most (docs/algorithm.md).
+TEST_F(AlikeMatrices, AgreeWithTheReference) {
+  const std::vector<Shape> shapes = {
+      {24, 40}, {40, 24}, {24, 40}, {7}, {24, 8, 5}, {30, 31}, {24, 40}, {30, 31}, {1, 9}, {9, 1}};
+  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat64}) {
+    // All at once, two of the largest, one at a time.
+    for (const std::int64_t bytes : {1 << 20, 2 * 4 * 4224, 0}) {
+      SCOPED_TRACE(concat(name_of(dtype), ", ", bytes, " bytes"));
+      StepList list(make({.matrix_bytes = bytes}), shapes, {dtype, dtype}, muon_group());
+      StepList reference(make_reference_backend(), shapes, {dtype, dtype}, muon_group());
+      for (int step = 0; step < 4; ++step) {
+        for (StepList* each : {&list, &reference}) {
+          each->set_gradients(step);
+          if (step == 2) {
+            each->poison(2, 5, std::numeric_limits<double>::quiet_NaN());
+          }
+          void* const gradient = each->gradients()[4].data();
+          each->tensors()[4].gradient = step == 1 ? nullptr : gradient;
+          each->step();
+        }
+      }
+      const double bound = dtype == Dtype::kFloat64 ? 1e-12 : 4 * 1e-2 * 1.3 * 3 * 2e-4;
+      EXPECT_LE(worst_difference(list, reference), bound);
+      EXPECT_TRUE(list.sentinels_intact());
+      EXPECT_EQ(list.tensor_progress(2).steps, 3);
+      EXPECT_EQ(list.tensor_progress(4).steps, 3);
+      EXPECT_EQ(list.tensor_progress(6).steps, 4);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sing::test
