@@ -46,6 +46,7 @@ void run(const EvalRequest& request, std::ostream& out) {
   recorded.device = request.device;
   recorded.resources.threads = request.threads;
   const TrainingPlan plan = recorded.make_plan();
+  recorded.check_data(config, request.run);
   prepare_torch(plan);
   TaskModel model = recorded.task().make_model();
   load_weights(checkpoint_path(request), *model.module);

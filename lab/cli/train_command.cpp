@@ -33,7 +33,7 @@ std::string default_folder(const Line& line, const TrainingPlan& plan) {
 }
 
 // Takes over what the run was started with; resources are this command's or else the run's.
-void take_up(Line& line, const std::filesystem::path& run) {
+RecordedConfig take_up(Line& line, const std::filesystem::path& run) {
   RecordedConfig config = read_config(RunDirectory::config_of(run));
   SING_CHECK(config.task == line.request.task_name(),
              "[sing train] wanted to resume a run of task ",
@@ -50,6 +50,7 @@ void take_up(Line& line, const std::filesystem::path& run) {
   const std::string contradiction = first_contradiction(*line.command, fixed);
   SING_CHECK(contradiction.empty(), "[sing train] '", run.string(), "': ", contradiction);
   apply_options(*line.command, config.options, "sing train");
+  return config;
 }
 
 // A sentence for the person at the terminal.
@@ -136,10 +137,12 @@ void run(Line& line, Session& session) {
   }
   const bool known =
       !line.out.empty() && std::filesystem::exists(RunDirectory::config_of(line.out));
+  RecordedConfig recorded;
   if (known && line.resume) {
-    take_up(line, line.out);
+    recorded = take_up(line, line.out);
   }
   const TrainingPlan plan = line.request.make_plan();
+  line.request.check_data(recorded, line.out);
   if (line.out.empty()) {
     line.out = default_folder(line, plan);
     SING_CHECK(!line.resume, "[sing train] wanted --out with --resume, given none");

@@ -156,11 +156,28 @@ std::vector<OptionInfo> TrainRequest::options(const TrainingPlan& plan) const {
 RunConfig TrainRequest::config(const TrainingPlan& plan, std::int64_t parameters) const {
   return {.task = task_name_,
           .picture_legend = task_->picture_legend(),
+          .data_digest = task_->data_digest(),
           .options = options(plan),
           .parameters = parameters,
           .total_steps = plan.total_steps,
           .steps_per_epoch = plan.steps_per_epoch,
           .versions = {{"sing", sing_version()}, {"torch", TORCH_VERSION}}};
+}
+
+void TrainRequest::check_data(const RecordedConfig& recorded, const std::string& run) const {
+  if (recorded.data_digest.empty()) {
+    return;
+  }
+  const std::string found = task_->data_digest();
+  SING_CHECK(found == recorded.data_digest,
+             "[",
+             task_name_,
+             "] wanted the data that the run '",
+             run,
+             "' was trained on, with digest ",
+             recorded.data_digest,
+             ", found others, with digest ",
+             found.empty() ? "none" : found);
 }
 
 std::vector<std::string> resource_names() {

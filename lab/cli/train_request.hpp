@@ -28,6 +28,9 @@ class TrainRequest {
   std::vector<OptionInfo> options(const TrainingPlan& plan) const;
   // What a run or a benchmark records of itself.
   RunConfig config(const TrainingPlan& plan, std::int64_t parameters) const;
+  // Throws std::invalid_argument if the task's data, once prepared, are not those that the run
+  // recorded.
+  void check_data(const RecordedConfig& recorded, const std::string& run) const;
 
   ResourceOptions resources;
   std::string device = "auto";

@@ -34,6 +34,8 @@ class ImageSource {
   virtual StoredImage fetch(Subset subset,
                             std::size_t index,
                             std::vector<std::byte>& buffer) const = 0;
+  // What tells these images from others, in hexadecimal; "" for generated ones.
+  virtual std::string digest() const { return {}; }
 };
 
 }  // namespace sing::image

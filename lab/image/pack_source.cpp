@@ -29,6 +29,7 @@ class PackSource final : public ImageSource {
             "its index lies outside it");
     const auto index = bytes.subspan(footer.index_offset, footer.index_bytes);
     require(sha256(index) == footer.index_digest, "its index is damaged");
+    index_digest_ = footer.index_digest;
     read_index(footer.index_offset, index_end);
   }
 
@@ -54,6 +55,9 @@ class PackSource final : public ImageSource {
             static_cast<Encoding>(found.encoding),
             {found.width, found.height}};
   }
+
+  // The index holds the checksum of every image.
+  std::string digest() const override { return hexadecimal(index_digest_); }
 
   void check() const {
     for (const Subset subset : {Subset::kTraining, Subset::kTest}) {
@@ -128,6 +132,7 @@ class PackSource final : public ImageSource {
   std::vector<std::string> classes_;
   std::array<std::uint64_t, 2> counts_{};
   std::vector<PackEntry> entries_;
+  Digest index_digest_{};
 };
 
 }  // namespace

@@ -66,6 +66,7 @@ class SmallImageTask final : public lab::Task {
         stand_in_.stand_in
             ? make_stand_in(kind_.shape, stand_in_.stand_in_train, stand_in_.stand_in_test)
             : kind_.read(data_);
+    digest_ = stand_in_.stand_in ? "" : digest_of(set);
     training_count_ = set.subsets[0].count();
     test_count_ = set.subsets[1].count();
     order_.emplace(seed_, training_count_, test_count_);
@@ -76,6 +77,8 @@ class SmallImageTask final : public lab::Task {
   std::string notice() const override {
     return stand_in_.stand_in ? stand_in_notice(kind_.official.title) : "";
   }
+
+  std::string data_digest() const override { return digest_; }
 
   std::int64_t example_count(lab::Split split) const override {
     return split == lab::Split::kTraining ? training_count_ : test_count_;

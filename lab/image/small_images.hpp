@@ -28,4 +28,7 @@ struct SmallSet {
   std::array<SmallSubset, 2> subsets;  // by Subset
 };
 
+// SHA-256 of every pixel and label, in hexadecimal.
+std::string digest_of(const SmallSet& set);
+
 }  // namespace sing::image

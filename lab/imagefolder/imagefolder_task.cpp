@@ -67,6 +67,7 @@ class ImagefolderTask final : public lab::Task {
   }
 
   std::string notice() const override { return notice_; }
+  std::string data_digest() const override { return source_->digest(); }
 
   std::int64_t example_count(lab::Split split) const override {
     return static_cast<std::int64_t>(source_->count(subset_of(split)));

@@ -60,6 +60,7 @@ std::string config_text(const RunConfig& config) {
   const Json all = {{"format_version", kFormatVersion},
                     {"task", config.task},
                     {"picture_legend", config.picture_legend},
+                    {"data_digest", config.data_digest},
                     {"options", std::move(options)},
                     {"parameters", config.parameters},
                     {"total_steps", config.total_steps},
@@ -92,7 +93,9 @@ RecordedConfig read_config(const std::filesystem::path& path) {
     if (version != kFormatVersion) {
       throw Error(concat("wanted format version ", kFormatVersion, ", found ", version));
     }
-    RecordedConfig config{.task = all.at("task").get<std::string>(), .options = {}};
+    RecordedConfig config{.task = all.at("task").get<std::string>(),
+                          .data_digest = all.value("data_digest", ""),
+                          .options = {}};
     for (const auto& [name, value] : all.at("options").items()) {
       config.options.emplace_back(name, option_text(from_json(value, name)));
     }

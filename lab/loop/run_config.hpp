@@ -15,6 +15,7 @@ namespace sing::lab {
 struct RunConfig {
   std::string task;
   std::string picture_legend;       // Task::picture_legend
+  std::string data_digest;          // Task::data_digest
   std::vector<OptionInfo> options;  // all of them, with what was chosen
   std::int64_t parameters = 0;
   std::int64_t total_steps = 0;
@@ -32,6 +33,7 @@ using OptionTexts = std::vector<std::pair<std::string, std::string>>;
 
 struct RecordedConfig {
   std::string task;
+  std::string data_digest;  // "" also of runs that recorded none
   OptionTexts options;
 };
 

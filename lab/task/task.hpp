@@ -63,6 +63,9 @@ class Task {
   // What everyone who reads a result has to know of the data, said with it; "": nothing.
   virtual std::string notice() const { return {}; }
 
+  // What tells the data from other data, in hexadecimal; "": the options alone decide it.
+  virtual std::string data_digest() const { return {}; }
+
   virtual std::int64_t example_count(Split split) const = 0;  // of an epoch
 
   // A function of setting, options and request alone. Called by one thread at a time, not always

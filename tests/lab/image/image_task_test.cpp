@@ -272,29 +272,57 @@ TEST(ImagefolderTask, FolderAndPackGiveTheSameBatches) {
   EXPECT_TRUE(at::equal(batches[0][kLabels], batches[3][kLabels]));
 }
 
+// A training of four steps on the images of `folder`.
+Words folder_run(const TemporaryFolder& folder) {
+  return {"train",
+          "imagefolder",
+          "--data",
+          (folder / "images").string(),
+          "--train-size",
+          "32",
+          "--test-size",
+          "32",
+          "--width",
+          "4",
+          "--batch",
+          "5",
+          "--steps",
+          "4",
+          "--device",
+          "cpu",
+          "--blurpool",
+          "--out",
+          (folder / "run").string()};
+}
+
+// A file of another size, then the first again.
+TEST(ImagefolderTask, ARunGoesOnAndIsMeasuredWithItsOwnDataAlone) {
+  const TemporaryFolder folder;
+  test::put_sample_folder(folder / "images");
+  Words words = folder_run(folder);
+  ASSERT_EQ(run_sing(words).code, 0);
+  words.emplace_back("--resume");
+  const Words eval = {"eval", (folder / "run").string(), "--device", "cpu"};
+  const fs::path image = folder / "images/val/dog/1.JPEG";
+  const std::string before = test::read_whole(image);
+  test::write_whole(image, test::sample_jpeg(77, 41, 9));
+  for (const Words& each : {words, eval}) {
+    const Outcome refused = run_sing(each);
+    EXPECT_EQ(refused.code, lab::kUsage);
+    EXPECT_THAT(refused.error,
+                HasSubstr("[imagefolder] wanted the data that the run '" +
+                          (folder / "run").string() + "' was trained on, with digest "));
+  }
+  test::write_whole(image, before);
+  EXPECT_EQ(run_sing(words).code, 0);
+  EXPECT_EQ(run_sing(eval).code, 0);
+}
+
 TEST(ImagefolderTask, TrainsWithBadImagesLeftOutAndNamed) {
   const TemporaryFolder folder;
   test::put_sample_folder(folder / "images");
   test::put_bad_files(folder / "images");
-  Words words = {"train",
-                 "imagefolder",
-                 "--data",
-                 (folder / "images").string(),
-                 "--train-size",
-                 "32",
-                 "--test-size",
-                 "32",
-                 "--width",
-                 "4",
-                 "--batch",
-                 "5",
-                 "--steps",
-                 "4",
-                 "--device",
-                 "cpu",
-                 "--blurpool",
-                 "--out",
-                 (folder / "run").string()};
+  Words words = folder_run(folder);
   const Outcome refused = run_sing(words);
   EXPECT_EQ(refused.code, lab::kFailure);
   EXPECT_THAT(refused.error, HasSubstr("train/cat/cut.JPEG"));

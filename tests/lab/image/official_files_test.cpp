@@ -9,6 +9,7 @@
 #include "lab/cifar100/cifar100_files.hpp"
 #include "lab/cli/program.hpp"
 #include "lab/image/sha256.hpp"
+#include "lab/image/small_images.hpp"
 #include "lab/mnist/mnist_files.hpp"
 #include "sing/base/check.hpp"
 #include "tests/lab/cli/run_words.hpp"
@@ -34,6 +35,11 @@ TEST(Sha256, GivesThePublishedDigests) {
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   EXPECT_EQ(hash_of(std::string(1'000'000, 'a')),
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(SmallImages, DigestIsThatOfPixelsAndLabels) {
+  const SmallSet set{.shape = {}, .subsets = {{{{'a'}, {'b'}}, {{'c'}, {}}}}};
+  EXPECT_EQ(digest_of(set), hash_of("abc"));
 }
 
 TEST(Sha256, PiecesGiveTheDigestOfTheWhole) {

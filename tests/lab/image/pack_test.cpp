@@ -102,6 +102,25 @@ TEST(Pack, KeepsSmallJpegsAsTheyAreAndShrinksLargeOnes) {
   EXPECT_EQ(test::read_whole(folder / "again"), test::read_whole(folder / "pack"));
 }
 
+// An image of the same name and other bytes; a folder's digest knows names and sizes alone.
+TEST(Pack, DigestsTellOtherImages) {
+  const test::TemporaryFolder folder;
+  test::put_sample_folder(folder / "a");
+  test::put_sample_folder(folder / "b");
+  const auto digests = [&](const std::filesystem::path& root) {
+    const ImageFolder listed = list_image_folder(root);
+    write_pack(listed, {}, 1, folder / "pack");
+    return std::pair(make_folder_source(listed)->digest(), open_pack(folder / "pack")->digest());
+  };
+  const auto first = digests(folder / "a");
+  EXPECT_EQ(digests(folder / "b"), first);
+  EXPECT_THAT(first.first, SizeIs(64));
+  EXPECT_THAT(first.second, SizeIs(64));
+  test::put_file(folder / "b/val/cat/0.JPEG", test::sample_jpeg(80, 61, 99));
+  EXPECT_NE(digests(folder / "b").first, first.first);
+  EXPECT_NE(digests(folder / "b").second, first.second);
+}
+
 TEST(Pack, RawImagesAreTheDecodedPixels) {
   const test::TemporaryFolder folder;
   test::put_sample_folder(folder.path());

@@ -132,6 +132,7 @@ TEST(RunConfig, OptionsComeBackAsTheirTexts) {
   write_config(folder / "config.json",
                {.task = "rde",
                 .picture_legend = "input beside target",
+                .data_digest = "0a1b",
                 .options = {{"a", "", 5e-2},
                             {"b", "", std::int64_t{3}},
                             {"c", "", true},
@@ -141,6 +142,7 @@ TEST(RunConfig, OptionsComeBackAsTheirTexts) {
                 .parameters = 12});
   const RecordedConfig config = read_config(folder / "config.json");
   EXPECT_EQ(config.task, "rde");
+  EXPECT_EQ(config.data_digest, "0a1b");
   EXPECT_THAT(read_whole(folder / "config.json"),
               HasSubstr("\"picture_legend\": \"input beside target\""));
   EXPECT_EQ(config.options,
