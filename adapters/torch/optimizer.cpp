@@ -179,6 +179,9 @@ void Optimizer::set_option(std::size_t group, std::string_view name, const Value
       check_layout(entry.name, entry.tensor, changed);
     }
   }
+  for (const OnDevice& each : devices_) {
+    each.optimizer.check_options(group, {{std::string(name), value}});
+  }
   for (OnDevice& each : devices_) {
     each.optimizer.set_option(group, name, value);
   }
@@ -235,7 +238,7 @@ std::map<std::string, at::Tensor> Optimizer::state_of(std::string_view name) con
   const Entry& entry = find(name);
   std::map<std::string, at::Tensor> tensors;
   for (StateTensor& tensor : optimizer_of(entry).state(entry.index)) {
-    // Rules whose state has another shape keep to contiguous parameters.
+    // One value a tensor, or of rules that keep to contiguous parameters.
     const bool is_like_parameter = tensor.shape == entry.shape;
     std::vector<std::int64_t> strides(tensor.shape.size(), 1);
     for (std::size_t axis = tensor.shape.size(); axis-- > 1;) {

@@ -107,7 +107,7 @@ std::string Optimizer::save_bytes() const {
     for (const TensorEntry& tensor : reader.tensors()) {
       tensors.take(reader, tensor);
       const Entry& owner = find(parameter_of(tensor.name));
-      if (!owner.tensor.is_contiguous()) {
+      if (!owner.tensor.is_contiguous() && tensor.shape == owner.shape) {
         tensors.reorder_last(owner.strides, true);
       }
     }

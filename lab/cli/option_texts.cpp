@@ -29,7 +29,11 @@ bool same_value(const std::string& a, const std::string& b) {
 
 OptionTexts read_option_file(const std::filesystem::path& path) {
   std::ifstream stream(path);
-  SING_CHECK(stream.good(), "[--config] wanted a readable file, given '", path.string(), "'");
+  // A folder can be opened, and reads as an empty file.
+  SING_CHECK(stream.good() && !std::filesystem::is_directory(path),
+             "[--config] wanted a readable file, given '",
+             path.string(),
+             "'");
   std::vector<CLI::ConfigItem> items;
   try {
     items = CLI::ConfigTOML().from_config(stream);

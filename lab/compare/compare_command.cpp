@@ -9,6 +9,7 @@
 #include "lab/compare/child_process.hpp"
 #include "lab/compare/comparison.hpp"
 #include "lab/loop/stop_signal.hpp"
+#include "lab/optimizer/named_optimizer.hpp"
 #include "lab/report/report_page.hpp"
 #include "sing/base/check.hpp"
 
@@ -30,8 +31,20 @@ std::vector<std::filesystem::path> directories_of(const std::vector<Cell>& cells
   return directories;
 }
 
+// Before anything is trained, a name that only the last training would refuse; another program may
+// know other names.
+void check_optimizers(const Request& request) {
+  if (!request.program.empty()) {
+    return;
+  }
+  for (const Contestant& contestant : contestants_of(request.grid)) {
+    lab::make_optimizer_options(contestant.flags.at(1));
+  }
+}
+
 void run(const Request& request, lab::Session& session) {
   const std::vector<Cell> cells = cells_of(request.grid);
+  check_optimizers(request);
   const bool terminal = &session.out == &std::cout && ::isatty(STDOUT_FILENO) == 1;
   const Place place{
       .folder = request.out.empty() ? concat("runs/compare_", request.grid.task) : request.out,

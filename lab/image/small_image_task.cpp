@@ -150,6 +150,7 @@ class SmallImageTask final : public lab::Task {
   StandInOptions stand_in_;
   std::uint64_t seed_ = 0;
   at::Device device_ = at::kCPU;
+  std::string digest_;  // of the set; "" for stand-in data
   std::int64_t training_count_ = 0;
   std::int64_t test_count_ = 0;
   std::optional<EpochOrder> order_;

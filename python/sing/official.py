@@ -6,15 +6,10 @@ from typing import Any
 
 import torch
 
+from .options import AUTHORS_KEYS
+
 # Theirs to ours; what is not listed has the same name.
 STATE_KEYS = {"lookahead_params": "slow"}
-GROUP_KEYS = {
-    "grad_central": "centralize",
-    "lookahead_active": "lookahead",
-    "la_mergetime": "lookahead_period",
-    "la_alpha": "lookahead_alpha",
-    "la_step": "lookahead_step",
-}
 
 
 def is_official(state_dict: dict[str, Any]) -> bool:
@@ -27,7 +22,7 @@ def from_official(state_dict: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("[sing] wanted a state dictionary of the authors' SING (with 'la_step' in its groups), got another")
     groups = []
     for theirs in state_dict["param_groups"]:
-        group = {GROUP_KEYS.get(key, key): value for key, value in theirs.items()}
+        group = {AUTHORS_KEYS.get(key, key): value for key, value in theirs.items()}
         group["normalize"] = "unit_norm" if group.pop("grad_norm", True) else "off"
         sharpness = float(group.pop("beta_softplus", 50))
         group["softplus_beta"] = sharpness if group.pop("softplus", True) else None
@@ -55,7 +50,7 @@ def to_official(state_dict: dict[str, Any], rule: str) -> dict[str, Any]:
             raise ValueError("[sing] wanted options that the authors' SING has, got others in a group")
         is_soft = ours["softplus_beta"] is not None
         group = {key: ours[key] for key in ("params", "param_names", "lr", "betas", "weight_decay", "initial_lr") if key in ours}
-        group.update({theirs: ours[mine] for theirs, mine in GROUP_KEYS.items()})
+        group.update({theirs: ours[mine] for theirs, mine in AUTHORS_KEYS.items()})
         group["eps"] = ours["norm_epsilon"] if is_soft else ours["eps"]
         group["lr"] = ours["lr"] * ours["learning_rate_factor"]
         group["grad_norm"] = ours["normalize"] == "unit_norm"

@@ -75,13 +75,16 @@ AUTHORS_TYPES = {
     "la_mergetime": "int",
     "la_alpha": "float",
 }
-_AUTHORS_SAME = {
+# Theirs to ours.
+AUTHORS_KEYS = {
     "grad_central": "centralize",
     "lookahead_active": "lookahead",
     "la_mergetime": "lookahead_period",
     "la_alpha": "lookahead_alpha",
     "la_step": "lookahead_step",
 }
+# Rules whose Nesterov step is none without a momentum.
+NEEDS_MOMENTUM = ("sgd", "lars")
 
 
 class Schema:
@@ -133,7 +136,7 @@ class Schema:
                 result["betas"] = tuple(pair)
             elif key in known:
                 result[known[key]] = value
-            elif self.is_published and (key in _AUTHORS_SAME or key in AUTHORS_TYPES):
+            elif self.is_published and (key in AUTHORS_KEYS or key in AUTHORS_TYPES):
                 self._take_authors(result, key, value, given)
             else:
                 self._check_unknown(key, [*known, *(AUTHORS_TYPES if self.is_published else ())], where, strict)
@@ -143,8 +146,8 @@ class Schema:
         return result
 
     def _take_authors(self, result: dict[str, Any], key: str, value: Any, given: Mapping[str, Any]) -> None:
-        if key in _AUTHORS_SAME:
-            result[_AUTHORS_SAME[key]] = value
+        if key in AUTHORS_KEYS:
+            result[AUTHORS_KEYS[key]] = value
         elif key == "grad_norm":
             result["normalize"] = "unit_norm" if value else "off"
         elif not given.get("softplus", True):
@@ -156,9 +159,10 @@ class Schema:
     def _check_unknown(key: str, known: list[str], where: str, strict: bool) -> None:
         if key in KNOWN_KEYS:
             return
-        nearest = difflib.get_close_matches(key, known, n=1, cutoff=0.0 if strict else 0.8)
+        nearest = difflib.get_close_matches(key, known, n=1, cutoff=0.6 if strict else 0.8)
         if strict or nearest:
-            raise TypeError(f"[{where}] unknown option '{key}' (nearest known: '{nearest[0]}')")
+            hint = f" (nearest known: '{nearest[0]}')" if nearest else f": wanted one of {', '.join(sorted(known))}"
+            raise TypeError(f"[{where}] unknown option '{key}'{hint}")
 
     def check(self, group: Mapping[str, Any], where: str) -> None:
         """Refuses values of a wrong kind or out of bounds."""
@@ -170,7 +174,7 @@ class Schema:
                     raise ValueError(f"[{where}] betas: wanted two numbers, got {value!r}")
                 value = value[name == "beta2"]
             check_value(field, key, value, where)
-        if group.get("nesterov") and not group.get("momentum"):
+        if self.rule in NEEDS_MOMENTUM and group.get("nesterov") and not group.get("momentum"):
             raise ValueError(f"[{where}] nesterov needs a momentum above 0, got {group.get('momentum')!r}")
 
     def overrides(self, group: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,7 +222,7 @@ def check_value(field: Field, key: str, value: Any, where: str) -> None:
             raise ValueError(f"[{where}] {key}: wanted {_wanted(field)}, got {value!r}")
         return
     if field.kind == "bool":
-        if not isinstance(value, (bool, int)):
+        if not isinstance(value, (bool, int)) or value not in (0, 1):
             raise TypeError(f"[{where}] {key}: wanted True or False, got {value!r}")
         return
     if isinstance(value, bool) or not isinstance(value, (int, float)):

@@ -21,6 +21,8 @@ import sing
         ({"lookahead_period": 0}, ValueError, "lookahead_period: wanted a whole number of at least 1"),
         ({"la_alpha": 2.0}, ValueError, "lookahead_alpha"),
         ({"weight_decy": 0.1}, TypeError, "unknown option 'weight_decy' .nearest known: 'weight_decay'"),
+        ({"fused": True}, TypeError, "unknown option 'fused': wanted one of beta1, "),
+        ({"lookahead": 5}, TypeError, "lookahead: wanted True or False, got 5"),
         ({"momentum": 0.9}, TypeError, "unknown option 'momentum'"),
         ({"differentiable": True}, ValueError, "differentiable"),
         ({"non_finite": "ignore"}, ValueError, "non_finite: wanted one of"),
@@ -152,3 +154,25 @@ def test_empty_list():
     empty = torch.nn.Parameter(torch.ones(0, 3))
     empty.grad = torch.ones(0, 3)
     sing.SING([empty]).step()
+
+
+def test_a_refused_change_changes_nothing():
+    weight = torch.nn.Parameter(torch.ones(2, 2))
+    optimizer = sing.SGD([weight], lr=0.1, momentum=0.9)
+    weight.grad = torch.eye(2)
+    optimizer.step()
+    group = optimizer.param_groups[0]
+    group.update(lr=5.0, momentum=0.0)
+    with pytest.raises((ValueError, RuntimeError), match="drop 'momentum'"):
+        optimizer.step()
+    group.update(lr=0.1, momentum=0.9)
+    before = weight.detach().clone()
+    optimizer.step()
+    assert 0 < (weight - before).abs().max() < 1
+
+
+def test_muon_takes_nesterov_without_momentum():
+    weight = torch.nn.Parameter(torch.eye(2))
+    sing.Muon([weight], momentum=0.0)
+    with pytest.raises(ValueError, match="nesterov needs a momentum"):
+        sing.SGD([weight], nesterov=True, momentum=0.0)

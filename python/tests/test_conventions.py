@@ -165,7 +165,7 @@ def test_other_options_may_change():
     other.step()
     assert torch.equal(weight, twin)
     optimizer.param_groups[0]["lookahead"] = True
-    with pytest.raises(ValueError, match="decide which state exists"):
+    with pytest.raises(ValueError, match="would add 'slow' of '0'"):
         optimizer.step()
 
 

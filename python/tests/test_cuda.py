@@ -88,7 +88,7 @@ def test_overflow_on_the_device_skips():
 
 @pytest.mark.parametrize("as_tensor", [False, True])
 def test_graph_replay_equals_eager(as_tensor):
-    """The learning rate changes between replays: through the tensor itself, or by upload()."""
+    """The learning rate changes between replays: through the tensor itself, or with other options by upload()."""
     eager = small_model().cuda()
     captured = copy.deepcopy(eager)
 
@@ -109,17 +109,31 @@ def test_graph_replay_equals_eager(as_tensor):
     for step in range(1, 12):
         gradients_for(eager, step)
         gradients_for(captured, step)
-        first.param_groups[0]["lr"] = rate_of(step)
-        first.step()
+        changed = {"lr": rate_of(step)}
         if as_tensor:
             rate.fill_(rate_of(step))
         else:
-            second.param_groups[0]["lr"] = rate_of(step)
+            changed |= {"weight_decay": 0.01 * step, "betas": (0.95 - 0.01 * step, 0.99), "norm_epsilon": 1e-8 * step}
+            second.param_groups[0].update(changed)
             second.upload()
+        first.param_groups[0].update(changed)
+        first.step()
         graph.replay()
     # A float32 tensor holds the rate to 2^-24 of it.
     assert difference(eager, captured) <= (1e-6 if as_tensor else 0)
     assert int(second.state[next(captured.parameters())]["step"]) == 12
+
+
+def test_what_a_captured_step_is_made_for_cannot_be_uploaded():
+    model = small_model().cuda()
+    optimizer = sing.SING(model.parameters())
+    gradients_for(model, 0)
+    optimizer.step()
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        optimizer.step()
+    optimizer.param_groups[0]["centralize"] = False
+    with pytest.raises((ValueError, RuntimeError), match="capture again"):
+        optimizer.upload()
 
 
 def test_missing_gradient_is_refused_while_capturing():

@@ -216,8 +216,7 @@ sing_status sing_optimizer_option(const sing_optimizer* optimizer,
                                   const char* name,
                                   const char** text);
 
-/* Changes an option of a group; those that decide which state exists (as the rule) cannot change.
- */
+/* Changes an option of a group; the rule and what decides which state exists cannot change. */
 sing_status sing_optimizer_set_option(sing_optimizer* optimizer,
                                       size_t group,
                                       const char* name,

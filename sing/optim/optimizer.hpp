@@ -75,8 +75,12 @@ class Optimizer {
   void upload(double loss_scale = 1);
 
   const Options& options(std::size_t group) const;
-  // Any option of a group, now; those that decide which state exists cannot change.
+  // Any options of a group, now, all of them or none; the rule and what decides which state exists
+  // cannot change.
+  void set_options(std::size_t group, const Overrides& overrides);
   void set_option(std::size_t group, std::string_view name, const Value& value);
+  // Throws what set_options would.
+  void check_options(std::size_t group, const Overrides& overrides) const;
   void set_learning_rate(double learning_rate);  // of all groups
   void set_learning_rate(std::size_t group, double learning_rate);
   // Steps read the group's learning rate from backend memory, which must outlive them: a captured
@@ -159,7 +163,9 @@ class Optimizer {
   void allocate_missing_state();
   void refresh_group_step(std::size_t group);
   void refresh_tensor_step(std::size_t parameter);
-  // Throws unless `options` are valid for the group and ask for the state that exists.
+  Options changed_options(std::size_t group, const Overrides& overrides) const;
+  // Throws unless `options` are valid for the group, of its rule, and ask for the state that
+  // exists.
   void check_replacement(std::size_t group, const Options& options) const;
   void replace_options(std::size_t group, Options options);
   Memory read_state(const Record& record, const SafetensorsReader& reader) const;

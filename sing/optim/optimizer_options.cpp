@@ -1,4 +1,7 @@
 // Changing a group's options after construction.
+#include <algorithm>
+#include <tuple>
+
 #include "sing/optim/optimizer.hpp"
 
 namespace sing {
@@ -9,36 +12,73 @@ const Options& Optimizer::options(std::size_t group) const {
   return groups_[group].options;
 }
 
-void Optimizer::set_option(std::size_t group, std::string_view name, const Value& value) {
+Options Optimizer::changed_options(std::size_t group, const Overrides& overrides) const {
   Options changed = options(group);
-  SING_CHECK(name != "non_finite", "[optimizer] non_finite is one for the whole optimizer");
-  sing::set_option(changed, name, value);
-  replace_options(group, changed);
+  for (const auto& [name, value] : overrides) {
+    SING_CHECK(name != "non_finite", "[optimizer] non_finite is one for the whole optimizer");
+    sing::set_option(changed, name, value);
+  }
+  return changed;
 }
 
-// Which arrays exist was decided when state was allocated, so what decides it must stay.
+void Optimizer::set_options(std::size_t group, const Overrides& overrides) {
+  replace_options(group, changed_options(group, overrides));
+}
+
+void Optimizer::set_option(std::size_t group, std::string_view name, const Value& value) {
+  set_options(group, {{std::string(name), value}});
+}
+
+void Optimizer::check_options(std::size_t group, const Overrides& overrides) const {
+  check_replacement(group, changed_options(group, overrides));
+}
+
+// Which arrays exist was decided when state was allocated, so what decides it must stay; and what
+// one rule keeps means nothing to another, even under the same name.
 void Optimizer::check_replacement(std::size_t group, const Options& changed) const {
   validate(changed);
+  const Options& present = groups_[group].options;
+  SING_CHECK(changed.rule.index() == present.rule.index(),
+             "[optimizer] group ",
+             group,
+             " is ",
+             name_of(present.rule),
+             ", got ",
+             name_of(changed.rule),
+             "; the rule cannot change");
   for (const Record& record : parameters_) {
     if (record.group == group) {
       check_parameter(record.parameter, changed);
-      SING_CHECK(state_shapes(record, changed) == state_shapes(record),
-                 "[optimizer] group ",
-                 group,
-                 " is ",
-                 name_of(groups_[group].options.rule),
-                 ", got ",
-                 name_of(changed.rule),
-                 "; rule, momentum, lookahead and master_weights decide which state exists and "
-                 "cannot change");
+      const std::vector<StateShape> kept = state_shapes(record);
+      const std::vector<StateShape> wanted = state_shapes(record, changed);
+      if (kept == wanted) {
+        continue;
+      }
+      // One list begins as the other does, or is without one of its arrays.
+      const bool is_added = wanted.size() > kept.size();
+      const auto& [more, less] = is_added ? std::tie(wanted, kept) : std::tie(kept, wanted);
+      const auto differs = std::mismatch(less.begin(), less.end(), more.begin()).second;
+      throw std::invalid_argument(concat("[optimizer] group ",
+                                         group,
+                                         ": what decides which state exists cannot change, these "
+                                         "options would ",
+                                         is_added ? "add '" : "drop '",
+                                         differs->slot,
+                                         "' of '",
+                                         record.parameter.name,
+                                         "'"));
     }
   }
 }
 
 void Optimizer::replace_options(std::size_t group, Options changed) {
   check_replacement(group, changed);
+  const GroupStep before = group_steps_[group];
   groups_[group].options = changed;
   refresh_group_step(group);
+  if (share_plan(before, group_steps_[group])) {
+    return;
+  }
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     Record& record = parameters_[i];
     if (record.group == group) {

@@ -64,6 +64,9 @@ SavedOptimizer parse(const std::string& text) {
   const Json json = Json::parse(text);
   SavedOptimizer saved;
   saved.learning_rate_factor = json.at("learning_rate_factor").get<double>();
+  SING_CHECK(saved.learning_rate_factor >= 0 && std::isfinite(saved.learning_rate_factor),
+             "'learning_rate_factor' must be at least 0 and finite, got ",
+             saved.learning_rate_factor);
   saved.progress.skipped_steps = parse_count(json, "skipped_steps");
   saved.progress.skipped_tensors = parse_count(json, "skipped_tensors");
   for (const Json& group : json.at("groups")) {
@@ -326,6 +329,10 @@ void Optimizer::restore(const SafetensorsReader& reader) {
         groups_[group].progress.get(), &saved.groups[group].progress, sizeof(GroupProgress));
     replace_options(group, saved.groups[group].options);
   }
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    refresh_tensor_step(i);
+  }
+  version_ = next_version();
 }
 
 std::string Optimizer::first_unknown_tensor(const SafetensorsReader& reader) const {

@@ -178,6 +178,8 @@ TEST_P(BadStateFile, NegativeCounters) {
 }
 
 TEST_P(BadStateFile, UnknownOrBadOptions) {
+  EXPECT_THAT(refusal([](FileParts& parts) { parts.optimizer["learning_rate_factor"] = -1; }),
+              HasSubstr("learning_rate_factor"));
   EXPECT_THAT(
       refusal([](FileParts& parts) { parts.optimizer["groups"][0]["options"]["betta1"] = 0.5; }),
       HasSubstr("'betta1'"));
@@ -263,7 +265,9 @@ TEST_P(BadStateFile, OfAnotherOptimizer) {
   EXPECT_THAT(save(Dtype::kFloat32, {.rule = AdaBelief{}}),
               AllOf(HasSubstr("adabelief"), HasSubstr("adamw")));
   EXPECT_THAT(save(Dtype::kFloat32, {.rule = Sgd{}}), HasSubstr("sgd"));
-  EXPECT_THAT(save(Dtype::kFloat32, {.lookahead = std::nullopt}), HasSubstr("lookahead"));
+  // Of the same arrays.
+  EXPECT_THAT(save(Dtype::kFloat32, {.rule = Yogi{}}), HasSubstr("the rule cannot change"));
+  EXPECT_THAT(save(Dtype::kFloat32, {.lookahead = std::nullopt}), HasSubstr("drop 'slow' of "));
   EXPECT_THAT(save(Dtype::kFloat64, {}), HasSubstr("float64"));
 }
 

@@ -230,6 +230,67 @@ TEST(Groups, OptionsThatDecideOnStateCannotChange) {
   EXPECT_THROW(optimizer.set_option(1, "beta1", 0.5), std::invalid_argument);
 }
 
+TEST(Groups, OptionsChangeTogetherOrNotAtAll) {
+  float a = 1;
+  Optimizer optimizer({{.name = "a", .data = &a, .shape = {1}}},
+                      {.rule = Sgd{.learning_rate = 0.1, .momentum = 0.9}});
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                optimizer.set_options(0, {{"learning_rate", 5.0}, {"momentum", 0.0}});
+              }),
+              HasSubstr("drop 'momentum' of 'a'"));
+  EXPECT_EQ(number(optimizer.options(0), "learning_rate"), 0.1);
+  optimizer.set_options(0, {{"learning_rate", 0.5}, {"momentum", 0.5}});
+  EXPECT_EQ(number(optimizer.options(0), "learning_rate"), 0.5);
+  EXPECT_EQ(number(optimizer.options(0), "momentum"), 0.5);
+}
+
+// Yogi keeps arrays of the same names and shapes as AdamW.
+TEST(Groups, TheRuleCannotChange) {
+  float a = 1;
+  Optimizer optimizer({{.name = "a", .data = &a, .shape = {1}}});
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { optimizer.set_option(0, "rule", "yogi"); }),
+              HasSubstr("group 0 is adamw, got yogi; the rule cannot change"));
+}
+
+TEST(Groups, WhatWouldBeAddedToTheStateIsNamed) {
+  float a = 1;
+  Options options;
+  options.rule = Muon{};
+  Optimizer optimizer({{.name = "a", .data = &a, .shape = {1, 1}}}, options);
+  EXPECT_THAT(
+      message_of<std::invalid_argument>([&] { optimizer.set_option(0, "orthogonalize", false); }),
+      HasSubstr("would add 'second_moment' of 'a'"));
+}
+
+TEST(Groups, APlanServesGroupsThatDifferInNumbersAlone) {
+  const auto group_of = [](const Overrides& overrides, const Rule& rule = AdamW{}) {
+    Options options{.rule = rule};
+    for (const auto& [name, value] : overrides) {
+      set_option(options, name, value);
+    }
+    return GroupStep{
+        .standardize = options.standardize, .rule = options.rule, .lookahead = options.lookahead};
+  };
+  const auto shares = [&](const Overrides& overrides, const Rule& rule = AdamW{}) {
+    return share_plan(group_of({}, rule), group_of(overrides, rule));
+  };
+  EXPECT_TRUE(shares({{"learning_rate", 5.0},
+                      {"weight_decay", 0.5},
+                      {"beta1", 0.5},
+                      {"norm_epsilon", 1e-3},
+                      {"normalize", "size_calibrated"},
+                      {"lookahead_period", std::int64_t{7}}}));
+  EXPECT_FALSE(shares({{"centralize", false}}));
+  EXPECT_FALSE(shares({{"centralize_axis", std::int64_t{1}}}));
+  EXPECT_FALSE(shares({{"normalize", "off"}}));
+  EXPECT_FALSE(shares({{"rule", "yogi"}}));
+  EXPECT_TRUE(shares({{"momentum", 0.5}}, Muon{}));
+  EXPECT_FALSE(shares({{"newton_steps", std::int64_t{4}}}, Muon{}));
+  EXPECT_FALSE(shares({{"newton_b", 4.0}}, Muon{}));
+  EXPECT_FALSE(shares({{"orthogonalize", false}}, Muon{}));
+  EXPECT_FALSE(shares({{"rule", "nvlamb"}}, Lamb{}));  // which clips
+}
+
 TEST(Groups, LearningRatesAndFactor) {
   float a = 1;
   float b = 1;

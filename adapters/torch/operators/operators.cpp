@@ -74,9 +74,7 @@ void add_group(std::int64_t handle,
 }
 
 void set_options(std::int64_t handle, std::int64_t group, const std::string& overrides_json) {
-  for (const auto& [name, value] : overrides_of(overrides_json)) {
-    optimizer_of(handle).set_option(index_of(group), name, value);
-  }
+  optimizer_of(handle).set_options(index_of(group), overrides_of(overrides_json));
 }
 
 std::string options(std::int64_t handle, std::int64_t group) {

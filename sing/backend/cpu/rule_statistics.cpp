@@ -91,7 +91,6 @@ void StepRun::finish_sum(const TensorPass& pass, std::size_t tensor, void* const
 
 void StepRun::orthogonalize(TensorPass& pass, std::size_t tensor, int worker) {
   std::vector<std::byte>& workspace = workspaces_[static_cast<std::size_t>(worker)];
-  workspace.resize(plan_.workspace_bytes);
   void* aligned = workspace.data();
   std::size_t room = workspace.size();
   std::align(kWorkspaceAlignment, 1, aligned, room);

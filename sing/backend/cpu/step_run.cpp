@@ -102,8 +102,8 @@ void StepRun::reset(const StepRequest& request) {
 
 void StepRun::step(const StepRequest& request, int workers, const Executor& executor) {
   reset(request);
-  if (plan_.workspace_bytes > 0 && workspaces_.size() < static_cast<std::size_t>(workers)) {
-    workspaces_.resize(static_cast<std::size_t>(workers));
+  while (plan_.workspace_bytes > 0 && workspaces_.size() < static_cast<std::size_t>(workers)) {
+    workspaces_.emplace_back(plan_.workspace_bytes);  // here, where running out of memory may throw
   }
   if (!plan_.measure_items.empty()) {
     run_items(plan_.measure_items, workers, executor);

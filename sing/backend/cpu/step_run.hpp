@@ -99,7 +99,7 @@ class StepRun {
   std::vector<std::uint32_t> large_index_;  // of each tensor in large_
   ItemQueue queue_;
   const Multiply& multiply_;                        // the caller's, or empty
-  std::vector<std::vector<std::byte>> workspaces_;  // of each worker, filled when first needed
+  std::vector<std::vector<std::byte>> workspaces_;  // of each worker, for matrices
 };
 
 }  // namespace sing::cpu

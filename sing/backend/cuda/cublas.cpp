@@ -3,8 +3,6 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
-#include <limits>
 #include <string>
 
 #include "sing/backend/cuda/cuda_check.hpp"
@@ -73,9 +71,6 @@ Cublas::~Cublas() { functions().destroy(handle_); }
 
 // A row-major matrix is its transpose to cuBLAS: Cᵀ = Bᵀ Aᵀ.
 void Cublas::multiply(const MatrixProduct& product, cudaStream_t stream) const {
-  SING_CHECK(std::max({product.rows, product.columns, product.inner, product.count}) <=
-                 std::numeric_limits<int>::max(),
-             "[cublas] wanted sides and a number of products below 2^31");
   check(functions().set_stream(handle_, stream), "setting the stream");
   // Setting the stream takes the workspace away.
   check(functions().set_workspace(handle_, workspace_.data(), workspace_.bytes()),

@@ -17,7 +17,9 @@ class Cublas {
   Cublas(const Cublas&) = delete;
   Cublas& operator=(const Cublas&) = delete;
 
+  // Sides and number of products below 2^31.
   void multiply(const MatrixProduct& product, cudaStream_t stream) const;
+  std::size_t bytes() const { return workspace_.bytes(); }
 
  private:
   cublasHandle_t handle_ = nullptr;

@@ -201,7 +201,13 @@ class CudaBackend final : public Backend {
       launch(tables_->capture(request));
     } else {
       prepare(request);
-      launch(tables_->upload(request, stream_));
+      const StepArguments arguments = tables_->upload(request, stream_);
+      try {
+        launch(arguments);
+      } catch (...) {
+        tables_->forget_step(stream_);
+        throw;
+      }
     }
   }
 
@@ -209,15 +215,18 @@ class CudaBackend final : public Backend {
     const DeviceGuard guard(device_);
     follow_stream();
     SING_CHECK(!is_capturing(stream_), "[cuda upload] wanted a stream that is not captured");
-    SING_CHECK(!tables_ || !tables_->captured() || key_.fits(request),
-               "[cuda upload] wanted the tensors, rules, centralization and policy a graph was "
-               "captured with, was given others: capture again");
+    SING_CHECK(
+        !tables_ || !tables_->captured() || key_.fits(request),
+        "[cuda upload] wanted the tensors, rules, centralization, normalization and policy a "
+        "graph was captured with, was given others: capture again");
     prepare(request);
     tables_->upload(request, stream_);
   }
 
   bool synchronous() const override { return false; }
-  std::size_t scratch_bytes() const override { return tables_ ? tables_->bytes() : 0; }
+  std::size_t scratch_bytes() const override {
+    return (tables_ ? tables_->bytes() : 0) + (cublas_ ? cublas_->bytes() : 0);
+  }
 
  private:
   static bool is_capturing(cudaStream_t stream) {

@@ -29,7 +29,8 @@ struct Tuning {
   // Of one too large to be held in the cache more, which costs no second reading there.
   std::int64_t beyond_bytes = 12LL << 20;
   std::int64_t beyond_large_bytes = 48LL << 20;
-  // For matrices of one shape that are made orthogonal together, unless one alone needs more.
+  // For matrices of one shape that are made orthogonal together, unless one alone needs more. A
+  // ViT-S takes 7 % longer with half as much, and no less time with more.
   std::int64_t matrix_bytes = 128LL << 20;
 };
 

@@ -25,6 +25,11 @@ class DeviceTables {
   // because their places are part of it.
   StepArguments capture(const StepRequest& request);
 
+  // After a step of which not all kernels could be launched: what they left would mislead the next.
+  void forget_step(cudaStream_t stream) noexcept {
+    cudaMemsetAsync(scratch_.data(), 0, scratch_.bytes(), stream);
+  }
+
   const std::vector<Launch>& launches() const { return plan_.launches; }
   std::byte* matrices() const { return matrices_.data(); }
   std::size_t bytes() const {

@@ -1,3 +1,4 @@
+// Adds multiples of the identity to squares.
 #include <algorithm>
 
 #include "sing/backend/cuda/cuda_check.hpp"

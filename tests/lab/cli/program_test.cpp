@@ -87,6 +87,11 @@ TEST(Program, MissingAndBadValuesAreSaid) {
                      "[sing data rde] seed must be at least 0 and finite, got -1");
   expect_usage_error({"reproduce", "--list=maybe"},
                      "[sing reproduce] --list: wanted a value as --help says, given 'maybe'");
+  const Outcome name =
+      run_words({"compare", "rde", "--optimizers", "adamw", "--variant", "soft=sing-adam"});
+  EXPECT_EQ(name.code, kUsage);
+  EXPECT_THAT(name.error, HasSubstr("given 'sing-adam' (nearest known: 'sing-adamw')"));
+  EXPECT_EQ(name.out, "");  // nothing was trained
   const Outcome outcome = run_words({"data", "rde", "--check", "1x"});
   EXPECT_EQ(outcome.code, kUsage);
   EXPECT_THAT(outcome.error, HasSubstr("[--check]"));

@@ -228,6 +228,7 @@ TEST(Train, BadInputIsNamedBeforeAnythingIsWritten) {
   refused({"--patch-size", "5"}, "wanted patches that fill the image of 16");
   refused({"--device", "gpu"}, "[--device] wanted auto, cpu, cuda or cuda:NUMBER, given 'gpu'");
   refused({"--config", (folder / "absent").string()}, "[--config] wanted a readable file");
+  refused({"--config", folder.path().string()}, "[--config] wanted a readable file");
   write_whole(folder / "options", "learning_rat = 3\n");
   refused({"--config", (folder / "options").string()}, "(nearest known: '--learning-rate')");
   refused({"--warmup-steps", "50", "--total-steps", "40"}, "schedule warmup_cosine");
