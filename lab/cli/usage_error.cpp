@@ -48,13 +48,13 @@ bool belongs_after_dashes(const CLI::App& app, const CLI::App& command, const st
   });
 }
 
-// CLI11's own, but for a value that it could not read.
-std::string words_of(const CLI::ParseError& error) {
+// Of a value that CLI11 could not read; "" for other errors.
+std::string words_of_unread(const CLI::ParseError& error) {
   constexpr std::string_view kUnread = "Could not convert: ";
   const std::string words = error.what();
   const std::size_t equals = words.find(" = ");
   if (!words.starts_with(kUnread) || equals == std::string::npos) {
-    return words;
+    return "";
   }
   return concat(words.substr(kUnread.size(), equals - kUnread.size()),
                 ": wanted a value as --help says, given '",
@@ -71,6 +71,10 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
     deepest = deepest->get_subcommands().front();
     where += " " + deepest->get_name();
   }
+  // Before the words that it did not come to, a -- among them.
+  if (const std::string unread = words_of_unread(error); !unread.empty()) {
+    return concat("[", where, "] ", unread);
+  }
   const std::vector<std::string> unknown = app.remaining(true);
   const std::vector<std::string> commands = known_commands(*deepest);
   if (unknown.empty() && !commands.empty()) {
@@ -78,7 +82,7 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
         "[", where, "] wanted one of the commands ", joined_names(commands), ", given none");
   }
   if (unknown.empty()) {
-    return concat("[", where, "] ", words_of(error));
+    return concat("[", where, "] ", error.what());
   }
   if (!commands.empty() && !is_flag(unknown.front())) {
     return concat("[",

@@ -164,6 +164,10 @@ def _filled_state(engine: Engine, index: int, given: dict[str, Any]) -> dict[str
     if "step" not in given:
         raise ValueError(f"[sing] state of parameter '{name}': wanted 'step', got only {', '.join(map(repr, given))}")
     steps = int(scalar(given["step"]))
+    surplus = [key for key, value in given.items() if key not in own and isinstance(value, Tensor)]
+    if surplus:
+        wanted = ", ".join(map(repr, own))
+        raise ValueError(f"[sing] state of parameter '{name}': wanted {wanted}, got '{surplus[0]}' too, which another rule keeps")
     for key, mine in own.items():
         value = given.get(key)
         if key == "step" or (value is None and steps == 0):

@@ -273,3 +273,15 @@ def test_hooks_see_the_dictionary():
     optimizer.register_load_state_dict_post_hook(after)
     optimizer.load_state_dict(optimizer.state_dict())
     assert seen == [["param_groups", "state"], (0.125, 1)]
+
+
+def test_state_of_another_rule_is_refused():
+    """SGD keeps less than SING does: nothing is missing."""
+    model = small_model()
+    taken = sing.SING(model.parameters())
+    train(model, taken, 2)
+    for momentum in (0.0, 0.9):
+        optimizer = sing.SGD(model.parameters(), lr=1.0, momentum=momentum)
+        with pytest.raises(ValueError, match="'exp_avg' too, which another rule keeps"):
+            optimizer.load_state_dict(taken.state_dict())
+        assert optimizer.param_groups[0]["lr"] == 1.0

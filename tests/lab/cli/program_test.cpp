@@ -87,6 +87,8 @@ TEST(Program, MissingAndBadValuesAreSaid) {
                      "[sing data rde] seed must be at least 0 and finite, got -1");
   expect_usage_error({"reproduce", "--list=maybe"},
                      "[sing reproduce] --list: wanted a value as --help says, given 'maybe'");
+  expect_usage_error({"compare", "rde", "--seeds", "0,x", "--", "--steps", "1"},
+                     "[sing compare] --seeds: wanted a value as --help says, given '0,x'");
   const Outcome name =
       run_words({"compare", "rde", "--optimizers", "adamw", "--variant", "soft=sing-adam"});
   EXPECT_EQ(name.code, kUsage);
