@@ -46,7 +46,7 @@ OptionTexts read_option_file(const std::filesystem::path& path) {
                "[--config] '",
                path.string(),
                "': wanted lines 'name = value' without sections, given '",
-               item.fullname(),
+               item.parents.empty() ? item.name : concat("[", item.parents.front(), "]"),
                "'");
     options.emplace_back(item.name, item.inputs.front());
   }

@@ -30,6 +30,8 @@ def _check_host(optimizer: Any) -> None:
     if hasattr(optimizer, ATTRIBUTE):
         raise ValueError(f"[attach] this {kind} is attached already; sing.detach() it first")
     taken = [key for key in (*FIELDS, "lookahead", COUNTER) if key in optimizer.defaults]
+    if taken and type(optimizer).__module__.startswith("sing."):
+        raise ValueError(f"[attach] {kind} standardizes gradients itself")
     if taken:
         raise ValueError(f"[attach] {kind} has options named {', '.join(taken)} of its own")
     for group in optimizer.param_groups:

@@ -83,6 +83,10 @@ def param_groups(
     decay, lr=0.001 0.05 ['2.weight']
     no_decay, lr=0.001 0.0 ['2.bias']
     """
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"[param_groups] wanted a torch.nn.Module, whose layers say what a parameter is, got {type(model).__name__}")
+    if isinstance(weight_decay, (bool, str)) or not float(weight_decay) >= 0:
+        raise TypeError(f"[param_groups] weight_decay: wanted a number of at least 0, got {weight_decay!r}")
     no_decay, overrides = list(no_decay), overrides or {}
     _check_patterns([*no_decay, *overrides], [name for name, *_ in _trainable(model)])
     if freeze_norms:

@@ -126,6 +126,7 @@ class Schema:
     def canonical(self, given: Mapping[str, Any], where: str, *, strict: bool) -> dict[str, Any]:
         """`given` under the Python names. Unknown names are refused; in a group (not strict) only those near a known one."""
         result: dict[str, Any] = {}
+        self._check_twice(given, where)
         known = {**{key: key for key, _ in self.keyword_fields()}, **{name: self.python_name(name) for name in self.fields}}
         for key, value in given.items():
             if key == "betas" and self.has_betas:
@@ -144,6 +145,15 @@ class Schema:
         if self.is_published and "eps" in result and "norm_epsilon" not in result:
             result["norm_epsilon"] = result["eps"]
         return result
+
+    def _check_twice(self, given: Mapping[str, Any], where: str) -> None:
+        names = {name: self.python_name(name) for name in self.fields}
+        if self.is_published:
+            names.update(AUTHORS_KEYS)
+        for key in given:
+            ours = names.get(key, key)
+            if ours != key and ours in given:
+                raise TypeError(f"[{where}] {ours} is given twice, as '{ours}' and as '{key}'")
 
     def _take_authors(self, result: dict[str, Any], key: str, value: Any, given: Mapping[str, Any]) -> None:
         if key in AUTHORS_KEYS:

@@ -64,8 +64,9 @@ class Standardize:
         """From keyword arguments; an unknown one is an error that names the nearest."""
         for name in options:
             if name not in FIELDS:
-                nearest = difflib.get_close_matches(name, FIELDS, n=1, cutoff=0)[0]
-                raise TypeError(f"[{where}] unknown option '{name}'; did you mean '{nearest}'?")
+                nearest = difflib.get_close_matches(name, FIELDS, n=1, cutoff=0.6)
+                hint = f"; did you mean '{nearest[0]}'?" if nearest else f": wanted one of {', '.join(FIELDS)}"
+                raise TypeError(f"[{where}] unknown option '{name}'{hint}")
         return cls(**options)
 
     def overridden(self, group: Mapping[str, Any]) -> Standardize:

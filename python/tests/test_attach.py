@@ -550,9 +550,10 @@ def test_bad_input_is_refused_with_nothing_changed():
 
     cases = [
         (TypeError, "wanted a torch.optim.Optimizer", lambda: attach(torch.nn.Linear(2, 2))),
-        (ValueError, "options named centralize", lambda: attach(sing.SING(parameters))),
+        (ValueError, "standardizes gradients itself", lambda: attach(sing.SING(parameters))),
         (TypeError, "LBFGS", lambda: attach(torch.optim.LBFGS(parameters))),
         (TypeError, "did you mean 'normalize'", lambda: attach(host(), normalise="unit_norm")),
+        (TypeError, "'fused': wanted one of centralize, ", lambda: attach(host(), fused=True)),
         (ValueError, "normalize", lambda: attach(host(), normalize="norm")),
         (ValueError, "non_finite", lambda: attach(host(), non_finite="ignore")),
         (TypeError, "lookahead", lambda: attach(host(), lookahead=5)),

@@ -22,6 +22,8 @@ import sing
         ({"la_alpha": 2.0}, ValueError, "lookahead_alpha"),
         ({"weight_decy": 0.1}, TypeError, "unknown option 'weight_decy' .nearest known: 'weight_decay'"),
         ({"fused": True}, TypeError, "unknown option 'fused': wanted one of beta1, "),
+        ({"lr": 1.0, "learning_rate": 2.0}, TypeError, "lr is given twice, as 'lr' and as 'learning_rate'"),
+        ({"betas": (0.5, 0.5), "beta1": 0.9}, TypeError, "betas is given twice"),
         ({"lookahead": 5}, TypeError, "lookahead: wanted True or False, got 5"),
         ({"momentum": 0.9}, TypeError, "unknown option 'momentum'"),
         ({"differentiable": True}, ValueError, "differentiable"),

@@ -217,3 +217,12 @@ def test_a_model_with_no_weight_decay_of_its_own_and_frozen_norms_trains():
         assert torch.equal(parameter, before[name]) != parameter.requires_grad, name
     saved = optimizer.state_dict()["param_groups"]
     assert all({"name", "param_names"} <= set(group) for group in saved)
+
+
+@pytest.mark.parametrize(
+    ("model", "decay", "message"),
+    [([torch.ones(2)], 0.1, "wanted a torch.nn.Module, .*got list"), (nn.Linear(2, 2), "x", "weight_decay: wanted a number")],
+)
+def test_bad_input_is_named(model, decay, message):
+    with pytest.raises(TypeError, match=message):
+        param_groups(model, decay)

@@ -229,6 +229,8 @@ TEST(Train, BadInputIsNamedBeforeAnythingIsWritten) {
   refused({"--device", "gpu"}, "[--device] wanted auto, cpu, cuda or cuda:NUMBER, given 'gpu'");
   refused({"--config", (folder / "absent").string()}, "[--config] wanted a readable file");
   refused({"--config", folder.path().string()}, "[--config] wanted a readable file");
+  write_whole(folder / "sections", "[first]\nbatch = 3\n");
+  refused({"--config", (folder / "sections").string()}, "without sections, given '[first]'");
   write_whole(folder / "options", "learning_rat = 3\n");
   refused({"--config", (folder / "options").string()}, "(nearest known: '--learning-rate')");
   refused({"--warmup-steps", "50", "--total-steps", "40"}, "schedule warmup_cosine");
