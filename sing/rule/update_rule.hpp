@@ -124,6 +124,7 @@ struct NewtonSchulz {
   std::int64_t steps;
   double a, b, c;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): the 0 that the compiler compares with
   auto operator<=>(const NewtonSchulz&) const = default;
 };
 
