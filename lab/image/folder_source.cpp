@@ -38,7 +38,7 @@ class FolderSource final : public ImageSource {
     return {buffer, Encoding::kJpeg, {}};
   }
 
-  // Of names and sizes: to read every file would take as long as some epochs.
+  // Of names and sizes, not of the files' bytes, which take long to read.
   std::string digest() const override {
     Sha256 hash;
     for (const std::vector<ListedImage>& subset : folder_.images) {

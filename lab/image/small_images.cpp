@@ -1,3 +1,4 @@
+// Tells one set from another.
 #include "lab/image/small_images.hpp"
 
 #include "lab/image/sha256.hpp"

@@ -73,14 +73,20 @@ struct alignas(16) TensorArrays {
 struct TensorRecord : TensorChunks, TensorArrays {
   std::int64_t index;  // in the request
   std::int64_t inner;  // as in Layout
-  std::int64_t matrices, matrix_rows, columns;
+  // A rule keeps factors or makes matrices orthogonal, never both. A record of 256 bytes is what
+  // the kernels were measured with.
+  union {
+    std::int64_t matrices;      // as in Layout, for factors
+    std::int64_t matrix_begin;  // of the tensor, among those made orthogonal together; in elements
+  };
+  std::int64_t matrix_rows, columns;
   std::int64_t rank;
   std::int64_t leading;  // the first axis
   std::int64_t group;
   TensorProgress* progress;
-  void* matrix_means;         // state type, one a matrix; null for rules without factors
-  std::int64_t matrix_begin;  // of the tensor, among those made orthogonal together; in elements
+  void* matrix_means;  // state type, one a matrix; null for rules without factors
 };
+static_assert(sizeof(TensorRecord) == 256);
 
 // What may change from step to step without a new plan.
 struct alignas(16) GradientRecord {
