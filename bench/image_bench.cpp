@@ -36,8 +36,8 @@ void measure(const std::filesystem::path& path, int size, std::uint64_t first, i
     const CropRule rule{.seed = 1, .epoch = first + static_cast<std::uint64_t>(epoch)};
     for (std::size_t place = 0; place < indices.size(); place += kBatch) {
       const std::size_t count = std::min(kBatch, indices.size() - place);
-      loader.load(
-          std::span(indices).subspan(place, count), rule, size, pixels.data(), labels.data());
+      loader.load(std::span(indices).subspan(place, count), rule, size, pixels.data(),
+                  labels.data());
     }
     const double took = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     seconds += epoch == 0 ? 0 : took;
@@ -53,10 +53,8 @@ int main(int count, char** arguments) {
     return 2;
   }
   try {
-    measure(arguments[1],
-            std::atoi(arguments[2]),
-            static_cast<std::uint64_t>(std::atoll(arguments[3])),
-            std::atoi(arguments[4]));
+    measure(arguments[1], std::atoi(arguments[2]),
+            static_cast<std::uint64_t>(std::atoll(arguments[3])), std::atoi(arguments[4]));
   } catch (const std::exception& problem) {
     std::fprintf(stderr, "%s\n", problem.what());
     return 1;

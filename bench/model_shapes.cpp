@@ -16,8 +16,8 @@ ModelShapes load_model_shapes(const std::filesystem::path& file, const std::stri
     throw FileError(concat("[shapes] wanted a readable file, was given ", file));
   }
   const nlohmann::json models = nlohmann::json::parse(stream);
-  SING_CHECK(
-      models.contains(name), "[shapes] wanted a model of ", file, ", was given '", name, "'");
+  SING_CHECK(models.contains(name), "[shapes] wanted a model of ", file, ", was given '", name,
+             "'");
   const nlohmann::json& model = models.at(name);
   ModelShapes result{.name = name, .title = model.at("title"), .shapes = {}, .parameters = 0};
   for (const nlohmann::json& part : model.at("parts")) {
@@ -27,16 +27,12 @@ ModelShapes load_model_shapes(const std::filesystem::path& file, const std::stri
     }
   }
   for (const std::vector<std::int64_t>& shape : result.shapes) {
-    result.parameters += std::accumulate(
-        shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<std::int64_t>());
+    result.parameters += std::accumulate(shape.begin(), shape.end(), std::int64_t{1},
+                                         std::multiplies<std::int64_t>());
   }
-  SING_CHECK(result.parameters == model.at("parameters").get<std::int64_t>(),
-             "[shapes] ",
-             name,
-             ": wanted ",
-             model.at("parameters").get<std::int64_t>(),
-             " parameters, the shapes have ",
-             result.parameters);
+  SING_CHECK(result.parameters == model.at("parameters").get<std::int64_t>(), "[shapes] ", name,
+             ": wanted ", model.at("parameters").get<std::int64_t>(),
+             " parameters, the shapes have ", result.parameters);
   return result;
 }
 

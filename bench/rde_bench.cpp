@@ -41,8 +41,7 @@ void fill_floats(benchmark::State& state) {
   std::vector<float> targets(kBatch * kPixels);
   std::vector<std::uint8_t> rectangles(kBatch * kPixels);
   fill_batches(
-      state,
-      {.images = images.data(), .targets = targets.data(), .rectangles = rectangles.data()},
+      state, {.images = images.data(), .targets = targets.data(), .rectangles = rectangles.data()},
       1);
 }
 

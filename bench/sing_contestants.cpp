@@ -64,17 +64,11 @@ std::vector<Entry> further_entries() {
       {"sing_sgd", "SING-SGD (momentum) + LookAhead", 21.6, sing_options(sgd)},
       {"sing_adabelief", "SING-AdaBelief + LookAhead", 29.6, sing_options(adabelief)},
       {"sing_adafactor", "SING-AdaFactor + LookAhead", 13.6, sing_options(adafactor)},
-      {"sing_adamw_bfloat16",
-       "SING-AdamW + LookAhead, bfloat16",
-       23.6,
-       sing_options(adamw(kSoftplusBeta)),
-       at::kBFloat16},
+      {"sing_adamw_bfloat16", "SING-AdamW + LookAhead, bfloat16", 23.6,
+       sing_options(adamw(kSoftplusBeta)), at::kBFloat16},
       // The parameter is written, not read: its value is the master's.
-      {"sing_adamw_bfloat16_master",
-       "SING-AdamW + LookAhead, bfloat16 with float32 master",
-       29.6,
-       master,
-       at::kBFloat16},
+      {"sing_adamw_bfloat16_master", "SING-AdamW + LookAhead, bfloat16 with float32 master", 29.6,
+       master, at::kBFloat16},
   };
 }
 

@@ -43,12 +43,8 @@ struct Arguments {
 int parse_count(std::string_view name, std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  SING_CHECK(error == std::errc() && end == text.data() + text.size() && value > 0,
-             "[step_bench] ",
-             name,
-             ": wanted a positive number, was given '",
-             text,
-             "'");
+  SING_CHECK(error == std::errc() && end == text.data() + text.size() && value > 0, "[step_bench] ",
+             name, ": wanted a positive number, was given '", text, "'");
   return value;
 }
 
@@ -80,11 +76,8 @@ Arguments parse_arguments(std::span<char*> words) {
     } else if (name == "--output") {
       arguments.output = value;
     } else {
-      SING_CHECK(false,
-                 "[step_bench] wanted --threads=N, --rounds=N, --models=A,…, --only=A,…,",
-                 " --shapes=FILE or --output=FILE, was given '",
-                 word,
-                 "'");
+      SING_CHECK(false, "[step_bench] wanted --threads=N, --rounds=N, --models=A,…, --only=A,…,",
+                 " --shapes=FILE or --output=FILE, was given '", word, "'");
     }
   }
   return arguments;
@@ -133,18 +126,9 @@ nlohmann::json check(Problem& problem, const std::vector<Contestant>& contestant
   for (const auto& [one, other] : pairs) {
     const double apart = difference(problem, find(contestants, one), find(contestants, other));
     if (!(apart <= kTolerance)) {
-      throw Error(concat("[step_bench] ",
-                         problem.model.title,
-                         ": after ",
-                         kSteps,
-                         " steps ",
-                         one,
-                         " and ",
-                         other,
-                         " wanted within ",
-                         kTolerance,
-                         " of the movement, are apart by ",
-                         apart));
+      throw Error(concat("[step_bench] ", problem.model.title, ": after ", kSteps, " steps ", one,
+                         " and ", other, " wanted within ", kTolerance,
+                         " of the movement, are apart by ", apart));
     }
     result.push_back({{"what", one},
                       {"against", other},
@@ -223,18 +207,15 @@ nlohmann::json measure(const Arguments& arguments, const std::string& model) {
 }
 
 void print(const nlohmann::json& model) {
-  std::printf("%s, %d tensors, copy %.1f GB/s\n",
-              model["title"].get<std::string>().c_str(),
+  std::printf("%s, %d tensors, copy %.1f GB/s\n", model["title"].get<std::string>().c_str(),
               model["tensors"].get<int>(),
               model["copy_gigabytes_per_second"]["median"].get<double>());
   std::printf("%9s %18s %6s %8s\n", "ms", "of torch (quart.)", "B/par", "of copy");
   for (const nlohmann::json& row : model["rows"]) {
     const nlohmann::json& ratio = row["ratio_to_torch_fused_adamw"];
     std::printf("%9.3f %6.2f (%.2f-%.2f) %6.1f %8.2f  %s\n",
-                row["milliseconds"]["median"].get<double>(),
-                ratio["median"].get<double>(),
-                ratio["lower"].get<double>(),
-                ratio["upper"].get<double>(),
+                row["milliseconds"]["median"].get<double>(), ratio["median"].get<double>(),
+                ratio["lower"].get<double>(), ratio["upper"].get<double>(),
                 row["bytes_per_parameter"].get<double>(),
                 row["share_of_copy_bandwidth"]["median"].get<double>(),
                 row["title"].get<std::string>().c_str());

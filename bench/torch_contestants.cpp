@@ -86,22 +86,10 @@ Contestant make_torch_fused_adamw(const Problem& problem) {
           .bytes_per_parameter = 28,
           .parameters = parameters,
           .step =
-              [parameters,
-               counters,
-               gradients = &problem.gradients,
-               first_moments = zeros_like(parameters),
-               second_moments = zeros_like(parameters)] {
-                at::_fused_adamw_(parameters,
-                                  *gradients,
-                                  first_moments,
-                                  second_moments,
-                                  {},
-                                  counters,
-                                  kLearningRate,
-                                  kBeta1,
-                                  kBeta2,
-                                  kWeightDecay,
-                                  kEpsilon,
+              [parameters, counters, gradients = &problem.gradients,
+               first_moments = zeros_like(parameters), second_moments = zeros_like(parameters)] {
+                at::_fused_adamw_(parameters, *gradients, first_moments, second_moments, {},
+                                  counters, kLearningRate, kBeta1, kBeta2, kWeightDecay, kEpsilon,
                                   /*amsgrad=*/false,
                                   /*maximize=*/false);
               },

@@ -17,9 +17,7 @@ constexpr std::string_view kBegin = "<!-- options: generated, begin -->\n";
 constexpr std::string_view kEnd = "<!-- options: generated, end -->";
 constexpr std::string_view kHead = "| option | default | allowed | meaning |\n|---|---|---|---|\n";
 
-std::string row(std::string_view name,
-                std::string_view default_text,
-                std::string_view allowed,
+std::string row(std::string_view name, std::string_view default_text, std::string_view allowed,
                 std::string_view help) {
   return sing::concat("| `", name, "` | ", default_text, " | ", allowed, " | ", help, " |\n");
 }
@@ -77,8 +75,7 @@ std::string rows_of(const Struct& options) {
     rows +=
         row(each.name,
             must_be_set(each.bounds, member) ? "to be set" : default_text(sing::to_value(member)),
-            allowed(each.bounds, member),
-            each.help);
+            allowed(each.bounds, member), each.help);
   });
   return rows;
 }
@@ -90,13 +87,9 @@ std::string remark_on_default_rule(const sing::Options& options) {
   std::string text;
   for (const sing::OptionInfo& info : sing::list_options(options)) {
     if (info.value != sing::get_option(by_name, info.name)) {
-      text += sing::concat("\nAn optimizer whose `rule` is never set has `",
-                           info.name,
-                           "` ",
-                           default_text(info.value),
-                           ", not the ",
-                           default_text(sing::get_option(by_name, info.name)),
-                           " below.\n");
+      text += sing::concat("\nAn optimizer whose `rule` is never set has `", info.name, "` ",
+                           default_text(info.value), ", not the ",
+                           default_text(sing::get_option(by_name, info.name)), " below.\n");
     }
   }
   return text;
@@ -117,11 +110,9 @@ std::string remarks_on_forms() {
           changes.push_back(sing::concat("`", each.name, "` ", default_text(value)));
         }
       });
-      text += sing::concat("\n`",
-                           form.name,
-                           "` is this rule with other defaults: ",
-                           sing::joined_names(changes),
-                           ".\n");
+      text +=
+          sing::concat("\n`", form.name,
+                       "` is this rule with other defaults: ", sing::joined_names(changes), ".\n");
     }
   }
   return text;
@@ -157,8 +148,7 @@ std::string tables() {
   text += kHead;
   for (const sing::OptionInfo& info : sing::list_options(options)) {
     if (info.name == "rule" || info.name == "lookahead") {
-      text += row(info.name,
-                  default_text(info.value),
+      text += row(info.name, default_text(info.value),
                   info.name == "rule" ? sing::joined_names(sing::rule_names()) : "`true`, `false`",
                   info.help);
     }
@@ -190,16 +180,16 @@ int main(int count, char** arguments) {
   const std::string page{std::istreambuf_iterator<char>(input), std::istreambuf_iterator<char>()};
   const std::string wanted = renewed(page);
   if (wanted.empty()) {
-    std::fprintf(
-        stderr, "[options_table] wanted the two marker lines in %s, found not both\n", path);
+    std::fprintf(stderr, "[options_table] wanted the two marker lines in %s, found not both\n",
+                 path);
     return 1;
   }
   if (wanted == page) {
     return 0;
   }
   if (checks) {
-    std::fprintf(
-        stderr, "[options_table] %s is not current: ./dev run options_table %s\n", path, path);
+    std::fprintf(stderr, "[options_table] %s is not current: ./dev run options_table %s\n", path,
+                 path);
     return 1;
   }
   std::ofstream output(path, std::ios::binary);

@@ -24,25 +24,13 @@ void Optimizer::adopt_learning_rates() const {
 // The gradient of a parameter in the parameter's memory order: itself, a copy, or undefined.
 at::Tensor Optimizer::usable_gradient(const Entry& entry) const {
   const at::Tensor& tensor = entry.tensor;
-  SING_CHECK(tensor.defined() && tensor.sizes() == entry.shape &&
-                 tensor.scalar_type() == entry.type &&
-                 tensor.device() == devices_[entry.device].device,
-             "[torch] parameter ",
-             describe(entry.name, tensor),
-             " was ",
-             at::IntArrayRef(entry.shape),
-             " ",
-             entry.type,
-             " on ",
-             devices_[entry.device].device,
-             " when the optimizer was made");
-  SING_CHECK(tensor.strides() == entry.strides,
-             "[torch] parameter ",
-             describe(entry.name, tensor),
-             " has strides ",
-             tensor.strides(),
-             ", had ",
-             at::IntArrayRef(entry.strides),
+  SING_CHECK(
+      tensor.defined() && tensor.sizes() == entry.shape && tensor.scalar_type() == entry.type &&
+          tensor.device() == devices_[entry.device].device,
+      "[torch] parameter ", describe(entry.name, tensor), " was ", at::IntArrayRef(entry.shape),
+      " ", entry.type, " on ", devices_[entry.device].device, " when the optimizer was made");
+  SING_CHECK(tensor.strides() == entry.strides, "[torch] parameter ", describe(entry.name, tensor),
+             " has strides ", tensor.strides(), ", had ", at::IntArrayRef(entry.strides),
              " when the optimizer was made");
   const at::Tensor& gradient = tensor.grad();
   if (!gradient.defined()) {
@@ -50,18 +38,11 @@ at::Tensor Optimizer::usable_gradient(const Entry& entry) const {
   }
   const auto who = [&] { return concat("[torch] gradient of ", describe(entry.name, gradient)); };
   SING_CHECK(gradient.layout() == at::kStrided, who(), ": wanted a dense tensor, got a sparse one");
-  SING_CHECK(gradient.device() == tensor.device() && gradient.sizes() == tensor.sizes(),
-             who(),
-             ": wanted ",
-             tensor.sizes(),
-             " on ",
-             tensor.device());
+  SING_CHECK(gradient.device() == tensor.device() && gradient.sizes() == tensor.sizes(), who(),
+             ": wanted ", tensor.sizes(), " on ", tensor.device());
   SING_CHECK(gradient.is_floating_point() &&
                  (gradient.scalar_type() == at::kDouble) == (entry.type == at::kDouble),
-             who(),
-             ": a ",
-             entry.type,
-             " parameter cannot take it");
+             who(), ": a ", entry.type, " parameter cannot take it");
   if (same_strides(gradient, tensor)) {
     return gradient;
   }
@@ -102,27 +83,23 @@ at::Tensor Optimizer::usable_curvature(const Entry& entry) const {
                                      same_strides(entry.curvature, entry.tensor))) {
     return entry.curvature;
   }
-  return at::empty_strided(entry.tensor.sizes(),
-                           entry.tensor.strides(),
+  return at::empty_strided(entry.tensor.sizes(), entry.tensor.strides(),
                            entry.curvature.options().dtype(entry.gradient_type))
       .copy_(entry.curvature);
 }
 
 void Optimizer::set_curvature(std::string_view name, const at::Tensor& curvature) {
   take_up_groups();
-  const auto found = std::find_if(
-      entries_.begin(), entries_.end(), [&](const Entry& e) { return e.name == name; });
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& e) { return e.name == name; });
   SING_CHECK(found != entries_.end(), "[torch] no parameter is named '", name, "'");
   SING_CHECK(
       !curvature.defined() || devices_[found->device].optimizer.takes_curvature(found->index),
-      "[torch] ",
-      describe(found->name, found->tensor),
-      ": its rule takes no curvature");
+      "[torch] ", describe(found->name, found->tensor), ": its rule takes no curvature");
   SING_CHECK(!curvature.defined() ||
                  (curvature.sizes() == found->tensor.sizes() &&
                   curvature.device() == found->tensor.device() && curvature.is_floating_point()),
-             "[torch] curvature of ",
-             describe(found->name, found->tensor),
+             "[torch] curvature of ", describe(found->name, found->tensor),
              ": wanted a floating tensor of its shape and device");
   found->curvature = curvature.defined() ? curvature.detach() : curvature;
 }
@@ -201,13 +178,11 @@ at::Tensor Optimizer::keep_copy(std::string_view name, at::ScalarType type) {
     return entry.copy;
   }
   SING_CHECK(entry.type == at::kFloat && (type == at::kBFloat16 || type == at::kHalf),
-             "[torch] wanted a 16-bit copy of a float32 parameter, got a ",
-             type,
-             " copy of ",
+             "[torch] wanted a 16-bit copy of a float32 parameter, got a ", type, " copy of ",
              describe(entry.name, entry.tensor));
   const at::Tensor copy = entry.tensor.detach().to(type, /*non_blocking=*/false, /*copy=*/true);
-  devices_[entry.device].optimizer.set_low_precision_copy(
-      entry.index, copy.mutable_data_ptr(), dtype_of(copy));
+  devices_[entry.device].optimizer.set_low_precision_copy(entry.index, copy.mutable_data_ptr(),
+                                                          dtype_of(copy));
   entry.copy = copy;
   return copy;
 }
@@ -226,8 +201,8 @@ std::size_t Optimizer::index_of(std::string_view name) const {
       return i;
     }
   }
-  throw std::invalid_argument(concat(
-      "[torch] no parameter is named '", name, "'", nearest_name_hint(name, parameter_names())));
+  throw std::invalid_argument(concat("[torch] no parameter is named '", name, "'",
+                                     nearest_name_hint(name, parameter_names())));
 }
 
 const sing::Optimizer& Optimizer::optimizer_of(const Entry& entry) const {
@@ -244,12 +219,10 @@ std::map<std::string, at::Tensor> Optimizer::state_of(std::string_view name) con
     for (std::size_t axis = tensor.shape.size(); axis-- > 1;) {
       strides[axis - 1] = strides[axis] * tensor.shape[axis];
     }
-    tensors.emplace(tensor.name.substr(entry.name.size() + 1),
-                    view_memory(std::move(tensor.memory),
-                                tensor.dtype,
-                                devices_[entry.device].device,
-                                tensor.shape,
-                                is_like_parameter ? entry.strides : strides));
+    tensors.emplace(
+        tensor.name.substr(entry.name.size() + 1),
+        view_memory(std::move(tensor.memory), tensor.dtype, devices_[entry.device].device,
+                    tensor.shape, is_like_parameter ? entry.strides : strides));
   }
   return tensors;
 }
@@ -291,9 +264,7 @@ OptimizerProgress Optimizer::status() {
 // The swap writes where the parameters were at the last step.
 void Optimizer::check_in_place() const {
   for (const Entry& entry : entries_) {
-    SING_CHECK(entry.tensor.const_data_ptr() == entry.data,
-               "[torch] the storage of '",
-               entry.name,
+    SING_CHECK(entry.tensor.const_data_ptr() == entry.data, "[torch] the storage of '", entry.name,
                "' was moved since the last step; weights can be swapped after the next one");
   }
 }

@@ -124,8 +124,7 @@ class Optimizer final : public ::torch::optim::Optimizer {
   void register_group(const std::vector<NamedTensor>& tensors, const Overrides& overrides);
   std::size_t device_of(const at::Tensor& tensor);
   OnDevice make_device(const at::Device& device) const;
-  void check_device(const std::string& name,
-                    const at::Tensor& tensor,
+  void check_device(const std::string& name, const at::Tensor& tensor,
                     const Parameters& listed) const;
   void take_up_groups();
   GroupOptions& group_options(std::size_t group);

@@ -79,9 +79,7 @@ bool Optimizer::plain_files() const {
 
 void Optimizer::prepare_save() const {
   SING_CHECK(!devices_.empty(), "[save] the optimizer has no group yet");
-  SING_CHECK(listed_.size() == param_groups_.size(),
-             "[save] group ",
-             listed_.size(),
+  SING_CHECK(listed_.size() == param_groups_.size(), "[save] group ", listed_.size(),
              " was added through the base class and not yet taken up by a step");
   adopt_learning_rates();
 }
@@ -138,8 +136,8 @@ void Optimizer::save(::torch::serialize::OutputArchive& archive) const {
 // What of a file belongs to one device. What belongs to none goes to the first, which refuses it.
 std::string Optimizer::part_for_device(const SafetensorsReader& reader, std::size_t device) const {
   const auto entry_of = [&](const std::string& name) {
-    return std::find_if(
-        entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.name == name; });
+    return std::find_if(entries_.begin(), entries_.end(),
+                        [&](const Entry& entry) { return entry.name == name; });
   };
   const auto belongs = [&](const std::string& name) {
     const auto found = entry_of(name);

@@ -106,9 +106,7 @@ std::vector<at::Tensor> standardized(const Parameters& gradients, const Standard
     const auto& [name, tensor] = gradients.tensors()[i];
     const std::string known = name.empty() ? std::to_string(i) : name;
     SING_CHECK(tensor.defined(), "[torch] '", known, "': wanted a tensor, got an undefined one");
-    SING_CHECK(tensor.layout() == at::kStrided,
-               "[torch] ",
-               describe(known, tensor),
+    SING_CHECK(tensor.layout() == at::kStrided, "[torch] ", describe(known, tensor),
                ": wanted a dense tensor, got a sparse one");
     copies.emplace_back(known, tensor.detach().clone(at::MemoryFormat::Contiguous));
     tensors.push_back(copies.back().second);

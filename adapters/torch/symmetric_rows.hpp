@@ -28,8 +28,8 @@ void mirror_rows(Real* c, std::int64_t side, std::int64_t begin, std::int64_t en
 
 // Copies rows [begin, end) of a square in host memory, as far as column `begin`, to the columns of
 // the same numbers.
-inline void mirror_rows(
-    void* c, Dtype dtype, std::int64_t side, std::int64_t begin, std::int64_t end) {
+inline void mirror_rows(void* c, Dtype dtype, std::int64_t side, std::int64_t begin,
+                        std::int64_t end) {
   if (dtype == Dtype::kFloat64) {
     mirror_rows(static_cast<double*>(c), side, begin, end);
   } else {

@@ -85,20 +85,19 @@ std::string describe(const std::string& name, const at::Tensor& tensor) {
   if (!tensor.defined()) {
     return concat("'", name, "' (undefined)");
   }
-  return concat(
-      "'", name, "' ", tensor.sizes(), " ", tensor.scalar_type(), " on ", tensor.device());
+  return concat("'", name, "' ", tensor.sizes(), " ", tensor.scalar_type(), " on ",
+                tensor.device());
 }
 
 void check_tensor(const std::string& name, const at::Tensor& tensor) {
   const auto who = [&] { return concat("[torch] ", describe(name, tensor), ": "); };
   SING_CHECK(tensor.defined(), who(), "wanted a tensor, got an undefined one");
   SING_CHECK(tensor.layout() == at::kStrided, who(), "wanted a dense tensor, got a sparse one");
-  SING_CHECK(
-      find_dtype(tensor.scalar_type()), who(), "wanted float32, float64, bfloat16 or float16");
-  SING_CHECK(
-      tensor.device().is_cpu() || tensor.device().is_cuda(), who(), "wanted a CPU or CUDA device");
-  SING_CHECK(tensor.is_non_overlapping_and_dense(),
-             who(),
+  SING_CHECK(find_dtype(tensor.scalar_type()), who(),
+             "wanted float32, float64, bfloat16 or float16");
+  SING_CHECK(tensor.device().is_cpu() || tensor.device().is_cuda(), who(),
+             "wanted a CPU or CUDA device");
+  SING_CHECK(tensor.is_non_overlapping_and_dense(), who(),
              "wanted memory without gaps and overlaps (no slice, nothing expanded), got strides ",
              tensor.strides());
 }
@@ -109,32 +108,19 @@ void check_layout(const std::string& name, const at::Tensor& tensor, const Optio
   }
   const auto who = [&] { return concat("[torch] ", describe(name, tensor), ": "); };
   const bool factored = std::visit([]<class R>(const R&) { return kIsFactored<R>; }, options.rule);
-  SING_CHECK(!factored || tensor.dim() < 2,
-             who(),
-             "rule '",
-             name_of(options.rule),
-             "' wants contiguous memory, got strides ",
-             tensor.strides());
+  SING_CHECK(!factored || tensor.dim() < 2, who(), "rule '", name_of(options.rule),
+             "' wants contiguous memory, got strides ", tensor.strides());
   const bool orthogonal =
       std::visit([]<class R>(const R&) { return kIsOrthogonal<R>; }, options.rule);
   SING_CHECK(!orthogonal || tensor.dim() < 2 || tensor.size(0) <= 1 ||
                  tensor.stride(0) == tensor.numel() / tensor.size(0),
-             who(),
-             "rule '",
-             name_of(options.rule),
-             "' wants axis 0 outermost in memory, got strides ",
-             tensor.strides());
+             who(), "rule '", name_of(options.rule),
+             "' wants axis 0 outermost in memory, got strides ", tensor.strides());
   const std::int64_t axis = options.standardize.centralize_axis;
   if (options.standardize.centralizes(tensor.dim()) && axis < tensor.dim()) {
     const std::int64_t inner = product(tensor.sizes().slice(static_cast<std::size_t>(axis) + 1));
-    SING_CHECK(tensor.size(axis) == 1 || tensor.stride(axis) == inner,
-               who(),
-               "centralizing axis ",
-               axis,
-               " wants stride ",
-               inner,
-               " there, got strides ",
-               tensor.strides());
+    SING_CHECK(tensor.size(axis) == 1 || tensor.stride(axis) == inner, who(), "centralizing axis ",
+               axis, " wants stride ", inner, " there, got strides ", tensor.strides());
   }
 }
 
@@ -152,9 +138,7 @@ Dtype dtype_of(const at::Tensor& tensor) { return find_dtype(tensor.scalar_type(
 std::vector<std::int64_t> shape_of(const at::Tensor& tensor) { return tensor.sizes().vec(); }
 
 // The product into c, of which the lower triangle is computed.
-void multiply_symmetric(const MatrixProduct& product,
-                        const at::Tensor& a,
-                        const at::Tensor& b,
+void multiply_symmetric(const MatrixProduct& product, const at::Tensor& a, const at::Tensor& b,
                         const at::Tensor& c) {
   for (std::int64_t begin = 0; begin < product.rows; begin += kSymmetricRows) {
     const std::int64_t end = std::min(begin + kSymmetricRows, product.rows);
@@ -172,12 +156,12 @@ Multiply torch_multiply(const at::Device& device) {
     const auto options =
         at::TensorOptions(product.dtype == Dtype::kFloat64 ? at::kDouble : at::kFloat)
             .device(device);
-    const auto view =
-        [&](const void* data, std::int64_t rows, std::int64_t columns, bool transposed) {
-          auto* memory = const_cast<void*>(data);
-          return transposed ? at::from_blob(memory, {product.count, columns, rows}, options).mT()
-                            : at::from_blob(memory, {product.count, rows, columns}, options);
-        };
+    const auto view = [&](const void* data, std::int64_t rows, std::int64_t columns,
+                          bool transposed) {
+      auto* memory = const_cast<void*>(data);
+      return transposed ? at::from_blob(memory, {product.count, columns, rows}, options).mT()
+                        : at::from_blob(memory, {product.count, rows, columns}, options);
+    };
     const at::Tensor a = view(product.a, product.rows, product.inner, product.a_transposed);
     const at::Tensor b = view(product.b, product.inner, product.columns, product.b_transposed);
     const at::Tensor c = view(product.c, product.rows, product.columns, false);
@@ -206,19 +190,12 @@ std::shared_ptr<Backend> make_backend(const at::Device& device) {
                             .multiply = torch_multiply(device)});
 }
 
-at::Tensor view_memory(std::shared_ptr<void> memory,
-                       Dtype dtype,
-                       const at::Device& device,
-                       at::IntArrayRef shape,
-                       at::IntArrayRef strides) {
+at::Tensor view_memory(std::shared_ptr<void> memory, Dtype dtype, const at::Device& device,
+                       at::IntArrayRef shape, at::IntArrayRef strides) {
   void* const data = memory.get();
   return at::from_blob(
-      data,
-      shape,
-      strides,
-      [owner = std::move(memory)](void*) mutable { owner.reset(); },
-      at::device(device).dtype(scalar_type_of(dtype)),
-      device);
+      data, shape, strides, [owner = std::move(memory)](void*) mutable { owner.reset(); },
+      at::device(device).dtype(scalar_type_of(dtype)), device);
 }
 
 }  // namespace sing::torch

@@ -51,10 +51,7 @@ std::vector<std::int64_t> shape_of(const at::Tensor& tensor);
 std::shared_ptr<Backend> make_backend(const at::Device& device);
 
 // `memory` as a tensor that keeps it alive.
-at::Tensor view_memory(std::shared_ptr<void> memory,
-                       Dtype dtype,
-                       const at::Device& device,
-                       at::IntArrayRef shape,
-                       at::IntArrayRef strides);
+at::Tensor view_memory(std::shared_ptr<void> memory, Dtype dtype, const at::Device& device,
+                       at::IntArrayRef shape, at::IntArrayRef strides);
 
 }  // namespace sing::torch

@@ -52,8 +52,7 @@ struct SingBenchTensor {
 };
 
 // Null after a failure, whose message went to stderr.
-void* sing_bench_make(const SingBenchOptions* options,
-                      const SingBenchTensor* tensors,
+void* sing_bench_make(const SingBenchOptions* options, const SingBenchTensor* tensors,
                       std::int64_t count) {
   try {
     auto problem = std::make_unique<Problem>();

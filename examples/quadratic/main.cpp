@@ -71,13 +71,8 @@ void show_progress(const char* name, double learning_rate, std::int64_t step, do
     return;
   }
   const auto filled = static_cast<std::size_t>(20 * step / kSteps);
-  std::fprintf(stderr,
-               "\r%-5s lr %-6g [%s%s] loss %.4f ",
-               name,
-               learning_rate,
-               std::string(filled, '=').c_str(),
-               std::string(20 - filled, ' ').c_str(),
-               loss);
+  std::fprintf(stderr, "\r%-5s lr %-6g [%s%s] loss %.4f ", name, learning_rate,
+               std::string(filled, '=').c_str(), std::string(20 - filled, ' ').c_str(), loss);
   if (step == kSteps) {
     std::fputs("\r\033[K", stderr);
   }
@@ -130,20 +125,15 @@ int main() {
   std::printf(
       "A perceptron of 8-64-64-1 units learns a quadratic form: %lld steps of %zu points,\n"
       "5 %% warm-up and cosine, weight decay 0.01. Always answering 0 has a loss near 1.\n\n",
-      static_cast<long long>(kSteps),
-      example::kBatch);
+      static_cast<long long>(kSteps), example::kBatch);
   std::printf("optimizer  learning rate  training loss  test loss  optimizer us/step  seconds\n");
   bool all_learned = true;
   for (const Contestant& contestant : contestants()) {
     double best = 1;
     for (const double learning_rate : contestant.learning_rates) {
       const Outcome outcome = train(contestant, learning_rate);
-      std::printf("%-9s  %13g  %13.5f  %9.5f  %17.1f  %7.2f\n",
-                  contestant.name,
-                  learning_rate,
-                  outcome.training_loss,
-                  outcome.test_loss,
-                  outcome.optimizer_microseconds,
+      std::printf("%-9s  %13g  %13.5f  %9.5f  %17.1f  %7.2f\n", contestant.name, learning_rate,
+                  outcome.training_loss, outcome.test_loss, outcome.optimizer_microseconds,
                   outcome.total_seconds);
       std::fflush(stdout);
       best = std::min(best, outcome.test_loss);

@@ -51,9 +51,7 @@ float dot(const float* a, const float* b) {
 }
 
 // The layer's own gradients, and what goes back to its inputs.
-void backward_layer(Layer& layer,
-                    const Activations& in,
-                    const Activations& out_gradient,
+void backward_layer(Layer& layer, const Activations& in, const Activations& out_gradient,
                     Activations& in_gradient) {
   std::fill(in_gradient.begin(), in_gradient.end(), 0.0F);
   for (std::size_t j = 0; j < layer.outputs; ++j) {
@@ -76,8 +74,8 @@ Perceptron::Perceptron(std::uint64_t seed)
         RandomNumbers random(seed);
         Layer first = make_layer(kInputs, kHidden, random);
         Layer second = make_layer(kHidden, kHidden, random);
-        return std::array<Layer, 3>{
-            std::move(first), std::move(second), make_layer(kHidden, 1, random)};
+        return std::array<Layer, 3>{std::move(first), std::move(second),
+                                    make_layer(kHidden, 1, random)};
       }()) {
   values_[0].resize(kInputs * kBatch);
   for (std::size_t k = 0; k < layers_.size(); ++k) {

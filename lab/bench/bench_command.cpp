@@ -56,8 +56,7 @@ Contestant fused_adamw_of(const ::torch::nn::Module& module) {
   return {"torch AdamW, fused", [optimizer] { optimizer->step(); }};
 }
 
-Contestant ours(const std::string& title,
-                const ::torch::nn::Module& module,
+Contestant ours(const std::string& title, const ::torch::nn::Module& module,
                 const Options& options) {
   const auto optimizer =
       std::make_shared<sing::torch::Optimizer>(trained_parameters(module), options);
@@ -66,8 +65,7 @@ Contestant ours(const std::string& title,
 
 // All on one set of parameters: what they hold does not change the time of a step.
 std::vector<Contestant> optimizer_contestants(const ::torch::nn::Module& module,
-                                              const TrainingPlan& plan,
-                                              const std::string& name) {
+                                              const TrainingPlan& plan, const std::string& name) {
   const auto adamw = std::make_shared<::torch::optim::AdamW>(tensors_of(module));
   const auto sgd = std::make_shared<::torch::optim::SGD>(
       tensors_of(module), ::torch::optim::SGDOptions(1e-3).momentum(0.9));
@@ -78,8 +76,7 @@ std::vector<Contestant> optimizer_contestants(const ::torch::nn::Module& module,
           ours(name, module, plan.optimizer)};
 }
 
-std::unique_ptr<GradientPass> make_pass(const Task& task,
-                                        TaskModel& model,
+std::unique_ptr<GradientPass> make_pass(const Task& task, TaskModel& model,
                                         const TrainingPlan& plan) {
   return std::make_unique<GradientPass>(
       plan.device,
@@ -87,18 +84,15 @@ std::unique_ptr<GradientPass> make_pass(const Task& task,
       plan.training.graph);
 }
 
-Contestant training_contestant(const std::string& title,
-                               const std::shared_ptr<Trained>& trained,
-                               const std::vector<Batch>& parts,
-                               std::function<void()> step) {
+Contestant training_contestant(const std::string& title, const std::shared_ptr<Trained>& trained,
+                               const std::vector<Batch>& parts, std::function<void()> step) {
   return {title, [trained, &parts, step = std::move(step)] {
             trained->pass->run(parts);
             step();
           }};
 }
 
-std::vector<Contestant> training_contestants(const Task& task,
-                                             const TrainingPlan& plan,
+std::vector<Contestant> training_contestants(const Task& task, const TrainingPlan& plan,
                                              const std::string& name,
                                              const std::vector<Batch>& parts) {
   std::vector<Contestant> list;
@@ -109,8 +103,8 @@ std::vector<Contestant> training_contestants(const Task& task,
     return trained;
   };
   const auto with_torch = make();
-  list.push_back(training_contestant(
-      "torch AdamW, fused", with_torch, parts, fused_adamw_of(*with_torch->model.module).step));
+  list.push_back(training_contestant("torch AdamW, fused", with_torch, parts,
+                                     fused_adamw_of(*with_torch->model.module).step));
   const auto add_ours = [&](const std::string& title, bool fused) {
     const auto trained = make();
     trained->optimizer = std::make_unique<sing::torch::Optimizer>(
@@ -130,17 +124,12 @@ std::vector<Contestant> training_contestants(const Task& task,
 
 void print(std::ostream& out, const std::string& title, const std::vector<StepTiming>& timings) {
   char text[160];
-  std::snprintf(
-      text, sizeof(text), "%-46s %10s %8s %16s\n", title.c_str(), "ms", "ratio", "quartiles");
+  std::snprintf(text, sizeof(text), "%-46s %10s %8s %16s\n", title.c_str(), "ms", "ratio",
+                "quartiles");
   out << text;
   for (const StepTiming& timing : timings) {
-    std::snprintf(text,
-                  sizeof(text),
-                  "  %-44s %10.3f %8.2f %8.2f – %.2f\n",
-                  timing.title.c_str(),
-                  timing.milliseconds.median,
-                  timing.ratio.median,
-                  timing.ratio.lower,
+    std::snprintf(text, sizeof(text), "  %-44s %10.3f %8.2f %8.2f – %.2f\n", timing.title.c_str(),
+                  timing.milliseconds.median, timing.ratio.median, timing.ratio.lower,
                   timing.ratio.upper);
     out << text;
   }
@@ -190,10 +179,8 @@ void run(Line& line, Session& session) {
   print(session.out, "optimizer step", optimizers);
   const std::vector<Batch> parts = first_batch(line.request.task(), plan);
   const std::vector<StepTiming> trainings =
-      time_in_turns(training_contestants(line.request.task(), plan, name, parts),
-                    plan.device,
-                    period,
-                    line.rounds);
+      time_in_turns(training_contestants(line.request.task(), plan, name, parts), plan.device,
+                    period, line.rounds);
   print(session.out, "training step", trainings);
   if (!line.json.empty()) {
     std::int64_t parameters = 0;

@@ -28,9 +28,7 @@ double milliseconds_of(const Contestant& contestant, const c10::Device& device, 
 }  // namespace
 
 std::vector<StepTiming> time_in_turns(const std::vector<Contestant>& contestants,
-                                      const c10::Device& device,
-                                      int steps,
-                                      int rounds) {
+                                      const c10::Device& device, int steps, int rounds) {
   std::vector<std::vector<double>> times(contestants.size());
   std::vector<std::vector<double>> ratios(contestants.size());
   for (int round = -1; round < rounds; ++round) {

@@ -25,8 +25,6 @@ struct StepTiming {
 // Each round takes `steps` steps of each contestant, one after the other, and is timed as a whole:
 // whoever merges slow weights every few steps pays for it. One round before them is not counted.
 std::vector<StepTiming> time_in_turns(const std::vector<Contestant>& contestants,
-                                      const c10::Device& device,
-                                      int steps,
-                                      int rounds);
+                                      const c10::Device& device, int steps, int rounds);
 
 }  // namespace sing::lab

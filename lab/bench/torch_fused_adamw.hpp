@@ -25,12 +25,8 @@ class TorchFusedAdamW {
       gradients.push_back(parameter.grad());
     }
     at::_foreach_add_(counters_, 1);
-    at::_fused_adamw_(parameters_,
-                      gradients,
-                      first_moments_,
-                      second_moments_,
-                      /*max_exp_avg_sqs=*/{},
-                      counters_,
+    at::_fused_adamw_(parameters_, gradients, first_moments_, second_moments_,
+                      /*max_exp_avg_sqs=*/{}, counters_,
                       /*lr=*/1e-3,
                       /*beta1=*/0.9,
                       /*beta2=*/0.999,

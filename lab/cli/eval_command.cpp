@@ -52,20 +52,16 @@ void run(const EvalRequest& request, std::ostream& out) {
   load_weights(checkpoint_path(request), *model.module);
   model.module->to(plan.device);
   std::mutex mutex;
-  const Evaluation result = evaluate(recorded.task(),
-                                     model,
+  const Evaluation result = evaluate(recorded.task(), model,
                                      {.device = plan.device,
                                       .precision = plan.training.precision,
                                       .batch = plan.training.batch / plan.training.accumulate,
                                       .picture = request.picture},
                                      mutex);
   char text[128];
-  std::snprintf(text,
-                sizeof(text),
-                "%lld test examples · accuracy %.2f %% · loss %.4e\n",
+  std::snprintf(text, sizeof(text), "%lld test examples · accuracy %.2f %% · loss %.4e\n",
                 static_cast<long long>(recorded.task().example_count(Split::kTest)),
-                100 * result.accuracy,
-                result.loss);
+                100 * result.accuracy, result.loss);
   out << text;
   if (const std::string notice = recorded.task().notice(); !notice.empty()) {
     out << notice << '\n';

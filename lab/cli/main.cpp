@@ -5,6 +5,6 @@
 #include "lab/cli/training_commands.hpp"
 
 int main(int argument_count, char** arguments) {
-  return sing::lab::run_program(
-      argument_count, arguments, std::cout, std::cerr, sing::lab::add_training_commands);
+  return sing::lab::run_program(argument_count, arguments, std::cout, std::cerr,
+                                sing::lab::add_training_commands);
 }

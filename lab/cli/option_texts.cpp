@@ -31,9 +31,7 @@ OptionTexts read_option_file(const std::filesystem::path& path) {
   std::ifstream stream(path);
   // A folder can be opened, and reads as an empty file.
   SING_CHECK(stream.good() && !std::filesystem::is_directory(path),
-             "[--config] wanted a readable file, given '",
-             path.string(),
-             "'");
+             "[--config] wanted a readable file, given '", path.string(), "'");
   std::vector<CLI::ConfigItem> items;
   try {
     items = CLI::ConfigTOML().from_config(stream);
@@ -42,12 +40,9 @@ OptionTexts read_option_file(const std::filesystem::path& path) {
   }
   OptionTexts options;
   for (const CLI::ConfigItem& item : items) {
-    SING_CHECK(item.parents.empty() && item.inputs.size() == 1,
-               "[--config] '",
-               path.string(),
+    SING_CHECK(item.parents.empty() && item.inputs.size() == 1, "[--config] '", path.string(),
                "': wanted lines 'name = value' without sections, given '",
-               item.parents.empty() ? item.name : concat("[", item.parents.front(), "]"),
-               "'");
+               item.parents.empty() ? item.name : concat("[", item.parents.front(), "]"), "'");
     options.emplace_back(item.name, item.inputs.front());
   }
   return options;
@@ -57,12 +52,7 @@ void apply_options(CLI::App& command, const OptionTexts& options, std::string_vi
   for (const auto& [name, text] : options) {
     const std::string flag = flag_of(name);
     CLI::Option* const option = command.get_option_no_throw(flag);
-    SING_CHECK(option != nullptr,
-               "[",
-               where,
-               "] wanted a known option, given '",
-               name,
-               "'",
+    SING_CHECK(option != nullptr, "[", where, "] wanted a known option, given '", name, "'",
                nearest_name_hint(flag, flags_of(command)));
     if (option->count() == 0) {
       option->add_result(text);
@@ -79,8 +69,8 @@ std::string first_contradiction(const CLI::App& command, const OptionTexts& reco
   for (const auto& [name, text] : recorded) {
     const CLI::Option* const option = command.get_option_no_throw(flag_of(name));
     if (option != nullptr && option->count() > 0 && !same_value(option->results().front(), text)) {
-      return concat(
-          "wanted ", flag_of(name), " ", text, " as before, given ", option->results().front());
+      return concat("wanted ", flag_of(name), " ", text, " as before, given ",
+                    option->results().front());
     }
   }
   return "";

@@ -12,11 +12,8 @@
 
 namespace sing::lab {
 
-int run_program(int argument_count,
-                const char* const* arguments,
-                std::ostream& out,
-                std::ostream& error,
-                const std::function<void(CLI::App&, Session&)>& add_more) {
+int run_program(int argument_count, const char* const* arguments, std::ostream& out,
+                std::ostream& error, const std::function<void(CLI::App&, Session&)>& add_more) {
   CLI::App app("Trains with centralized and normalized gradients, and measures what that does",
                "sing");
   app.set_version_flag("--version", concat("sing ", sing_version()));

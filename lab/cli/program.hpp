@@ -22,9 +22,7 @@ inline constexpr int kDivergedExit = 3;       // a training that has no result
 inline constexpr int kInterruptedExit = 130;  // by Ctrl-C, as shells number it
 
 // `add_more` adds the commands that this library does not have: those that need LibTorch.
-int run_program(int argument_count,
-                const char* const* arguments,
-                std::ostream& out,
+int run_program(int argument_count, const char* const* arguments, std::ostream& out,
                 std::ostream& error,
                 const std::function<void(CLI::App&, Session&)>& add_more = nullptr);
 

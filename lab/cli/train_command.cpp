@@ -36,12 +36,8 @@ std::string default_folder(const Line& line, const TrainingPlan& plan) {
 RecordedConfig take_up(Line& line, const std::filesystem::path& run) {
   RecordedConfig config = read_config(RunDirectory::config_of(run));
   SING_CHECK(config.task == line.request.task_name(),
-             "[sing train] wanted to resume a run of task ",
-             line.request.task_name(),
-             ", '",
-             run.string(),
-             "' is one of task ",
-             config.task);
+             "[sing train] wanted to resume a run of task ", line.request.task_name(), ", '",
+             run.string(), "' is one of task ", config.task);
   OptionTexts fixed = config.options;
   const std::vector<std::string> free = resource_names();
   std::erase_if(fixed, [&](const auto& option) {
@@ -58,12 +54,8 @@ std::string text_of(const EndRecord& end, const std::filesystem::path& run) {
   std::string text(name_of(end.status));
   char numbers[160] = "";
   if (end.final_accuracy && end.best_accuracy && end.final_loss) {
-    std::snprintf(numbers,
-                  sizeof(numbers),
-                  " · accuracy %.2f %% (best %.2f %%) · test loss %.4e",
-                  100 * *end.final_accuracy,
-                  100 * *end.best_accuracy,
-                  *end.final_loss);
+    std::snprintf(numbers, sizeof(numbers), " · accuracy %.2f %% (best %.2f %%) · test loss %.4e",
+                  100 * *end.final_accuracy, 100 * *end.best_accuracy, *end.final_loss);
   }
   text += numbers;
   text += " · " + text_of_seconds(end.seconds) + " · " + run.string();
@@ -148,8 +140,7 @@ void run(Line& line, Session& session) {
     SING_CHECK(!line.resume, "[sing train] wanted --out with --resume, given none");
   }
   SING_CHECK(line.resume || !std::filesystem::exists(RunDirectory::config_of(line.out)),
-             "[sing train] wanted a new directory, or --resume to go on; '",
-             line.out,
+             "[sing train] wanted a new directory, or --resume to go on; '", line.out,
              "' holds a run");
   RunDirectory directory(line.out);
   start(line, plan, directory, session);
@@ -164,12 +155,11 @@ void add_train_command(CLI::App& app, Session& session) {
     const auto line = std::make_shared<Line>(entry);
     line->command = train->add_subcommand(entry.name, entry.help);
     line->command
-        ->add_option("--out",
-                     line->out,
+        ->add_option("--out", line->out,
                      "folder of the run; without: runs/<task>_<optimizer>_<learning rate>_<seed>")
         ->type_name("FOLDER");
-    line->command->add_flag(
-        "--resume", line->resume, "go on with the run in --out if there is one, exactly");
+    line->command->add_flag("--resume", line->resume,
+                            "go on with the run in --out if there is one, exactly");
     line->command->add_option("--config", line->config, "TOML or INI file of these options")
         ->type_name("FILE");
     line->request.add_flags(*line->command);

@@ -17,9 +17,7 @@ namespace sing::lab {
 namespace {
 
 // A flag for an option that some optimizers or schedules have and others do not.
-void add_override(CLI::App& command,
-                  const OptionInfo& option,
-                  Overrides& given,
+void add_override(CLI::App& command, const OptionInfo& option, Overrides& given,
                   const char* group) {
   const std::string names = flag_of(option.name) + (option.name == "learning_rate" ? ",--lr" : "");
   command
@@ -54,8 +52,8 @@ void list_fields(const Struct& fields, std::vector<OptionInfo>& list) {
 }
 
 bool has_option(const std::vector<OptionInfo>& options, std::string_view name) {
-  return std::any_of(
-      options.begin(), options.end(), [&](const OptionInfo& each) { return each.name == name; });
+  return std::any_of(options.begin(), options.end(),
+                     [&](const OptionInfo& each) { return each.name == name; });
 }
 
 }  // namespace
@@ -87,8 +85,8 @@ Options TrainRequest::make_optimizer() const {
   Options options = make_optimizer_options(optimizer_);
   // LookAhead's own options want to find it on.
   Overrides ordered = optimizer_given_;
-  std::stable_partition(
-      ordered.begin(), ordered.end(), [](const auto& each) { return each.first == "lookahead"; });
+  std::stable_partition(ordered.begin(), ordered.end(),
+                        [](const auto& each) { return each.first == "lookahead"; });
   for (const auto& [name, value] : ordered) {
     set_option(options, name, value);
   }
@@ -169,15 +167,9 @@ void TrainRequest::check_data(const RecordedConfig& recorded, const std::string&
     return;
   }
   const std::string found = task_->data_digest();
-  SING_CHECK(found == recorded.data_digest,
-             "[",
-             task_name_,
-             "] wanted the data that the run '",
-             run,
-             "' was trained on, with digest ",
-             recorded.data_digest,
-             ", found others, with digest ",
-             found.empty() ? "none" : found);
+  SING_CHECK(found == recorded.data_digest, "[", task_name_, "] wanted the data that the run '",
+             run, "' was trained on, with digest ", recorded.data_digest,
+             ", found others, with digest ", found.empty() ? "none" : found);
 }
 
 std::vector<std::string> resource_names() {
@@ -202,17 +194,11 @@ at::Device parse_device(const std::string& text) {
       text == "cuda"
           ? std::optional(0)
           : (text.starts_with("cuda:") ? parse_number<int>(text.substr(5)) : std::nullopt);
-  SING_CHECK(number && *number >= 0,
-             "[--device] wanted auto, cpu, cuda or cuda:NUMBER, given '",
-             text,
-             "'");
+  SING_CHECK(number && *number >= 0, "[--device] wanted auto, cpu, cuda or cuda:NUMBER, given '",
+             text, "'");
   SING_CHECK(has_cuda, "[--device] wanted '", text, "', but this program or machine has no CUDA");
-  SING_CHECK(*number < ::torch::cuda::device_count(),
-             "[--device] wanted one of ",
-             static_cast<int>(::torch::cuda::device_count()),
-             " CUDA devices, given '",
-             text,
-             "'");
+  SING_CHECK(*number < ::torch::cuda::device_count(), "[--device] wanted one of ",
+             static_cast<int>(::torch::cuda::device_count()), " CUDA devices, given '", text, "'");
   return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(*number));
 }
 

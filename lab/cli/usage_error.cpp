@@ -37,8 +37,8 @@ std::vector<std::string> known_commands(const CLI::App& app) {
 // A flag of `sing train` given to a command that hands flags on to it.
 bool belongs_after_dashes(const CLI::App& app, const CLI::App& command, const std::string& flag) {
   const std::vector<const CLI::App*> all = commands_of(app);
-  const auto train = std::find_if(
-      all.begin(), all.end(), [](const CLI::App* each) { return each->get_name() == "train"; });
+  const auto train = std::find_if(all.begin(), all.end(),
+                                  [](const CLI::App* each) { return each->get_name() == "train"; });
   if (train == all.end() || command.get_option_no_throw("FLAGS") == nullptr) {
     return false;
   }
@@ -57,9 +57,7 @@ std::string words_of_unread(const CLI::ParseError& error) {
     return "";
   }
   return concat(words.substr(kUnread.size(), equals - kUnread.size()),
-                ": wanted a value as --help says, given '",
-                words.substr(equals + 3),
-                "'");
+                ": wanted a value as --help says, given '", words.substr(equals + 3), "'");
 }
 
 }  // namespace
@@ -78,21 +76,15 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = app.remaining(true);
   const std::vector<std::string> commands = known_commands(*deepest);
   if (unknown.empty() && !commands.empty()) {
-    return concat(
-        "[", where, "] wanted one of the commands ", joined_names(commands), ", given none");
+    return concat("[", where, "] wanted one of the commands ", joined_names(commands),
+                  ", given none");
   }
   if (unknown.empty()) {
     return concat("[", where, "] ", error.what());
   }
   if (!commands.empty() && !is_flag(unknown.front())) {
-    return concat("[",
-                  where,
-                  "] wanted one of the commands ",
-                  joined_names(commands),
-                  ", given '",
-                  unknown.front(),
-                  "'",
-                  nearest_name_hint(unknown.front(), commands));
+    return concat("[", where, "] wanted one of the commands ", joined_names(commands), ", given '",
+                  unknown.front(), "'", nearest_name_hint(unknown.front(), commands));
   }
   // What follows an unknown flag may be its value: the flag is the mistake.
   const auto flag = std::find_if(unknown.begin(), unknown.end(), is_flag);

@@ -51,11 +51,8 @@ std::string result_text(const Result& result) {
   if (result.outcome == Outcome::kDiverged) {
     return concat("diverged, ", report::duration_text(result.end.seconds));
   }
-  return concat("accuracy ",
-                report::percent_text(result.end.final_accuracy),
-                ", loss ",
-                report::short_number(result.end.final_loss),
-                ", ",
+  return concat("accuracy ", report::percent_text(result.end.final_accuracy), ", loss ",
+                report::short_number(result.end.final_loss), ", ",
                 report::duration_text(result.end.seconds));
 }
 
@@ -94,19 +91,15 @@ void check_commands(const std::vector<Cell>& cells, const Place& place) {
     const fs::path path = beside(place, cell, ".command");
     if (!fs::exists(path)) {
       throw FileError(
-          concat("[",
-                 (place.folder / cell.name).string(),
+          concat("[", (place.folder / cell.name).string(),
                  "] wanted a run of sing compare, tune or reproduce, given one without ",
                  path.filename().string()));
     }
     const std::string before = read_text(path);
     if (before != command_text(cell)) {
-      throw FileError(concat("[",
-                             path.string(),
+      throw FileError(concat("[", path.string(),
                              "] this run was started with other flags: wanted '",
-                             in_one_line(before),
-                             "', given '",
-                             in_one_line(command_text(cell)),
+                             in_one_line(before), "', given '", in_one_line(command_text(cell)),
                              "'; take another --out"));
     }
   }
@@ -151,9 +144,7 @@ std::string last_line(const fs::path& path) {
   return last;
 }
 
-CellRunner::CellRunner(const Place& place,
-                       std::ostream& out,
-                       const std::function<bool()>& stop,
+CellRunner::CellRunner(const Place& place, std::ostream& out, const std::function<bool()>& stop,
                        std::optional<std::size_t> total)
     : place_(place), out_(out), stop_(stop), total_(total) {}
 

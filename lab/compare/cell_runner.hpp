@@ -36,9 +36,7 @@ std::string last_line(const std::filesystem::path& path);
 class CellRunner {
  public:
   // `total`: how many runs there will be, if that is known.
-  CellRunner(const Place& place,
-             std::ostream& out,
-             const std::function<bool()>& stop,
+  CellRunner(const Place& place, std::ostream& out, const std::function<bool()>& stop,
              std::optional<std::size_t> total = {});
 
   // Keeps a finished or diverged run, resumes an unfinished one. None if it was interrupted.

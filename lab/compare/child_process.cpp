@@ -93,10 +93,8 @@ ChildEnd wait_for(pid_t child, const std::function<bool()>& stop) {
 
 }  // namespace
 
-ChildEnd run_child(const std::filesystem::path& program,
-                   const std::vector<std::string>& arguments,
-                   const std::filesystem::path& log,
-                   const std::function<bool()>& stop) {
+ChildEnd run_child(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                   const std::filesystem::path& log, const std::function<bool()>& stop) {
   const FileDescriptor output(::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (!output.is_open()) {
     fail(log, "cannot be opened", errno);

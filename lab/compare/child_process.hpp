@@ -17,10 +17,8 @@ struct ChildEnd {
 // process group of its own: a Ctrl-C reaches it only as the one SIGINT that is sent once `stop`
 // says so, and it is sent SIGTERM if this process is killed. `stop` is asked some twenty times a
 // second until the child has ended. Throws FileError if the program or the log cannot be opened.
-ChildEnd run_child(const std::filesystem::path& program,
-                   const std::vector<std::string>& arguments,
-                   const std::filesystem::path& log,
-                   const std::function<bool()>& stop);
+ChildEnd run_child(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                   const std::filesystem::path& log, const std::function<bool()>& stop);
 
 // The file of the running program itself.
 std::filesystem::path own_program();

@@ -56,18 +56,15 @@ void run(const Request& request, lab::Session& session) {
     comparison = run_comparison(cells, place, session.out, [&] { return signal.requested(); });
   }
   session.out << '\n' << text_of(rows_of(comparison.results));
-  report::write_report_of(
-      place.folder / "report.html", directories_of(cells, place.folder), "", session.out);
+  report::write_report_of(place.folder / "report.html", directories_of(cells, place.folder), "",
+                          session.out);
   if (comparison.stopped) {
     session.out << "interrupted; the same command goes on from here\n";
     session.exit_code = lab::kInterruptedExit;
   } else if (!comparison.failures.empty()) {
-    throw Error(concat("[sing compare] wanted a result of each of ",
-                       cells.size(),
-                       " runs, ",
+    throw Error(concat("[sing compare] wanted a result of each of ", cells.size(), " runs, ",
                        comparison.failures.size(),
-                       " failed, the first: ",
-                       comparison.failures.front()));
+                       " failed, the first: ", comparison.failures.front()));
   }
 }
 
@@ -87,15 +84,13 @@ void add_compare_command(CLI::App& app, lab::Session& session) {
       ->allow_extra_args(false)
       ->type_name("NAME,…");
   command
-      ->add_option("--variant",
-                   grid.variants,
+      ->add_option("--variant", grid.variants,
                    "an optimizer with flags of its own, under a name of its own; may come again")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("'NAME=OPTIMIZER FLAGS…'");
   command
-      ->add_option("--learning-rates",
-                   grid.learning_rates,
+      ->add_option("--learning-rates", grid.learning_rates,
                    "A,B,… for all, NAME=A,B,… for one; without it each optimizer's own")
       ->type_name("LIST…");
   command->add_option("--seeds", grid.seeds, "a run for each")

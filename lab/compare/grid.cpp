@@ -30,10 +30,7 @@ void check_name(const std::string& name) {
   };
   SING_CHECK(!name.empty() && name.front() != '.' && name.front() != '-' &&
                  std::all_of(name.begin(), name.end(), is_plain),
-             kWhere,
-             "wanted a name of letters, digits, '-', '.' and '_', given '",
-             name,
-             "'");
+             kWhere, "wanted a name of letters, digits, '-', '.' and '_', given '", name, "'");
 }
 
 Contestant variant_of(const std::string& text) {
@@ -41,11 +38,8 @@ Contestant variant_of(const std::string& text) {
   const std::vector<std::string> words = equals == std::string::npos
                                              ? std::vector<std::string>{}
                                              : split(text.substr(equals + 1), ' ');
-  SING_CHECK(!words.empty() && words.front().front() != '-',
-             kWhere,
-             "--variant: wanted NAME=OPTIMIZER FLAGS…, given '",
-             text,
-             "'");
+  SING_CHECK(!words.empty() && words.front().front() != '-', kWhere,
+             "--variant: wanted NAME=OPTIMIZER FLAGS…, given '", text, "'");
   Contestant variant{.name = text.substr(0, equals), .flags = {"--optimizer"}};
   variant.flags.insert(variant.flags.end(), words.begin(), words.end());
   return variant;
@@ -55,11 +49,8 @@ std::vector<std::optional<double>> numbers_of(const std::string& list) {
   std::vector<std::optional<double>> numbers;
   for (const std::string& word : split(list, ',')) {
     const std::optional<double> number = parse_number<double>(word);
-    SING_CHECK(number && *number > 0 && std::isfinite(*number),
-               kWhere,
-               "--learning-rates: wanted numbers above 0, given '",
-               word,
-               "'");
+    SING_CHECK(number && *number > 0 && std::isfinite(*number), kWhere,
+               "--learning-rates: wanted numbers above 0, given '", word, "'");
     if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) {
       numbers.push_back(number);
     }
@@ -84,11 +75,8 @@ void give_learning_rates(const std::vector<std::string>& texts,
     }
     const std::string name = text.substr(0, equals);
     const auto found = std::find(names.begin(), names.end(), name);
-    SING_CHECK(found != names.end(),
-               kWhere,
-               "--learning-rates: wanted a name of --optimizers or --variant, given '",
-               name,
-               "'",
+    SING_CHECK(found != names.end(), kWhere,
+               "--learning-rates: wanted a name of --optimizers or --variant, given '", name, "'",
                nearest_name_hint(name, names));
     contestants[static_cast<std::size_t>(found - names.begin())].learning_rates =
         numbers_of(text.substr(equals + 1));
@@ -103,10 +91,8 @@ void give_learning_rates(const std::vector<std::string>& texts,
   }
 }
 
-Cell cell_of(const GridText& text,
-             const Contestant& contestant,
-             std::optional<double> learning_rate,
-             std::int64_t seed) {
+Cell cell_of(const GridText& text, const Contestant& contestant,
+             std::optional<double> learning_rate, std::int64_t seed) {
   Cell cell{.contestant = contestant.name, .learning_rate = learning_rate, .seed = seed};
   cell.name = contestant.name;
   cell.arguments = {"train", text.task};
@@ -123,8 +109,7 @@ Cell cell_of(const GridText& text,
 
 }  // namespace
 
-void check_train_flags(const std::vector<std::string>& flags,
-                       const std::vector<std::string>& owned,
+void check_train_flags(const std::vector<std::string>& flags, const std::vector<std::string>& owned,
                        std::string_view where) {
   for (const std::string& flag : flags) {
     const std::string name = flag.substr(0, flag.find('='));
@@ -146,11 +131,8 @@ std::vector<Contestant> contestants_of(const GridText& text) {
   for (std::size_t at = 0; at < contestants.size(); ++at) {
     check_name(contestants[at].name);
     for (std::size_t other = 0; other < at; ++other) {
-      SING_CHECK(contestants[other].name != contestants[at].name,
-                 kWhere,
-                 "wanted every name once, given '",
-                 contestants[at].name,
-                 "' twice");
+      SING_CHECK(contestants[other].name != contestants[at].name, kWhere,
+                 "wanted every name once, given '", contestants[at].name, "' twice");
     }
   }
   give_learning_rates(text.learning_rates, contestants);
@@ -159,8 +141,8 @@ std::vector<Contestant> contestants_of(const GridText& text) {
 
 std::vector<Cell> cells_of(const GridText& text) {
   const std::vector<Contestant> contestants = contestants_of(text);
-  const std::vector<std::string> owned = {
-      "--optimizer", "--learning-rate", "--lr", "--seed", "--out", "--resume"};
+  const std::vector<std::string> owned = {"--optimizer", "--learning-rate", "--lr",
+                                          "--seed",      "--out",           "--resume"};
   check_train_flags(text.train_flags, owned, kWhere);
   for (const Contestant& contestant : contestants) {
     check_train_flags({contestant.flags.begin() + 2, contestant.flags.end()}, owned, kWhere);

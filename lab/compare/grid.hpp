@@ -40,8 +40,7 @@ std::vector<Contestant> contestants_of(const GridText& text);
 
 // Throws std::invalid_argument if one of the `owned` flags is among `flags`; `where` begins its
 // text.
-void check_train_flags(const std::vector<std::string>& flags,
-                       const std::vector<std::string>& owned,
+void check_train_flags(const std::vector<std::string>& flags, const std::vector<std::string>& owned,
                        std::string_view where);
 
 // Every contestant, learning rate and seed: first all of one seed, so that a table of every row is

@@ -89,13 +89,13 @@ std::string with_spread(const std::string& mean, const std::string& spread, doub
 }  // namespace
 
 std::string accuracy_text(const Statistic& statistic) {
-  return with_spread(
-      percent_text(statistic.mean), percent_text(statistic.spread), statistic.spread);
+  return with_spread(percent_text(statistic.mean), percent_text(statistic.spread),
+                     statistic.spread);
 }
 
 std::string number_text(const Statistic& statistic) {
-  return with_spread(
-      short_number(statistic.mean, 4), short_number(statistic.spread, 2), statistic.spread);
+  return with_spread(short_number(statistic.mean, 4), short_number(statistic.spread, 2),
+                     statistic.spread);
 }
 
 Statistic statistic_of(const std::vector<double>& values) {
@@ -146,11 +146,8 @@ std::string text_of(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     lines.push_back({row.contestant,
                      row.learning_rate ? shortest_text(*row.learning_rate) : own_rate_text(row),
-                     std::to_string(row.finished),
-                     accuracy_text(row.accuracy),
-                     number_text(row.loss),
-                     report::duration_text(row.seconds.mean),
-                     remark(row)});
+                     std::to_string(row.finished), accuracy_text(row.accuracy),
+                     number_text(row.loss), report::duration_text(row.seconds.mean), remark(row)});
   }
   return text_table(lines) +
          "runs: finished ones, of which the numbers are the mean ± the standard deviation\n";

@@ -15,9 +15,7 @@ namespace sing::lab {
 // work(begin, end, worker) for chunks of at most `chunk` of 0 … count − 1, each chunk once, by
 // whichever worker is free. After an exception no further chunk starts, and one of those thrown is
 // thrown again.
-inline void for_each_chunk(cpu::ThreadPool& pool,
-                           std::size_t count,
-                           std::size_t chunk,
+inline void for_each_chunk(cpu::ThreadPool& pool, std::size_t count, std::size_t chunk,
                            const std::function<void(std::size_t, std::size_t, int)>& work) {
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;

@@ -14,8 +14,8 @@ std::uint64_t byte_size_of(const StreamedTensor& tensor) {
   for (const std::int64_t size : tensor.shape) {
     const bool fits =
         size >= 0 && !__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes);
-    SING_CHECK(
-        fits, "[safetensors] '", tensor.name, "': wanted a shape whose bytes can be counted");
+    SING_CHECK(fits, "[safetensors] '", tensor.name,
+               "': wanted a shape whose bytes can be counted");
   }
   return bytes;
 }
@@ -56,8 +56,8 @@ SafetensorsStream::SafetensorsStream(const std::filesystem::path& path,
 
 void SafetensorsStream::write(std::span<const std::byte> bytes) {
   if (bytes.size() > missing_bytes_) {
-    throw std::logic_error(concat(
-        "[safetensors] wanted at most ", missing_bytes_, " more bytes, given ", bytes.size()));
+    throw std::logic_error(concat("[safetensors] wanted at most ", missing_bytes_,
+                                  " more bytes, given ", bytes.size()));
   }
   file_.write(bytes);
   missing_bytes_ -= bytes.size();

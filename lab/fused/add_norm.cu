@@ -71,8 +71,7 @@ struct ColumnGradients {
 };
 
 template <int kPacks>
-__device__ void row_gradient(const AddNormGradient& at,
-                             std::int64_t row,
+__device__ void row_gradient(const AddNormGradient& at, std::int64_t row,
                              ColumnGradients<kPacks>& columns) {
   const std::int64_t begin = row * at.width;
   const float mean = at.mean[row];

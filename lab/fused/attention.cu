@@ -72,9 +72,7 @@ enum class Right { kTileTransposed, kTile };
 
 // c += left · tileᵀ or left · tile for one step of sixteen along the summed axis.
 template <Right kRight>
-__device__ void multiply_step(Accumulator& c,
-                              const LeftFragment& left,
-                              const Tile& tile,
+__device__ void multiply_step(Accumulator& c, const LeftFragment& left, const Tile& tile,
                               int step) {
 #pragma unroll
   for (int pair = 0; pair < kTiles / 2; ++pair) {
@@ -112,10 +110,8 @@ __device__ void multiply_result(Accumulator& c, const Accumulator& values, const
   for (int step = 0; step < kSteps; ++step) {
     const float(&low)[4] = values[2 * step];
     const float(&high)[4] = values[2 * step + 1];
-    const LeftFragment left = {rounded_pair(low[0], low[1]),
-                               rounded_pair(low[2], low[3]),
-                               rounded_pair(high[0], high[1]),
-                               rounded_pair(high[2], high[3])};
+    const LeftFragment left = {rounded_pair(low[0], low[1]), rounded_pair(low[2], low[3]),
+                               rounded_pair(high[0], high[1]), rounded_pair(high[2], high[3])};
     multiply_step<Right::kTile>(c, left, tile, step);
   }
 }
@@ -306,9 +302,7 @@ void short_attention_gradient(const ShortAttentionGradient& at, Stream stream) {
   const cudaError_t error =
       cudaFuncSetAttribute(backward, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
   SING_CHECK(error == cudaSuccess, "[fused] short_attention_gradient: ", cudaGetErrorString(error));
-  backward<<<one_block_a_head(at.heads, at.batch),
-             kThreads,
-             kBytes,
+  backward<<<one_block_a_head(at.heads, at.batch), kThreads, kBytes,
              static_cast<cudaStream_t>(stream)>>>(at);
   check_launch("short_attention_gradient");
 }

@@ -45,17 +45,13 @@ __global__ void make_pixels(AugmentedBatch batch) {
   const int x = within % batch.size;
   const int y = within / batch.size;
   const Source source{batch.pixels + std::int64_t{row[kIndex]} * batch.channels * pixels,
-                      batch.size,
-                      row[kOriginX],
-                      row[kOriginY],
-                      row[kMirrored] != 0};
+                      batch.size, row[kOriginX], row[kOriginY], row[kMirrored] != 0};
   float* const image = batch.images + at * batch.channels;
   if (!batch.turns) {
     const int place = source.place(x, y);
     for (int channel = 0; channel < batch.channels; ++channel) {
       image[channel] = normalized(static_cast<float>(source.value(channel, place)),
-                                  batch.mean[channel],
-                                  batch.scale[channel]);
+                                  batch.mean[channel], batch.scale[channel]);
     }
     return;
   }

@@ -30,10 +30,8 @@ __device__ void for_rows(std::int64_t rows, Visit visit) {
 }
 
 // The block's sums of two values a column, to its row of partial[·, 2 · columns].
-__device__ void write_partial(const float (&first)[kPack],
-                              const float (&second)[kPack],
-                              std::int64_t columns,
-                              float* partial) {
+__device__ void write_partial(const float (&first)[kPack], const float (&second)[kPack],
+                              std::int64_t columns, float* partial) {
   extern __shared__ float lines[];  // [lines, 2 · columns]
   float* const line = lines + threadIdx.y * 2 * columns;
 #pragma unroll
@@ -81,9 +79,7 @@ __device__ Affine affine(float gain, float shift, float mean, float inverse_devi
 }
 
 // The columns' moments from their sums; one line of one block keeps them.
-__device__ void conclude(const BatchNorm& at,
-                         std::int64_t column,
-                         float (&mean)[kPack],
+__device__ void conclude(const BatchNorm& at, std::int64_t column, float (&mean)[kPack],
                          float (&inverse)[kPack]) {
   float origin[kPack], sums[kPack], squares[kPack];
   load<kPack / 2>(at.x, column, origin);
@@ -182,8 +178,7 @@ struct ColumnMoments {
   float mean[kPack], inverse[kPack];
 };
 
-__device__ InnerGradient inner_gradient_of(const BatchNormGradient& at,
-                                           std::int64_t column,
+__device__ InnerGradient inner_gradient_of(const BatchNormGradient& at, std::int64_t column,
                                            ColumnMoments& moments) {
   InnerGradient inner{at, {}};
   float gain[kPack], shift[kPack];

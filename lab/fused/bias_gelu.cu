@@ -58,17 +58,13 @@ constexpr unsigned kForwardBlocks = 1056;  // eight a multiprocessor of an H100 
 }  // namespace
 
 void bias_gelu(const BiasGelu& at, Stream stream) {
-  forward<<<kForwardBlocks,
-            static_cast<unsigned>(at.columns / 8),
-            0,
+  forward<<<kForwardBlocks, static_cast<unsigned>(at.columns / 8), 0,
             static_cast<cudaStream_t>(stream)>>>(at);
   check_launch("bias_gelu");
 }
 
 void bias_gelu_gradient(const BiasGeluGradient& at, Stream stream) {
-  backward<<<kPartialRows,
-             static_cast<unsigned>(at.columns / 8),
-             0,
+  backward<<<kPartialRows, static_cast<unsigned>(at.columns / 8), 0,
              static_cast<cudaStream_t>(stream)>>>(at);
   check_launch("bias_gelu_gradient");
   sum_partial_rows(at.partial, kPartialRows, at.columns, at.bias_gradient, stream);

@@ -7,9 +7,7 @@ namespace {
 constexpr int kTile = 32;
 
 // One block for 32 columns; its 32 lines of threads share the rows.
-__global__ void sum_rows(const float* partial,
-                         std::int64_t rows,
-                         std::int64_t columns,
+__global__ void sum_rows(const float* partial, std::int64_t rows, std::int64_t columns,
                          float* sums) {
   __shared__ float line_sums[kTile][kTile + 1];
   const std::int64_t column = std::int64_t{blockIdx.x} * kTile + threadIdx.x;
@@ -48,18 +46,16 @@ __global__ void sum_parts(ColumnSums at) {
 
 }  // namespace
 
-void sum_partial_rows(
-    const float* partial, std::int64_t rows, std::int64_t columns, float* sums, Stream stream) {
+void sum_partial_rows(const float* partial, std::int64_t rows, std::int64_t columns, float* sums,
+                      Stream stream) {
   const auto blocks = static_cast<unsigned>((columns + kTile - 1) / kTile);
-  sum_rows<<<blocks, dim3(kTile, kTile), 0, static_cast<cudaStream_t>(stream)>>>(
-      partial, rows, columns, sums);
+  sum_rows<<<blocks, dim3(kTile, kTile), 0, static_cast<cudaStream_t>(stream)>>>(partial, rows,
+                                                                                 columns, sums);
   check_launch("sum_rows");
 }
 
 void column_sums(const ColumnSums& at, Stream stream) {
-  sum_parts<<<kPartialRows,
-              static_cast<unsigned>(at.columns / 8),
-              0,
+  sum_parts<<<kPartialRows, static_cast<unsigned>(at.columns / 8), 0,
               static_cast<cudaStream_t>(stream)>>>(at);
   check_launch("sum_parts");
   sum_partial_rows(at.partial, kPartialRows, at.columns, at.sums, stream);

@@ -41,12 +41,9 @@ using Maybe = std::optional<at::Tensor>;  // autograd's functions take no undefi
 
 class Linear final : public Function<Linear> {
  public:
-  static at::Tensor forward(AutogradContext* context,
-                            const at::Tensor& x,
-                            const at::Tensor& /*weight*/,
-                            const at::Tensor& weight_copy,
-                            const Maybe& bias,
-                            const Maybe& bias_copy) {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
+                            const at::Tensor& /*weight*/, const at::Tensor& weight_copy,
+                            const Maybe& bias, const Maybe& bias_copy) {
     context->save_for_backward({x, weight_copy});
     context->saved_data["has_bias"] = bias.has_value();
     return bias ? at::addmm(*bias_copy, x, weight_copy.t()) : at::mm(x, weight_copy.t());
@@ -71,13 +68,9 @@ class Linear final : public Function<Linear> {
 
 class AddNormFunction final : public Function<AddNormFunction> {
  public:
-  static variable_list forward(AutogradContext* context,
-                               const at::Tensor& x,
-                               const at::Tensor& branch,
-                               const at::Tensor& bias,
-                               const at::Tensor& gain,
-                               const at::Tensor& shift,
-                               double epsilon) {
+  static variable_list forward(AutogradContext* context, const at::Tensor& x,
+                               const at::Tensor& branch, const at::Tensor& bias,
+                               const at::Tensor& gain, const at::Tensor& shift, double epsilon) {
     const std::int64_t rows = branch.size(0);
     at::Tensor sum = floats(branch, branch.sizes());
     at::Tensor normalized = at::empty_like(branch);
@@ -140,8 +133,7 @@ class AddNormFunction final : public Function<AddNormFunction> {
 
 class BiasGeluFunction final : public Function<BiasGeluFunction> {
  public:
-  static at::Tensor forward(AutogradContext* context,
-                            const at::Tensor& values,
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& values,
                             const at::Tensor& bias) {
     at::Tensor out = at::empty_like(values);
     bias_gelu({.values = bits(values),
@@ -176,9 +168,7 @@ class BiasGeluFunction final : public Function<BiasGeluFunction> {
 
 class ShortAttentionFunction final : public Function<ShortAttentionFunction> {
  public:
-  static at::Tensor forward(AutogradContext* context,
-                            const at::Tensor& qkv,
-                            std::int64_t batch,
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& qkv, std::int64_t batch,
                             std::int64_t heads) {
     at::Tensor out = at::empty({qkv.size(0), qkv.size(1) / 3}, qkv.options());
     short_attention({.qkv = bits(qkv), .out = writable_bits(out), .batch = batch, .heads = heads},
@@ -208,9 +198,7 @@ class ShortAttentionFunction final : public Function<ShortAttentionFunction> {
 at::Tensor linear(const at::Tensor& x, const Copied& weight, const Copied& bias) {
   if (x.is_cuda()) {
     const bool has_bias = bias.parameter.defined();
-    return Linear::apply(x,
-                         weight.parameter,
-                         weight.copy,
+    return Linear::apply(x, weight.parameter, weight.copy,
                          has_bias ? Maybe(bias.parameter) : Maybe(),
                          has_bias ? Maybe(bias.copy) : Maybe());
   }
@@ -218,10 +206,8 @@ at::Tensor linear(const at::Tensor& x, const Copied& weight, const Copied& bias)
   return bias.parameter.defined() ? products + bias.parameter.to(x.scalar_type()) : products;
 }
 
-std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& x,
-                                           const at::Tensor& branch,
-                                           const at::Tensor& bias,
-                                           const NormParameters& norm) {
+std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& x, const at::Tensor& branch,
+                                           const at::Tensor& bias, const NormParameters& norm) {
   if (is_fusible(branch) && x.is_contiguous() && add_norm_supports(branch.size(1))) {
     const variable_list both =
         AddNormFunction::apply(x, branch, bias, norm.gain, norm.shift, norm.epsilon);
@@ -230,9 +216,8 @@ std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& x,
   const at::Tensor repeated =
       x.size(0) < branch.size(0) ? x.repeat({branch.size(0) / x.size(0), 1}) : x;
   const at::Tensor sum = repeated + branch.to(at::kFloat) + bias;
-  return {sum,
-          at::layer_norm(sum, {sum.size(1)}, norm.gain, norm.shift, norm.epsilon)
-              .to(branch.scalar_type())};
+  return {sum, at::layer_norm(sum, {sum.size(1)}, norm.gain, norm.shift, norm.epsilon)
+                   .to(branch.scalar_type())};
 }
 
 at::Tensor bias_gelu(const at::Tensor& values, const at::Tensor& bias) {

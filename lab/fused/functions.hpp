@@ -27,10 +27,8 @@ struct NormParameters {
 
 // sum = x + branch + bias and its LayerNorm, of rows [rows, width]. x, float32, may have fewer rows
 // and is then repeated. The second has the branch's type.
-std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& x,
-                                           const at::Tensor& branch,
-                                           const at::Tensor& bias,
-                                           const NormParameters& norm);
+std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& x, const at::Tensor& branch,
+                                           const at::Tensor& bias, const NormParameters& norm);
 
 // GELU(values + bias), the exact one.
 at::Tensor bias_gelu(const at::Tensor& values, const at::Tensor& bias);

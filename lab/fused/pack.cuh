@@ -41,8 +41,7 @@ __device__ inline void load(const BFloat16* values, std::int64_t offset, float (
 }
 
 template <int kPairs>
-__device__ inline void store(BFloat16* values,
-                             std::int64_t offset,
+__device__ inline void store(BFloat16* values, std::int64_t offset,
                              const float (&from)[2 * kPairs]) {
   Pack<kPairs> pack;
 #pragma unroll
@@ -85,7 +84,7 @@ __device__ inline float warp_sum(float value) {
 }
 
 // sums[columns] of partial[rows, columns].
-void sum_partial_rows(
-    const float* partial, std::int64_t rows, std::int64_t columns, float* sums, Stream stream);
+void sum_partial_rows(const float* partial, std::int64_t rows, std::int64_t columns, float* sums,
+                      Stream stream);
 
 }  // namespace sing::lab::fused

@@ -29,12 +29,9 @@ const BFloat16* bits_or_null(const at::Tensor& tensor) {
 
 class Convolution final : public Function<Convolution> {
  public:
-  static at::Tensor forward(AutogradContext* context,
-                            const at::Tensor& x,
-                            const at::Tensor& /*weight*/,
-                            const at::Tensor& weight_copy,
-                            std::int64_t stride,
-                            std::int64_t padding) {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
+                            const at::Tensor& /*weight*/, const at::Tensor& weight_copy,
+                            std::int64_t stride, std::int64_t padding) {
     context->save_for_backward({x, weight_copy});
     context->saved_data["stride"] = stride;
     context->saved_data["padding"] = padding;
@@ -46,29 +43,21 @@ class Convolution final : public Function<Convolution> {
     const std::int64_t stride = context->saved_data["stride"].toInt();
     const std::int64_t padding = context->saved_data["padding"].toInt();
     auto [x, weight, bias] = at::convolution_backward(
-        gradients[0],
-        saved[0],
-        saved[1],
-        /*bias_sizes=*/std::nullopt,
-        {stride, stride},
-        {padding, padding},
+        gradients[0], saved[0], saved[1],
+        /*bias_sizes=*/std::nullopt, {stride, stride}, {padding, padding},
         /*dilation=*/{1, 1},
         /*transposed=*/false,
         /*output_padding=*/{0, 0},
-        /*groups=*/1,
-        {context->needs_input_grad(0), context->needs_input_grad(1), false});
+        /*groups=*/1, {context->needs_input_grad(0), context->needs_input_grad(1), false});
     return {x, weight.defined() ? weight.to(at::kFloat) : weight, {}, {}, {}};
   }
 };
 
 class BatchNormFunction final : public Function<BatchNormFunction> {
  public:
-  static variable_list forward(AutogradContext* context,
-                               const at::Tensor& x,
-                               const at::Tensor& gain,
-                               const at::Tensor& shift,
-                               const Maybe& residual,
-                               const BatchNormParameters& norm,
+  static variable_list forward(AutogradContext* context, const at::Tensor& x,
+                               const at::Tensor& gain, const at::Tensor& shift,
+                               const Maybe& residual, const BatchNormParameters& norm,
                                bool rectify) {
     const std::int64_t columns = x.size(1);
     const std::int64_t rows = x.numel() / columns;
@@ -148,10 +137,8 @@ at::Tensor convolution(const at::Tensor& x, const Copied& weight, const Convolut
   return at::conv2d(x, weight.parameter.to(x.scalar_type()), {}, place.stride, place.padding);
 }
 
-std::pair<at::Tensor, at::Tensor> batch_norm(const at::Tensor& x,
-                                             const BatchNormParameters& norm,
-                                             Activation activation,
-                                             const at::Tensor& residual) {
+std::pair<at::Tensor, at::Tensor> batch_norm(const at::Tensor& x, const BatchNormParameters& norm,
+                                             Activation activation, const at::Tensor& residual) {
   const bool rectify = activation == Activation::kRelu;
   if (is_fusible(x) && (!residual.defined() || is_fusible(residual))) {
     const variable_list both = BatchNormFunction::apply(
@@ -163,14 +150,9 @@ std::pair<at::Tensor, at::Tensor> batch_norm(const at::Tensor& x,
     at::Tensor batches = norm.batches;
     batches += 1;
   }
-  at::Tensor out = at::batch_norm(x.to(at::kFloat),
-                                  norm.gain,
-                                  norm.shift,
-                                  norm.running_mean,
+  at::Tensor out = at::batch_norm(x.to(at::kFloat), norm.gain, norm.shift, norm.running_mean,
                                   norm.running_variance,
-                                  /*training=*/true,
-                                  norm.momentum,
-                                  norm.epsilon,
+                                  /*training=*/true, norm.momentum, norm.epsilon,
                                   /*cudnn_enabled=*/false);
   if (residual.defined()) {
     out = out + residual.to(at::kFloat);

@@ -24,8 +24,7 @@ enum class Activation { kNone, kRelu };
 
 // activation(BatchNorm(x) + residual), normalized by the batch's own moments; `residual` may be
 // undefined. The result comes twice, for two readers: their gradients meet in the kernel.
-std::pair<at::Tensor, at::Tensor> batch_norm(const at::Tensor& x,
-                                             const BatchNormParameters& norm,
+std::pair<at::Tensor, at::Tensor> batch_norm(const at::Tensor& x, const BatchNormParameters& norm,
                                              Activation activation,
                                              const at::Tensor& residual = {});
 

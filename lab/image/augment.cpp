@@ -34,9 +34,7 @@ struct Corners {
 
 }  // namespace
 
-Augmenter::Augmenter(const Normalization& normalization,
-                     std::int64_t size,
-                     bool turns,
+Augmenter::Augmenter(const Normalization& normalization, std::int64_t size, bool turns,
                      at::Device device)
     : size_(size), turns_(turns), normalizer_(normalization, device) {
   const at::Tensor axis = torch::arange(size, at::TensorOptions(device).dtype(at::kInt));

@@ -13,8 +13,8 @@ constexpr std::uint32_t kAugmentPurpose = 3;
 
 }  // namespace
 
-AugmentRow augmentation(
-    std::uint64_t index, int origin_x, int origin_y, bool mirrored, double degrees) {
+AugmentRow augmentation(std::uint64_t index, int origin_x, int origin_y, bool mirrored,
+                        double degrees) {
   const double angle = degrees * std::numbers::pi / 180;
   const auto units = [](double value) {
     return static_cast<std::int32_t>(std::lround(value * (1 << kAngleBits)));
@@ -31,9 +31,7 @@ AugmentRow augmentation(
 
 AugmentRow no_augmentation(std::uint64_t index) { return augmentation(index, 0, 0, false, 0); }
 
-AugmentRow draw_augmentation(const AugmentOptions& options,
-                             std::uint64_t seed,
-                             std::uint64_t epoch,
+AugmentRow draw_augmentation(const AugmentOptions& options, std::uint64_t seed, std::uint64_t epoch,
                              std::uint64_t index) {
   lab::RandomStream random(seed, epoch << 32 | index, kAugmentPurpose);
   const auto pad = static_cast<std::uint32_t>(options.pad);

@@ -19,14 +19,11 @@ struct AugmentOptions {
   static constexpr auto fields() {
     using A = AugmentOptions;
     return std::tuple{
-        field("pad",
-              &A::pad,
+        field("pad", &A::pad,
               "black pixels around the image, from which its size is cut out at a random place",
               between(0, 1024)),
         field("mirror", &A::mirror, "mirror every other image, by chance"),
-        field("rotation",
-              &A::rotation,
-              "turn by up to this many degrees, bilinear",
+        field("rotation", &A::rotation, "turn by up to this many degrees, bilinear",
               between(0, 180))};
   }
 };
@@ -45,16 +42,14 @@ inline constexpr int kAngleBits = 16;
 using AugmentRow = std::array<std::int32_t, kColumns>;
 
 // A function of its arguments alone, so that a resumed run sees the same pixels.
-AugmentRow draw_augmentation(const AugmentOptions& options,
-                             std::uint64_t seed,
-                             std::uint64_t epoch,
+AugmentRow draw_augmentation(const AugmentOptions& options, std::uint64_t seed, std::uint64_t epoch,
                              std::uint64_t index);
 
 // The row that changes nothing.
 AugmentRow no_augmentation(std::uint64_t index);
 
 // The row for given parameters; degrees turn counter-clockwise.
-AugmentRow augmentation(
-    std::uint64_t index, int origin_x, int origin_y, bool mirrored, double degrees);
+AugmentRow augmentation(std::uint64_t index, int origin_x, int origin_y, bool mirrored,
+                        double degrees);
 
 }  // namespace sing::image

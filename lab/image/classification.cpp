@@ -20,15 +20,11 @@ constexpr lab::Color kWrong = {200, 50, 40};
 
 }  // namespace
 
-at::Tensor classification_loss(const ClassificationOptions& options,
-                               const at::Tensor& logits,
+at::Tensor classification_loss(const ClassificationOptions& options, const at::Tensor& logits,
                                const lab::Batch& batch) {
-  return at::cross_entropy_loss(logits.to(at::kFloat),
-                                batch[kLabels],
-                                /*weight=*/{},
-                                at::Reduction::Mean,
-                                /*ignore_index=*/-100,
-                                options.label_smoothing);
+  return at::cross_entropy_loss(logits.to(at::kFloat), batch[kLabels],
+                                /*weight=*/{}, at::Reduction::Mean,
+                                /*ignore_index=*/-100, options.label_smoothing);
 }
 
 at::Tensor right_count(const at::Tensor& logits, const lab::Batch& batch) {
@@ -36,10 +32,8 @@ at::Tensor right_count(const at::Tensor& logits, const lab::Batch& batch) {
 }
 
 lab::TaskModel make_classifier(const lab::ResnetOptions& model,
-                               const ClassificationOptions& options,
-                               std::int64_t channels,
-                               std::int64_t classes,
-                               at::Device device) {
+                               const ClassificationOptions& options, std::int64_t channels,
+                               std::int64_t classes, at::Device device) {
   const auto resnet = std::make_shared<lab::ResnetImpl>(model, channels, classes);
   if (model.freeze_norms) {
     lab::freeze_norms(*resnet);
@@ -61,10 +55,8 @@ lab::TaskModel make_classifier(const lab::ResnetOptions& model,
   return {resnet, forward, lab::FusedModel{resnet->copied_parameters(), fused}};
 }
 
-void write_class_picture(const std::filesystem::path& path,
-                         const at::Tensor& values,
-                         const at::Tensor& logits,
-                         const at::Tensor& labels) {
+void write_class_picture(const std::filesystem::path& path, const at::Tensor& values,
+                         const at::Tensor& logits, const at::Tensor& labels) {
   const std::int64_t count = std::min(values.size(0), kPictureImages);
   const at::Tensor shown = values.slice(0, 0, count)
                                .expand({-1, 3, -1, -1})

@@ -19,38 +19,31 @@ struct ClassificationOptions {
 
   static constexpr auto fields() {
     using C = ClassificationOptions;
-    return std::tuple{field("label_smoothing",
-                            &C::label_smoothing,
+    return std::tuple{field("label_smoothing", &C::label_smoothing,
                             "share of the target spread over all classes, in the test loss too",
                             from_zero_below(1)),
-                      field("mirrored_test",
-                            &C::mirrored_test,
+                      field("mirrored_test", &C::mirrored_test,
                             "test with the mean of the answers to an image and its mirror image")};
   }
 };
 
 // Cross entropy, in float32 whatever the logits are.
-at::Tensor classification_loss(const ClassificationOptions& options,
-                               const at::Tensor& logits,
+at::Tensor classification_loss(const ClassificationOptions& options, const at::Tensor& logits,
                                const lab::Batch& batch);
 
 at::Tensor right_count(const at::Tensor& logits, const lab::Batch& batch);
 
 // A ResNet from batches to logits; on CUDA its weights have channels innermost.
 lab::TaskModel make_classifier(const lab::ResnetOptions& model,
-                               const ClassificationOptions& options,
-                               std::int64_t channels,
-                               std::int64_t classes,
-                               at::Device device);
+                               const ClassificationOptions& options, std::int64_t channels,
+                               std::int64_t classes, at::Device device);
 
 inline constexpr const char* kClassPictureLegend =
     "images of the test set; frame green: right, red: wrong";
 
 // The first images of a batch, 0 … 255, in frames that are green where the answer is right and red
 // where it is wrong.
-void write_class_picture(const std::filesystem::path& path,
-                         const at::Tensor& values,
-                         const at::Tensor& logits,
-                         const at::Tensor& labels);
+void write_class_picture(const std::filesystem::path& path, const at::Tensor& values,
+                         const at::Tensor& logits, const at::Tensor& labels);
 
 }  // namespace sing::image

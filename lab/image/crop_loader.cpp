@@ -28,14 +28,10 @@ Crop CropRule::choose(ImageSize size, std::uint64_t index) const {
   return {box, random.below(2) == 1};
 }
 
-void CropReader::read_raw(const StoredImage& image,
-                          int size,
-                          const Crop& crop,
+void CropReader::read_raw(const StoredImage& image, int size, const Crop& crop,
                           std::uint8_t* destination) {
-  const ImageView whole{reinterpret_cast<const std::uint8_t*>(image.bytes.data()),
-                        image.size.width,
-                        image.size.height,
-                        std::ptrdiff_t{3} * image.size.width};
+  const ImageView whole{reinterpret_cast<const std::uint8_t*>(image.bytes.data()), image.size.width,
+                        image.size.height, std::ptrdiff_t{3} * image.size.width};
   const Window all{0, 0, static_cast<double>(crop.box.width), static_cast<double>(crop.box.height)};
   resizer_.resize(whole.part(crop.box), all, {size, size}, crop.mirrored, destination);
 }
@@ -51,8 +47,7 @@ void CropReader::read_jpeg(int size, const Crop& crop, std::uint8_t* destination
   const ImageView shown =
       part_.image.view().part({left - part_.left, 0, right - left, part_.image.height});
   const auto place = [&](int pixel, int first) { return pixel * eighths / 8.0 - first; };
-  const Window window{place(box.x, left),
-                      place(box.y, part_.top),
+  const Window window{place(box.x, left), place(box.y, part_.top),
                       std::min<double>(place(box.x + box.width, left), shown.width),
                       std::min<double>(place(box.y + box.height, part_.top), shown.height)};
   resizer_.resize(shown, window, {size, size}, crop.mirrored, destination);
@@ -61,11 +56,8 @@ void CropReader::read_jpeg(int size, const Crop& crop, std::uint8_t* destination
 CropLoader::CropLoader(const ImageSource& source, int threads)
     : source_(source), pool_(checked(threads)), tools_(static_cast<std::size_t>(threads)) {}
 
-void CropLoader::load(std::span<const std::uint64_t> indices,
-                      const CropRule& rule,
-                      int size,
-                      std::uint8_t* pixels,
-                      std::int64_t* labels) {
+void CropLoader::load(std::span<const std::uint64_t> indices, const CropRule& rule, int size,
+                      std::uint8_t* pixels, std::int64_t* labels) {
   const std::size_t bytes =
       std::size_t{3} * static_cast<std::size_t>(size) * static_cast<std::size_t>(size);
   lab::for_each_chunk(
@@ -75,11 +67,8 @@ void CropLoader::load(std::span<const std::uint64_t> indices,
           const auto index = static_cast<std::size_t>(indices[place]);
           const StoredImage stored = source_.fetch(rule.subset, index, tools.buffer);
           tools.reader.read(
-              stored,
-              source_.name(rule.subset, index),
-              size,
-              [&](ImageSize found) { return rule.choose(found, index); },
-              pixels + place * bytes);
+              stored, source_.name(rule.subset, index), size,
+              [&](ImageSize found) { return rule.choose(found, index); }, pixels + place * bytes);
           labels[place] = source_.label(rule.subset, index);
         }
       });

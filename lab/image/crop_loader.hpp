@@ -37,10 +37,7 @@ class CropReader {
   // The box of a picture at size × size, three bytes a pixel. A JPEG is decoded at the least scale
   // that has as many pixels as wanted, and only where the crop lies. Throws FileError.
   template <class Choose>  // Crop(ImageSize)
-  void read(const StoredImage& image,
-            std::string_view name,
-            int size,
-            const Choose& choose,
+  void read(const StoredImage& image, std::string_view name, int size, const Choose& choose,
             std::uint8_t* destination) {
     if (image.encoding == Encoding::kRaw) {
       read_raw(image, size, choose(image.size), destination);
@@ -65,11 +62,8 @@ class CropLoader {
 
   // Image indices[i] goes to place i: `pixels` uint8 [B, size, size, 3], `labels` [B]. Throws
   // FileError naming an image that cannot be read. One call at a time.
-  void load(std::span<const std::uint64_t> indices,
-            const CropRule& rule,
-            int size,
-            std::uint8_t* pixels,
-            std::int64_t* labels);
+  void load(std::span<const std::uint64_t> indices, const CropRule& rule, int size,
+            std::uint8_t* pixels, std::int64_t* labels);
 
  private:
   struct Tools {

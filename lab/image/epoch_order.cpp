@@ -17,10 +17,8 @@ EpochOrder::EpochOrder(std::uint64_t seed, std::int64_t training_count, std::int
   std::iota(test_.begin(), test_.end(), std::uint64_t{0});
 }
 
-std::span<const std::uint64_t> EpochOrder::indices(Subset subset,
-                                                   std::int64_t epoch,
-                                                   std::int64_t first,
-                                                   std::int64_t count) {
+std::span<const std::uint64_t> EpochOrder::indices(Subset subset, std::int64_t epoch,
+                                                   std::int64_t first, std::int64_t count) {
   if (subset == Subset::kTraining && epoch != epoch_) {
     training_ =
         lab::shuffled(training_count_,

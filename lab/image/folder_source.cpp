@@ -24,8 +24,7 @@ class FolderSource final : public ImageSource {
     return images(subset)[index].path;
   }
 
-  StoredImage fetch(Subset subset,
-                    std::size_t index,
+  StoredImage fetch(Subset subset, std::size_t index,
                     std::vector<std::byte>& buffer) const override {
     const std::filesystem::path path = folder_.root / images(subset)[index].path;
     std::ifstream stream(path, std::ios::binary | std::ios::ate);
@@ -45,10 +44,8 @@ class FolderSource final : public ImageSource {
       for (const ListedImage& image : subset) {
         std::error_code unreadable;  // fetch says so when its turn comes
         const std::string line =
-            concat(image.path,
-                   '\n',
-                   std::filesystem::file_size(folder_.root / image.path, unreadable),
-                   '\n');
+            concat(image.path, '\n',
+                   std::filesystem::file_size(folder_.root / image.path, unreadable), '\n');
         hash.add(std::as_bytes(std::span(line)));
       }
     }

@@ -14,15 +14,13 @@ CodedValue with_value(std::uint64_t bits, int code_length, int symbol) {
   const int size = symbol & 15;
   const int zeros = symbol >> 4;
   if (size == 0) {
-    return {0,
-            zeros == 15 ? std::uint8_t{16} : HuffmanTable::kBlockEnd,
+    return {0, zeros == 15 ? std::uint8_t{16} : HuffmanTable::kBlockEnd,
             static_cast<std::uint8_t>(code_length)};
   }
   const auto magnitude = static_cast<std::int32_t>(bits << code_length >> (64 - size));
   const bool negative = magnitude >> (size - 1) == 0;
   return {static_cast<std::int16_t>(negative ? magnitude - (1 << size) + 1 : magnitude),
-          static_cast<std::uint8_t>(zeros + 1),
-          static_cast<std::uint8_t>(code_length + size)};
+          static_cast<std::uint8_t>(zeros + 1), static_cast<std::uint8_t>(code_length + size)};
 }
 
 }  // namespace
@@ -53,10 +51,10 @@ void HuffmanTable::spread() {
       for (std::size_t number = code * count; number < (code + 1) * count; ++number) {
         const CodedValue whole =
             with_value(std::uint64_t{number} << (64 - kLookBits), length, symbol);
-        values_[number] = whole.length <= kLookBits ? whole
-                                                    : CodedValue{static_cast<std::int16_t>(symbol),
-                                                                 static_cast<std::uint8_t>(length),
-                                                                 0};
+        values_[number] = whole.length <= kLookBits
+                              ? whole
+                              : CodedValue{static_cast<std::int16_t>(symbol),
+                                           static_cast<std::uint8_t>(length), 0};
       }
     }
     beyond_[static_cast<std::size_t>(length)] = code << (kLongestCode - length);

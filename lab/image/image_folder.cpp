@@ -34,19 +34,15 @@ std::vector<ListedImage> list_subset(const ImageFolder& folder, const char* subs
   std::vector<ListedImage> images;
   for (const std::string& name : names_in(folder.root / subset, /*folders=*/true)) {
     const auto found = std::lower_bound(folder.classes.begin(), folder.classes.end(), name);
-    SING_CHECK(found != folder.classes.end() && *found == name,
-               "[images] '",
-               (folder.root / subset / name).string(),
-               "': wanted a class that train/ has too");
+    SING_CHECK(found != folder.classes.end() && *found == name, "[images] '",
+               (folder.root / subset / name).string(), "': wanted a class that train/ has too");
     const auto label = static_cast<std::uint32_t>(found - folder.classes.begin());
     const std::string prefix = std::string(subset) + "/" + name + "/";
     for (const std::string& file : names_in(folder.root / subset / name, /*folders=*/false)) {
       images.push_back({prefix + file, label});
     }
   }
-  SING_CHECK(!images.empty(),
-             "[images] '",
-             (folder.root / subset).string(),
+  SING_CHECK(!images.empty(), "[images] '", (folder.root / subset).string(),
              "': wanted images in one folder a class, found none");
   return images;
 }
@@ -55,10 +51,8 @@ std::vector<ListedImage> list_subset(const ImageFolder& folder, const char* subs
 
 ImageFolder list_image_folder(const std::filesystem::path& root) {
   for (const char* const subset : kSubsetFolders) {
-    SING_CHECK(std::filesystem::is_directory(root / subset),
-               "[images] wanted the folder '",
-               (root / subset).string(),
-               "' with one folder of JPEG files a class, found none");
+    SING_CHECK(std::filesystem::is_directory(root / subset), "[images] wanted the folder '",
+               (root / subset).string(), "' with one folder of JPEG files a class, found none");
   }
   ImageFolder folder{root, names_in(root / kSubsetFolders[0], /*folders=*/true), {}};
   for (std::size_t subset = 0; subset < kSubsetFolders.size(); ++subset) {
@@ -72,8 +66,7 @@ void refuse_bad_images(const std::vector<std::string>& messages) {
     return;
   }
   std::string text = concat("[images] wanted whole JPEG files (or --bad-images skip), found ",
-                            messages.size(),
-                            " that are not:");
+                            messages.size(), " that are not:");
   for (std::size_t i = 0; i < std::min(messages.size(), kNamedImages); ++i) {
     text += "\n  " + messages[i];
   }
@@ -90,19 +83,19 @@ std::vector<std::string> drop_bad_images(ImageFolder& folder, BadImages policy, 
   std::vector<std::string> messages;
   for (std::vector<ListedImage>& images : folder.images) {
     std::vector<std::string> wrong(images.size());
-    lab::for_each_chunk(
-        pool, images.size(), kChunk, [&](std::size_t begin, std::size_t end, int worker) {
-          JpegDecoder& decoder = decoders[static_cast<std::size_t>(worker)];
-          for (std::size_t i = begin; i < end; ++i) {
-            try {
-              const MappedFile file(folder.root / images[i].path);
-              decoder.open(file.bytes(), images[i].path);
-              decoder.check();
-            } catch (const FileError& problem) {
-              wrong[i] = problem.what();
-            }
-          }
-        });
+    lab::for_each_chunk(pool, images.size(), kChunk,
+                        [&](std::size_t begin, std::size_t end, int worker) {
+                          JpegDecoder& decoder = decoders[static_cast<std::size_t>(worker)];
+                          for (std::size_t i = begin; i < end; ++i) {
+                            try {
+                              const MappedFile file(folder.root / images[i].path);
+                              decoder.open(file.bytes(), images[i].path);
+                              decoder.check();
+                            } catch (const FileError& problem) {
+                              wrong[i] = problem.what();
+                            }
+                          }
+                        });
     std::size_t index = 0;
     std::erase_if(images, [&](const ListedImage&) { return !wrong[index++].empty(); });
     std::erase(wrong, "");

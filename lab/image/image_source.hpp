@@ -31,8 +31,7 @@ class ImageSource {
   virtual std::uint32_t label(Subset subset, std::size_t index) const = 0;
   virtual std::string name(Subset subset, std::size_t index) const = 0;  // for messages
   // The bytes may lie in `buffer`, which the caller keeps. Throws FileError.
-  virtual StoredImage fetch(Subset subset,
-                            std::size_t index,
+  virtual StoredImage fetch(Subset subset, std::size_t index,
                             std::vector<std::byte>& buffer) const = 0;
   // What tells these images from others, in hexadecimal; "" for generated ones.
   virtual std::string digest() const { return {}; }

@@ -85,21 +85,14 @@ ImageSize JpegDecoder::open(std::span<const std::byte> bytes, std::string_view n
   if (bytes.empty()) {  // libjpeg would say so less clearly
     throw FileError(concat("[jpeg] '", name, "': wanted a JPEG file, found an empty one"));
   }
-  jpeg_mem_src(&state.info,
-               reinterpret_cast<const unsigned char*>(bytes.data()),
+  jpeg_mem_src(&state.info, reinterpret_cast<const unsigned char*>(bytes.data()),
                static_cast<unsigned long>(bytes.size()));
   jpeg_read_header(&state.info, TRUE);
   const ImageSize size{static_cast<int>(state.info.image_width),
                        static_cast<int>(state.info.image_height)};
   if (std::int64_t{size.width} * size.height > kMostPixels) {
-    throw FileError(concat("[jpeg] '",
-                           name,
-                           "': wanted at most ",
-                           kMostPixels,
-                           " pixels, found ",
-                           size.width,
-                           " × ",
-                           size.height));
+    throw FileError(concat("[jpeg] '", name, "': wanted at most ", kMostPixels, " pixels, found ",
+                           size.width, " × ", size.height));
   }
   return size;
 }

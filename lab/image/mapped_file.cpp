@@ -18,7 +18,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) : name_(path.string())
     throw FileError(concat("[images] '", name_, "': cannot ", action, ": ", std::strerror(errno)));
   };
   const FileDescriptor file(::open(name_.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat status {};
+  struct stat status{};
   if (!file.is_open() || ::fstat(file.get(), &status) != 0) {
     fail("open it");
   }

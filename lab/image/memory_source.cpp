@@ -34,8 +34,7 @@ class MemorySource final : public ImageSource {
   std::string name(Subset /*subset*/, std::size_t index) const override {
     return "generated image " + std::to_string(index);
   }
-  StoredImage fetch(Subset subset,
-                    std::size_t index,
+  StoredImage fetch(Subset subset, std::size_t index,
                     std::vector<std::byte>& /*buffer*/) const override {
     const auto bytes = static_cast<std::size_t>(shape_.values());
     const int size = static_cast<int>(shape_.size);

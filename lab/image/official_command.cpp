@@ -30,12 +30,8 @@ std::vector<std::filesystem::path> given_files(const OfficialSet& set, const Req
         paths.push_back(take_packed ? packed : plain);
       }
     } else {
-      SING_CHECK(std::filesystem::exists(each),
-                 "[sing data ",
-                 set.name,
-                 "] wanted a file or folder, found no '",
-                 each,
-                 "'");
+      SING_CHECK(std::filesystem::exists(each), "[sing data ", set.name,
+                 "] wanted a file or folder, found no '", each, "'");
       paths.emplace_back(each);
     }
   }
@@ -45,8 +41,7 @@ std::vector<std::filesystem::path> given_files(const OfficialSet& set, const Req
 const OfficialFile* official_of(const OfficialSet& set, const std::filesystem::path& path) {
   const std::string name =
       path.extension() == ".gz" ? path.stem().string() : path.filename().string();
-  const auto found = std::find_if(set.files.begin(),
-                                  set.files.end(),
+  const auto found = std::find_if(set.files.begin(), set.files.end(),
                                   [&](const OfficialFile& file) { return name == file.name; });
   return found == set.files.end() ? nullptr : &*found;
 }
@@ -59,8 +54,7 @@ std::string names_of_set(const OfficialSet& set) {
   return names;
 }
 
-std::string check_file(const OfficialSet& set,
-                       const std::filesystem::path& path,
+std::string check_file(const OfficialSet& set, const std::filesystem::path& path,
                        const std::string& out) {
   const OfficialFile* const file = official_of(set, path);
   if (file == nullptr) {
@@ -90,15 +84,8 @@ void run(const OfficialSet& set, const Request& request, std::ostream& out) {
     wrong += fault.empty() ? 0 : 1;
   }
   if (wrong > 0) {
-    throw Error(concat("[sing data ",
-                       set.name,
-                       "] wanted the files of ",
-                       set.title,
-                       "; ",
-                       wrong,
-                       " of ",
-                       paths.size(),
-                       " are missing or wrong: see above"));
+    throw Error(concat("[sing data ", set.name, "] wanted the files of ", set.title, "; ", wrong,
+                       " of ", paths.size(), " are missing or wrong: see above"));
   }
   if (!request.out.empty()) {
     out << request.out << ": `sing train " << set.name << " --data " << request.out << "`\n";

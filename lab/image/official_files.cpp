@@ -41,17 +41,8 @@ std::vector<std::filesystem::path> find_files(const OfficialSet& set,
       missing += (missing.empty() ? "" : ", ") + std::string(file.name);
     }
   }
-  SING_CHECK(missing.empty(),
-             "[",
-             set.name,
-             "] wanted ",
-             missing,
-             " in '",
-             folder.string(),
-             "' (--data FOLDER), found none. They belong to ",
-             set.title,
-             "; `sing data ",
-             set.name,
+  SING_CHECK(missing.empty(), "[", set.name, "] wanted ", missing, " in '", folder.string(),
+             "' (--data FOLDER), found none. They belong to ", set.title, "; `sing data ", set.name,
              " --from FOLDER` checks them. Without files: --stand-in trains on generated patterns, "
              "and the task rde needs none.");
   return found;

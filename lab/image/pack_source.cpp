@@ -41,14 +41,10 @@ class PackSource final : public ImageSource {
     return entry(subset, index).label;
   }
   std::string name(Subset subset, std::size_t index) const override {
-    return concat(file_.name(),
-                  subset == Subset::kTraining ? ": training image " : ": test image ",
-                  index,
-                  ", class ",
-                  classes_[label(subset, index)]);
+    return concat(file_.name(), subset == Subset::kTraining ? ": training image " : ": test image ",
+                  index, ", class ", classes_[label(subset, index)]);
   }
-  StoredImage fetch(Subset subset,
-                    std::size_t index,
+  StoredImage fetch(Subset subset, std::size_t index,
                     std::vector<std::byte>& /*buffer*/) const override {
     const PackEntry& found = entry(subset, index);
     return {file_.bytes().subspan(found.offset, found.bytes),

@@ -40,9 +40,7 @@ struct Preparer {
     return {scaled(size.width), scaled(size.height)};
   }
 
-  void prepare(std::span<const std::byte> file,
-               const std::string& name,
-               const PackOptions& options,
+  void prepare(std::span<const std::byte> file, const std::string& name, const PackOptions& options,
                Prepared& prepared) {
     const ImageSize size = decoder.open(file, name);
     const ImageSize kept = fitted(size, options.longest_side);
@@ -97,9 +95,7 @@ std::vector<std::byte> index_of(const ImageFolder& folder,
 
 class PackWriter {
  public:
-  PackWriter(const ImageFolder& folder,
-             const PackOptions& options,
-             int threads,
+  PackWriter(const ImageFolder& folder, const PackOptions& options, int threads,
              const std::filesystem::path& out)
       : folder_(folder),
         options_(options),
@@ -143,18 +139,18 @@ class PackWriter {
 
   void write_images(std::span<const ListedImage> images, std::vector<PackEntry>& entries) {
     std::vector<Prepared> prepared(images.size());
-    lab::for_each_chunk(
-        pool_, images.size(), 4, [&](std::size_t begin, std::size_t end, int worker) {
-          for (std::size_t i = begin; i < end; ++i) {
-            try {
-              const MappedFile file(folder_.root / images[i].path);
-              preparers_[static_cast<std::size_t>(worker)].prepare(
-                  file.bytes(), images[i].path, options_, prepared[i]);
-            } catch (const FileError& problem) {
-              prepared[i].wrong = problem.what();
-            }
-          }
-        });
+    lab::for_each_chunk(pool_, images.size(), 4,
+                        [&](std::size_t begin, std::size_t end, int worker) {
+                          for (std::size_t i = begin; i < end; ++i) {
+                            try {
+                              const MappedFile file(folder_.root / images[i].path);
+                              preparers_[static_cast<std::size_t>(worker)].prepare(
+                                  file.bytes(), images[i].path, options_, prepared[i]);
+                            } catch (const FileError& problem) {
+                              prepared[i].wrong = problem.what();
+                            }
+                          }
+                        });
     for (std::size_t i = 0; i < images.size(); ++i) {
       if (!prepared[i].wrong.empty()) {
         summary_.skipped.push_back(prepared[i].wrong);
@@ -180,9 +176,7 @@ class PackWriter {
 
 }  // namespace
 
-PackSummary write_pack(const ImageFolder& folder,
-                       const PackOptions& options,
-                       int threads,
+PackSummary write_pack(const ImageFolder& folder, const PackOptions& options, int threads,
                        const std::filesystem::path& out) {
   validate(options, "pack");
   return PackWriter(folder, options, threads, out).run();

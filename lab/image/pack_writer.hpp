@@ -36,13 +36,10 @@ struct PackOptions {
     using P = PackOptions;
     return std::tuple{
         field("format", &P::format, "jpeg: as they are where they fit; raw: pixels, read fastest"),
-        field("longest_side",
-              &P::longest_side,
-              "pixels; larger images are made smaller; 0: none is",
-              between(0, 65535)),
+        field("longest_side", &P::longest_side,
+              "pixels; larger images are made smaller; 0: none is", between(0, 65535)),
         field("quality", &P::quality, "of the images encoded anew", between(1, 100)),
-        field("bad_images",
-              &P::bad_images,
+        field("bad_images", &P::bad_images,
               "refuse or skip files that are no whole JPEG; each is named")};
   }
 };
@@ -55,9 +52,7 @@ struct PackSummary {
 
 // Replaces `out` as a whole. The bytes do not depend on the number of threads. Throws FileError;
 // then an old file is untouched. Under BadImages::kRefuse all bad images are found before that.
-PackSummary write_pack(const ImageFolder& folder,
-                       const PackOptions& options,
-                       int threads,
+PackSummary write_pack(const ImageFolder& folder, const PackOptions& options, int threads,
                        const std::filesystem::path& out);
 
 }  // namespace sing::image

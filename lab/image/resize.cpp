@@ -42,15 +42,14 @@ SING_VECTOR_CLONES void widen(const std::uint8_t* bytes, int pixels, std::int32_
     Bytes four;
     std::memcpy(&four, bytes, sizeof(four));
     const Bytes none = {};
-    const Bytes wide[4] = {
-        __builtin_shufflevector(
-            four, none, 0, 16, 16, 16, 1, 16, 16, 16, 2, 16, 16, 16, 16, 16, 16, 16),
-        __builtin_shufflevector(
-            four, none, 3, 16, 16, 16, 4, 16, 16, 16, 5, 16, 16, 16, 16, 16, 16, 16),
-        __builtin_shufflevector(
-            four, none, 6, 16, 16, 16, 7, 16, 16, 16, 8, 16, 16, 16, 16, 16, 16, 16),
-        __builtin_shufflevector(
-            four, none, 9, 16, 16, 16, 10, 16, 16, 16, 11, 16, 16, 16, 16, 16, 16, 16)};
+    const Bytes wide[4] = {__builtin_shufflevector(four, none, 0, 16, 16, 16, 1, 16, 16, 16, 2, 16,
+                                                   16, 16, 16, 16, 16, 16),
+                           __builtin_shufflevector(four, none, 3, 16, 16, 16, 4, 16, 16, 16, 5, 16,
+                                                   16, 16, 16, 16, 16, 16),
+                           __builtin_shufflevector(four, none, 6, 16, 16, 16, 7, 16, 16, 16, 8, 16,
+                                                   16, 16, 16, 16, 16, 16),
+                           __builtin_shufflevector(four, none, 9, 16, 16, 16, 10, 16, 16, 16, 11,
+                                                   16, 16, 16, 16, 16, 16, 16)};
     for (int i = 0; i < 4; ++i) {
       std::memcpy(lanes + i * kLanes, &wide[i], sizeof(Bytes));
     }
@@ -64,10 +63,8 @@ SING_VECTOR_CLONES void widen(const std::uint8_t* bytes, int pixels, std::int32_
 
 // Two rows, widened, at the destination's width. `taps` is axis.taps, which compilers can only
 // unroll where they know it.
-[[gnu::always_inline]] inline void sum_places(const AxisSums& axis,
-                                              int taps,
-                                              const std::int32_t* lanes,
-                                              std::uint8_t* first_out,
+[[gnu::always_inline]] inline void sum_places(const AxisSums& axis, int taps,
+                                              const std::int32_t* lanes, std::uint8_t* first_out,
                                               std::uint8_t* second_out) {
   const std::ptrdiff_t step = axis.mirrored ? -1 : 1;
   std::ptrdiff_t place = axis.mirrored ? axis.places - 1 : 0;
@@ -98,10 +95,8 @@ SING_VECTOR_CLONES void widen(const std::uint8_t* bytes, int pixels, std::int32_
   }
 }
 
-SING_VECTOR_CLONES void sum_across(const AxisSums& axis,
-                                   const std::int32_t* lanes,
-                                   std::uint8_t* first_out,
-                                   std::uint8_t* second_out) {
+SING_VECTOR_CLONES void sum_across(const AxisSums& axis, const std::int32_t* lanes,
+                                   std::uint8_t* first_out, std::uint8_t* second_out) {
   switch (axis.taps) {
     case 2:
       return sum_places(axis, 2, lanes, first_out, second_out);
@@ -117,11 +112,8 @@ SING_VECTOR_CLONES void sum_across(const AxisSums& axis,
 constexpr std::ptrdiff_t kBlock = 64;  // sums that stay in registers
 
 // One row of the destination from `taps` rows that lie `stride` apart, in whole blocks.
-SING_VECTOR_CLONES void sum_down(const std::uint8_t* rows,
-                                 std::ptrdiff_t stride,
-                                 const std::int32_t* weights,
-                                 int taps,
-                                 std::uint8_t* out) {
+SING_VECTOR_CLONES void sum_down(const std::uint8_t* rows, std::ptrdiff_t stride,
+                                 const std::int32_t* weights, int taps, std::uint8_t* out) {
   for (std::ptrdiff_t begin = 0; begin < stride; begin += kBlock) {
     std::int32_t sums[kBlock];
     std::fill_n(sums, kBlock, kHalf);
@@ -176,10 +168,7 @@ void Resizer::set_axis(Axis& axis, int source, double begin, double end, int pla
   }
 }
 
-void Resizer::resize(const ImageView& source,
-                     const Window& window,
-                     ImageSize size,
-                     bool mirrored,
+void Resizer::resize(const ImageView& source, const Window& window, ImageSize size, bool mirrored,
                      std::uint8_t* destination) {
   set_axis(across_, source.width, window.left, window.right, size.width);
   set_axis(down_, source.height, window.top, window.bottom, size.height);
@@ -190,8 +179,8 @@ void Resizer::resize(const ImageView& source,
   rows_.resize(static_cast<std::size_t>((down_.end - begin + down_.taps) * stride));
   lanes_.resize(static_cast<std::size_t>(kLanes * (source.width + across_.taps)));
   const auto kept_row = [&](int y) { return rows_.data() + (y - begin) * stride; };
-  const AxisSums across{
-      across_.first.data(), across_.weights.data(), across_.taps, size.width, mirrored};
+  const AxisSums across{across_.first.data(), across_.weights.data(), across_.taps, size.width,
+                        mirrored};
   for (int y = begin; y < down_.end; y += 2) {
     const int next = std::min(y + 1, down_.end - 1);
     widen(source.row(y), source.width, lanes_.data());
@@ -201,10 +190,8 @@ void Resizer::resize(const ImageView& source,
   blocks_.resize(static_cast<std::size_t>(stride));
   for (int y = 0; y < size.height; ++y) {
     std::uint8_t* const out = destination + y * row_bytes;
-    sum_down(kept_row(down_.first[static_cast<std::size_t>(y)]),
-             stride,
-             down_.weights.data() + std::ptrdiff_t{y} * down_.taps,
-             down_.taps,
+    sum_down(kept_row(down_.first[static_cast<std::size_t>(y)]), stride,
+             down_.weights.data() + std::ptrdiff_t{y} * down_.taps, down_.taps,
              stride == row_bytes ? out : blocks_.data());
     if (stride != row_bytes) {
       std::copy_n(blocks_.data(), row_bytes, out);

@@ -24,10 +24,7 @@ class Resizer {
   // 3 · width · height bytes. With `mirrored` each row is written from right to left. Pixels
   // outside the window but inside the source take part in the averages at its edges, as in
   // Pillow's `resize(size, BILINEAR, box)`.
-  void resize(const ImageView& source,
-              const Window& window,
-              ImageSize size,
-              bool mirrored,
+  void resize(const ImageView& source, const Window& window, ImageSize size, bool mirrored,
               std::uint8_t* destination);
 
  private:

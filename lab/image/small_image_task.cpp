@@ -62,10 +62,9 @@ class SmallImageTask final : public lab::Task {
     validate(kind_.classification, where);
     seed_ = setting.seed;
     device_ = setting.device;
-    const SmallSet set =
-        stand_in_.stand_in
-            ? make_stand_in(kind_.shape, stand_in_.stand_in_train, stand_in_.stand_in_test)
-            : kind_.read(data_);
+    const SmallSet set = stand_in_.stand_in ? make_stand_in(kind_.shape, stand_in_.stand_in_train,
+                                                            stand_in_.stand_in_test)
+                                            : kind_.read(data_);
     digest_ = stand_in_.stand_in ? "" : digest_of(set);
     training_count_ = set.subsets[0].count();
     test_count_ = set.subsets[1].count();
@@ -91,10 +90,9 @@ class SmallImageTask final : public lab::Task {
     const bool training = request.split == lab::Split::kTraining;
     for (const std::uint64_t index :
          order_->indices(subset_of(request.split), request.epoch, request.first, request.count)) {
-      *row++ = training
-                   ? draw_augmentation(
-                         kind_.augment, seed_, static_cast<std::uint64_t>(request.epoch), index)
-                   : no_augmentation(static_cast<std::uint64_t>(training_count_) + index);
+      *row++ = training ? draw_augmentation(kind_.augment, seed_,
+                                            static_cast<std::uint64_t>(request.epoch), index)
+                        : no_augmentation(static_cast<std::uint64_t>(training_count_) + index);
     }
     return {rows};
   }
@@ -109,8 +107,8 @@ class SmallImageTask final : public lab::Task {
   }
 
   lab::TaskModel make_model() const override {
-    return make_classifier(
-        kind_.model, kind_.classification, kind_.shape.channels, kind_.shape.classes, device_);
+    return make_classifier(kind_.model, kind_.classification, kind_.shape.channels,
+                           kind_.shape.classes, device_);
   }
 
   at::Tensor loss(const at::Tensor& prediction, const lab::Batch& batch) const override {
@@ -120,11 +118,10 @@ class SmallImageTask final : public lab::Task {
     return image::right_count(prediction, batch);
   }
   std::string picture_legend() const override { return kClassPictureLegend; }
-  void write_picture(const std::filesystem::path& path,
-                     const at::Tensor& prediction,
+  void write_picture(const std::filesystem::path& path, const at::Tensor& prediction,
                      const lab::Batch& batch) const override {
-    write_class_picture(
-        path, augmenter_->normalizer().values_of(batch[kImages]), prediction, batch[kLabels]);
+    write_class_picture(path, augmenter_->normalizer().values_of(batch[kImages]), prediction,
+                        batch[kLabels]);
   }
 
  private:

@@ -45,10 +45,8 @@ std::vector<std::uint8_t> make_pattern(const SmallShape& shape, std::uint64_t la
   return pattern;
 }
 
-void add_image(const SmallShape& shape,
-               const std::vector<std::uint8_t>& pattern,
-               lab::RandomStream random,
-               std::vector<std::uint8_t>& pixels) {
+void add_image(const SmallShape& shape, const std::vector<std::uint8_t>& pattern,
+               lab::RandomStream random, std::vector<std::uint8_t>& pixels) {
   const auto shift = [&] {
     return static_cast<std::int64_t>(random.below(2 * kMostShift + 1)) - kMostShift;
   };
@@ -70,8 +68,7 @@ void add_image(const SmallShape& shape,
 
 }  // namespace
 
-SmallSet make_stand_in(const SmallShape& shape,
-                       std::int64_t training_count,
+SmallSet make_stand_in(const SmallShape& shape, std::int64_t training_count,
                        std::int64_t test_count) {
   std::vector<std::vector<std::uint8_t>> patterns;
   for (std::int64_t label = 0; label < shape.classes; ++label) {
@@ -82,10 +79,8 @@ SmallSet make_stand_in(const SmallShape& shape,
   for (std::size_t subset = 0; subset < counts.size(); ++subset) {
     for (std::int64_t image = 0; image < counts[subset]; ++image) {
       const auto label = static_cast<std::size_t>(image % shape.classes);
-      add_image(shape,
-                patterns[label],
-                lab::RandomStream(kSeed,
-                                  static_cast<std::uint64_t>(image),
+      add_image(shape, patterns[label],
+                lab::RandomStream(kSeed, static_cast<std::uint64_t>(image),
                                   kImagePurpose + static_cast<std::uint32_t>(subset)),
                 set.subsets[subset].pixels);
       set.subsets[subset].labels.push_back(static_cast<std::uint8_t>(label));
@@ -95,8 +90,7 @@ SmallSet make_stand_in(const SmallShape& shape,
 }
 
 std::string stand_in_notice(const std::string& data_set) {
-  return concat("STAND-IN DATA: generated patterns, not ",
-                data_set,
+  return concat("STAND-IN DATA: generated patterns, not ", data_set,
                 ". These figures show that the program runs and nothing else.");
 }
 

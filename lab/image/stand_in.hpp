@@ -10,8 +10,7 @@ namespace sing::image {
 
 // Each class has a smooth pattern of its own; an image is its class's pattern, shifted by up to
 // two pixels, under noise. Classes take turns. A function of shape and counts alone.
-SmallSet make_stand_in(const SmallShape& shape,
-                       std::int64_t training_count,
+SmallSet make_stand_in(const SmallShape& shape, std::int64_t training_count,
                        std::int64_t test_count);
 
 // What every output says when a run was made with them.

@@ -85,10 +85,8 @@ class ImagefolderTask final : public lab::Task {
                                .epoch = static_cast<std::uint64_t>(request.epoch),
                                .least_area = options_.least_area,
                                .test_share = options_.test_share};
-    loader_->load(order_->indices(rule.subset, request.epoch, request.first, request.count),
-                  rule,
-                  static_cast<int>(size),
-                  batch[kPixels].mutable_data_ptr<std::uint8_t>(),
+    loader_->load(order_->indices(rule.subset, request.epoch, request.first, request.count), rule,
+                  static_cast<int>(size), batch[kPixels].mutable_data_ptr<std::uint8_t>(),
                   batch[kMadeLabels].mutable_data_ptr<std::int64_t>());
     return batch;
   }
@@ -104,8 +102,8 @@ class ImagefolderTask final : public lab::Task {
   }
 
   lab::TaskModel make_model() const override {
-    return image::make_classifier(
-        model_, classification_, 3, static_cast<std::int64_t>(source_->classes().size()), device_);
+    return image::make_classifier(model_, classification_, 3,
+                                  static_cast<std::int64_t>(source_->classes().size()), device_);
   }
 
   at::Tensor loss(const at::Tensor& prediction, const lab::Batch& batch) const override {
@@ -115,11 +113,10 @@ class ImagefolderTask final : public lab::Task {
     return image::right_count(prediction, batch);
   }
   std::string picture_legend() const override { return image::kClassPictureLegend; }
-  void write_picture(const std::filesystem::path& path,
-                     const at::Tensor& prediction,
+  void write_picture(const std::filesystem::path& path, const at::Tensor& prediction,
                      const lab::Batch& batch) const override {
-    image::write_class_picture(
-        path, normalizer_->values_of(batch[image::kImages]), prediction, batch[image::kLabels]);
+    image::write_class_picture(path, normalizer_->values_of(batch[image::kImages]), prediction,
+                               batch[image::kLabels]);
   }
 
  private:
@@ -132,11 +129,8 @@ class ImagefolderTask final : public lab::Task {
     if (std::filesystem::is_regular_file(data_)) {
       return image::open_pack(data_);
     }
-    SING_CHECK(std::filesystem::is_directory(data_),
-               "[imagefolder] wanted JPEG files in '",
-               data_,
-               "/train/<class>/' and '",
-               data_,
+    SING_CHECK(std::filesystem::is_directory(data_), "[imagefolder] wanted JPEG files in '", data_,
+               "/train/<class>/' and '", data_,
                "/val/<class>/', or a pack of them (`sing data pack`), found neither: --data PATH "
                "says where they are. Without files: --stand-in trains on generated patterns, and "
                "the task rde needs none.");

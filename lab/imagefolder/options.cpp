@@ -8,9 +8,7 @@ namespace sing::imagefolder {
 void check(const Options& options) {
   validate(options, "imagefolder");
   SING_CHECK(options.ramp_begin <= options.ramp_end,
-             "[imagefolder] wanted ramp_begin <= ramp_end, got ",
-             options.ramp_begin,
-             " and ",
+             "[imagefolder] wanted ramp_begin <= ramp_end, got ", options.ramp_begin, " and ",
              options.ramp_end);
 }
 

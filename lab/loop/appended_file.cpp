@@ -20,7 +20,7 @@ AppendedFile::AppendedFile(std::filesystem::path path, std::uint64_t keep)
   if (!file_.is_open()) {
     fail("cannot open it");
   }
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file_.get(), &status) != 0) {
     fail("cannot ask for its size");
   }
@@ -55,8 +55,8 @@ void AppendedFile::sync() {
 }
 
 void AppendedFile::fail(const char* action) const {
-  throw FileError(concat(
-      "[run] '", path_.string(), "': ", action, ": ", std::generic_category().message(errno)));
+  throw FileError(concat("[run] '", path_.string(), "': ", action, ": ",
+                         std::generic_category().message(errno)));
 }
 
 }  // namespace sing::lab

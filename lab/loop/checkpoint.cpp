@@ -123,27 +123,14 @@ void check_file(const SafetensorsReader& reader, const std::string& path) {
     return found == reader.metadata().end() ? std::string() : found->second;
   };
   if (value("format") != kFormat || value("format_version") != kVersion) {
-    throw FileError(concat("[checkpoint] '",
-                           path,
-                           "': wanted format '",
-                           kFormat,
-                           "' of version ",
-                           kVersion,
-                           ", found '",
-                           value("format"),
-                           "' of version '",
-                           value("format_version"),
-                           "'"));
+    throw FileError(concat("[checkpoint] '", path, "': wanted format '", kFormat, "' of version ",
+                           kVersion, ", found '", value("format"), "' of version '",
+                           value("format_version"), "'"));
   }
   const std::string found = content_checksum(reader);
   if (value(kChecksum) != found) {
-    throw FileError(concat("[checkpoint] '",
-                           path,
-                           "': wanted tensors with checksum '",
-                           value(kChecksum),
-                           "', found ",
-                           found,
-                           ": the file is damaged"));
+    throw FileError(concat("[checkpoint] '", path, "': wanted tensors with checksum '",
+                           value(kChecksum), "', found ", found, ": the file is damaged"));
   }
 }
 
@@ -153,16 +140,12 @@ std::vector<std::byte> read_bytes(const SafetensorsReader& reader, const TensorE
   return bytes;
 }
 
-void read_into(const SafetensorsReader& reader,
-               const std::string& path,
-               const std::string& name,
+void read_into(const SafetensorsReader& reader, const std::string& path, const std::string& name,
                at::Tensor tensor) {
   const TensorEntry* const entry = reader.find(name);
   const TensorEntry wanted{name, dtype_of(tensor), tensor.sizes().vec()};
   if (entry == nullptr || !(*entry == wanted)) {
-    throw FileError(concat("[checkpoint] '",
-                           path,
-                           "': wanted ",
+    throw FileError(concat("[checkpoint] '", path, "': wanted ",
                            sing::torch::describe(name, tensor),
                            entry == nullptr ? ", found none" : ", found another shape or type"));
   }
@@ -172,8 +155,7 @@ void read_into(const SafetensorsReader& reader,
   tensor.copy_(host);
 }
 
-void add_optimizer(Collection& tensors,
-                   Metadata& metadata,
+void add_optimizer(Collection& tensors, Metadata& metadata,
                    const sing::torch::Optimizer& optimizer) {
   const std::string bytes = optimizer.save_bytes();
   const SafetensorsReader reader(std::as_bytes(std::span(bytes)), "optimizer");
@@ -208,10 +190,8 @@ std::string optimizer_bytes(const SafetensorsReader& reader) {
 
 }  // namespace
 
-void save_checkpoint(const std::filesystem::path& path,
-                     const ::torch::nn::Module& module,
-                     const sing::torch::Optimizer& optimizer,
-                     const TrainingState& state) {
+void save_checkpoint(const std::filesystem::path& path, const ::torch::nn::Module& module,
+                     const sing::torch::Optimizer& optimizer, const TrainingState& state) {
   Collection tensors;
   for (const NamedTensor& each : tensors_of(module)) {
     tensors.add(each.first, each.second);
@@ -228,8 +208,7 @@ void save_checkpoint(const std::filesystem::path& path,
   tensors.write(path, metadata);
 }
 
-TrainingState load_checkpoint(const std::filesystem::path& path,
-                              ::torch::nn::Module& module,
+TrainingState load_checkpoint(const std::filesystem::path& path, ::torch::nn::Module& module,
                               sing::torch::Optimizer& optimizer) {
   const SafetensorsReader reader(path);
   check_file(reader, path.string());
@@ -265,19 +244,16 @@ std::vector<NamedTensor> copy_weights(const ::torch::nn::Module& module) {
   return copies;
 }
 
-void save_weights(const std::filesystem::path& path,
-                  const std::vector<NamedTensor>& weights,
-                  std::int64_t step,
-                  double accuracy) {
+void save_weights(const std::filesystem::path& path, const std::vector<NamedTensor>& weights,
+                  std::int64_t step, double accuracy) {
   Collection tensors;
   for (const NamedTensor& each : weights) {
     tensors.add(each.first, each.second);
   }
-  tensors.write(path,
-                {{"format", kFormat},
-                 {"format_version", kVersion},
-                 {"step", std::to_string(step)},
-                 {"accuracy", shortest_text(accuracy)}});
+  tensors.write(path, {{"format", kFormat},
+                       {"format_version", kVersion},
+                       {"step", std::to_string(step)},
+                       {"accuracy", shortest_text(accuracy)}});
 }
 
 void load_weights(const std::filesystem::path& path, ::torch::nn::Module& module) {

@@ -32,23 +32,19 @@ struct TrainingState {
 
 // The tensors of `module` under their own names, those of the optimizer after "optimizer.", the
 // generators' states after "random.". Replaces the file as a whole; throws FileError.
-void save_checkpoint(const std::filesystem::path& path,
-                     const ::torch::nn::Module& module,
-                     const sing::torch::Optimizer& optimizer,
-                     const TrainingState& state);
+void save_checkpoint(const std::filesystem::path& path, const ::torch::nn::Module& module,
+                     const sing::torch::Optimizer& optimizer, const TrainingState& state);
 
 // Throws FileError or std::invalid_argument for a file that is damaged, foreign or of another
 // model; the module may then be half changed.
-TrainingState load_checkpoint(const std::filesystem::path& path,
-                              ::torch::nn::Module& module,
+TrainingState load_checkpoint(const std::filesystem::path& path, ::torch::nn::Module& module,
                               sing::torch::Optimizer& optimizer);
 
 // The module's tensors by name, copied.
 std::vector<sing::torch::NamedTensor> copy_weights(const ::torch::nn::Module& module);
 // Weights alone.
 void save_weights(const std::filesystem::path& path,
-                  const std::vector<sing::torch::NamedTensor>& weights,
-                  std::int64_t step,
+                  const std::vector<sing::torch::NamedTensor>& weights, std::int64_t step,
                   double accuracy);
 // From either kind of file.
 void load_weights(const std::filesystem::path& path, ::torch::nn::Module& module);

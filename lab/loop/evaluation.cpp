@@ -10,9 +10,7 @@
 
 namespace sing::lab {
 
-Evaluation evaluate(Task& task,
-                    TaskModel& model,
-                    const EvaluationSetting& setting,
+Evaluation evaluate(Task& task, TaskModel& model, const EvaluationSetting& setting,
                     std::mutex& task_mutex) {
   const at::NoGradGuard no_gradient;
   const bool was_training = model.module->is_training();
@@ -27,8 +25,7 @@ Evaluation evaluate(Task& task,
         const std::lock_guard lock(task_mutex);
         return task.make_batch({Split::kTest, 0, batch * setting.batch, count_of(batch)});
       },
-      0,
-      batches);
+      0, batches);
 
   at::Tensor loss = at::zeros({}, at::TensorOptions(setting.device).dtype(at::kDouble));
   at::Tensor right = at::zeros({}, at::TensorOptions(setting.device).dtype(at::kLong));
@@ -36,8 +33,8 @@ Evaluation evaluate(Task& task,
     const Batch batch = task.to_device(source.next());
     at::Tensor prediction;
     {
-      const sing::torch::AutocastGuard autocast(
-          setting.device.type(), at::kBFloat16, setting.precision == Precision::kBFloat16);
+      const sing::torch::AutocastGuard autocast(setting.device.type(), at::kBFloat16,
+                                                setting.precision == Precision::kBFloat16);
       prediction = model.forward(batch);
     }
     loss += task.loss(prediction, batch).to(at::kDouble) * static_cast<double>(count_of(index));

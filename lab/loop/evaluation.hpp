@@ -23,9 +23,7 @@ struct EvaluationSetting {
 };
 
 // Over the whole test set. `task_mutex` guards make_batch.
-Evaluation evaluate(Task& task,
-                    TaskModel& model,
-                    const EvaluationSetting& setting,
+Evaluation evaluate(Task& task, TaskModel& model, const EvaluationSetting& setting,
                     std::mutex& task_mutex);
 
 }  // namespace sing::lab

@@ -14,9 +14,8 @@ constexpr int kRunsBeforeRecording = 3;
 bool same_shapes(const std::vector<Batch>& a, const std::vector<Batch>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Batch& x, const Batch& y) {
     return std::equal(
-        x.begin(), x.end(), y.begin(), y.end(), [](const at::Tensor& s, const at::Tensor& t) {
-          return s.sizes() == t.sizes();
-        });
+        x.begin(), x.end(), y.begin(), y.end(),
+        [](const at::Tensor& s, const at::Tensor& t) { return s.sizes() == t.sizes(); });
   });
 }
 

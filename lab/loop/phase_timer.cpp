@@ -53,8 +53,8 @@ PhaseSeconds PhaseTimer::take_means() {
     sum_.optimizer += kMillisecond * marks[1].elapsedTime(marks[2]);
   }
   const double steps = steps_ > 0 ? static_cast<double>(steps_) : 1;
-  const PhaseSeconds means = {
-      sum_.data / steps, sum_.forward_backward / steps, sum_.optimizer / steps};
+  const PhaseSeconds means = {sum_.data / steps, sum_.forward_backward / steps,
+                              sum_.optimizer / steps};
   marks_.clear();
   sum_ = {};
   steps_ = 0;

@@ -16,9 +16,7 @@ namespace sing::lab {
 template <class Item>
 class Prefetcher {
  public:
-  Prefetcher(std::function<Item(std::int64_t)> make,
-             std::int64_t begin,
-             std::int64_t end,
+  Prefetcher(std::function<Item(std::int64_t)> make, std::int64_t begin, std::int64_t end,
              std::size_t ahead = 4)
       : make_(std::move(make)), ahead_(ahead), thread_([this, begin, end] { work(begin, end); }) {}
 

@@ -55,15 +55,12 @@ std::string text_of(const Progress& progress, int columns) {
                                                 : 1;
   const std::string begin = print("%3.0f %% ", 100 * share);
   // A narrow terminal cuts the end off: what is waited for comes first.
-  const std::string end = print("step %lld/%lld · ",
-                                static_cast<long long>(progress.step),
-                                static_cast<long long>(progress.total_steps)) +
-                          text_of_seconds(progress.seconds_left) +
-                          print(" left · loss %.3e · epoch %.2f · rate %.2e · %.0f images/s",
-                                progress.loss,
-                                progress.epoch,
-                                progress.learning_rate,
-                                progress.images_per_second);
+  const std::string end =
+      print("step %lld/%lld · ", static_cast<long long>(progress.step),
+            static_cast<long long>(progress.total_steps)) +
+      text_of_seconds(progress.seconds_left) +
+      print(" left · loss %.3e · epoch %.2f · rate %.2e · %.0f images/s", progress.loss,
+            progress.epoch, progress.learning_rate, progress.images_per_second);
   if (columns == 0) {
     return begin + end;
   }

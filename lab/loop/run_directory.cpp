@@ -43,22 +43,18 @@ RunDirectory::RunDirectory(std::filesystem::path path) : path_(std::move(path)) 
   const std::filesystem::path file = path_ / "lock";
   lock_ = FileDescriptor(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!lock_.is_open()) {
-    throw FileError(concat(
-        "[run] '", file.string(), "': cannot open it: ", std::generic_category().message(errno)));
+    throw FileError(concat("[run] '", file.string(),
+                           "': cannot open it: ", std::generic_category().message(errno)));
   }
   if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     throw FileError(concat("[run] wanted a run directory that no other process uses, '",
-                           path_.string(),
-                           "' is in use by process ",
-                           owner_of(lock_.get())));
+                           path_.string(), "' is in use by process ", owner_of(lock_.get())));
   }
   const std::string owner = std::to_string(::getpid()) + "\n";
   if (::ftruncate(lock_.get(), 0) != 0 ||
       ::pwrite(lock_.get(), owner.data(), owner.size(), 0) != static_cast<ssize_t>(owner.size())) {
-    throw FileError(concat("[run] '",
-                           file.string(),
-                           "': cannot write to it: ",
-                           std::generic_category().message(errno)));
+    throw FileError(concat("[run] '", file.string(),
+                           "': cannot write to it: ", std::generic_category().message(errno)));
   }
 }
 

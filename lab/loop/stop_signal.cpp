@@ -27,12 +27,12 @@ void request_stop(int /*signal*/) {
 StopSignal::StopSignal() {
   stop_requested = false;
   error_is_terminal = ::isatty(STDERR_FILENO) == 1;
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = request_stop;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, &old_interrupt_);
   sigaction(SIGTERM, &action, &old_terminate_);
-  struct sigaction ignore {};
+  struct sigaction ignore{};
   ignore.sa_handler = SIG_IGN;
   sigaction(SIGXFSZ, &ignore, &old_file_size_);
 }

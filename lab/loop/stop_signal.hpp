@@ -17,9 +17,9 @@ class StopSignal {
   bool requested() const;
 
  private:
-  struct sigaction old_interrupt_ {};
-  struct sigaction old_terminate_ {};
-  struct sigaction old_file_size_ {};
+  struct sigaction old_interrupt_{};
+  struct sigaction old_terminate_{};
+  struct sigaction old_file_size_{};
 };
 
 }  // namespace sing::lab

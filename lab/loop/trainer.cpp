@@ -20,10 +20,8 @@ bool takes_curvature(const TrainingPlan& plan) {
   return std::visit([]<class R>(const R&) { return kTakesCurvature<R>; }, plan.optimizer.rule);
 }
 
-TrainingState first_state(const RunDirectory& directory,
-                          TaskModel& model,
-                          sing::torch::Optimizer& optimizer,
-                          bool resume) {
+TrainingState first_state(const RunDirectory& directory, TaskModel& model,
+                          sing::torch::Optimizer& optimizer, bool resume) {
   if (!resume || !std::filesystem::exists(directory.last_checkpoint())) {
     return {};
   }
@@ -45,15 +43,10 @@ std::string percent(double share) {
 void count_steps(TrainingPlan& plan, const Task& task) {
   const TrainingOptions& options = plan.training;
   const std::int64_t examples = task.example_count(Split::kTraining);
-  SING_CHECK(options.batch <= examples,
-             "[training] wanted a batch of at most the ",
-             examples,
-             " training examples, given ",
-             options.batch);
+  SING_CHECK(options.batch <= examples, "[training] wanted a batch of at most the ", examples,
+             " training examples, given ", options.batch);
   SING_CHECK(options.batch % options.accumulate == 0,
-             "[training] wanted accumulate to divide the batch of ",
-             options.batch,
-             ", given ",
+             "[training] wanted accumulate to divide the batch of ", options.batch, ", given ",
              options.accumulate);
   plan.steps_per_epoch = examples / options.batch;
   plan.total_steps = options.steps > 0 ? options.steps : options.epochs * plan.steps_per_epoch;
@@ -81,11 +74,8 @@ void prepare_torch(const TrainingPlan& plan) {
   }
 }
 
-Trainer::Trainer(Task& task,
-                 const TrainingPlan& plan,
-                 RunDirectory& directory,
-                 ProgressBar& progress,
-                 bool resume)
+Trainer::Trainer(Task& task, const TrainingPlan& plan, RunDirectory& directory,
+                 ProgressBar& progress, bool resume)
     : task_(task),
       plan_(plan),
       directory_(directory),
@@ -146,8 +136,7 @@ EndRecord Trainer::run(const StopSignal& stop) {
         return task_.make_batch(
             {Split::kTraining, position / epoch_parts, position % epoch_parts * part, part});
       },
-      state_.step * parts,
-      plan_.total_steps * parts);
+      state_.step * parts, plan_.total_steps * parts);
   const std::int64_t evaluate_steps =
       plan_.training.evaluate_steps > 0 ? plan_.training.evaluate_steps : plan_.steps_per_epoch;
   while (state_.step < plan_.total_steps) {
@@ -181,8 +170,8 @@ at::Tensor Trainer::gradients_with_curvature(const std::vector<Batch>& parts) {
   for (const auto& [name, parameter] : trained.tensors()) {
     parameters.push_back(parameter);
   }
-  HessianDiagonal hessian(
-      std::move(parameters), static_cast<std::uint64_t>(plan_.training.seed), state_.step);
+  HessianDiagonal hessian(std::move(parameters), static_cast<std::uint64_t>(plan_.training.seed),
+                          state_.step);
   const at::Tensor loss = compute_gradients(
       task_, model_, plan_, parts, [&](const at::Tensor& part) { hessian.backward(part); });
   const std::vector<at::Tensor> curvature = hessian.diagonal();
@@ -245,13 +234,8 @@ void Trainer::record_step() {
   diverged_ = has_diverged(loss);
   const double left =
       window_seconds_ / steps * static_cast<double>(plan_.total_steps - state_.step);
-  progress_.show({state_.step,
-                  plan_.total_steps,
-                  record.epoch,
-                  loss,
-                  record.learning_rate,
-                  record.images_per_second,
-                  left});
+  progress_.show({state_.step, plan_.total_steps, record.epoch, loss, record.learning_rate,
+                  record.images_per_second, left});
   loss_sum_.zero_();
   state_.window_steps = 0;
   window_seconds_ = 0;
@@ -273,15 +257,11 @@ bool Trainer::has_diverged(double loss) {
 // Evaluates and keeps the average that a rule trains beside the weights, where it has one.
 void Trainer::evaluate_now() {
   const bool averages = std::visit(
-      []<class R>(const R&) {
-        return requires { R::kEvaluationSlot; };
-      },
-      plan_.optimizer.rule);
+      []<class R>(const R&) { return requires { R::kEvaluationSlot; }; }, plan_.optimizer.rule);
   if (averages) {
     optimizer_.use_slow_weights();
   }
-  const Evaluation result = evaluate(task_,
-                                     model_,
+  const Evaluation result = evaluate(task_, model_,
                                      {.device = plan_.device,
                                       .precision = plan_.training.precision,
                                       .batch = plan_.training.batch / plan_.training.accumulate,
@@ -301,12 +281,8 @@ void Trainer::evaluate_now() {
   events_.write(state_.step,
                 {{"evaluation/loss", result.loss}, {"evaluation/accuracy", result.accuracy}});
   char text[96];
-  std::snprintf(text,
-                sizeof(text),
-                "step %lld · epoch %.2f · test loss %.3e · accuracy ",
-                static_cast<long long>(state_.step),
-                epoch(),
-                result.loss);
+  std::snprintf(text, sizeof(text), "step %lld · epoch %.2f · test loss %.3e · accuracy ",
+                static_cast<long long>(state_.step), epoch(), result.loss);
   progress_.say(text + percent(result.accuracy));
 }
 
@@ -339,11 +315,8 @@ EndRecord Trainer::finish(RunStatus status) {
   metrics_.file().sync();
   const OptimizerProgress skipped = optimizer_.status();
   if (skipped.skipped_tensors > 0 || skipped.skipped_steps > 0) {
-    progress_.say(concat("gradients that were not finite: ",
-                         skipped.skipped_tensors,
-                         " tensors and ",
-                         skipped.skipped_steps,
-                         " steps were skipped"));
+    progress_.say(concat("gradients that were not finite: ", skipped.skipped_tensors,
+                         " tensors and ", skipped.skipped_steps, " steps were skipped"));
   }
   return record;
 }

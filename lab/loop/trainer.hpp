@@ -35,10 +35,7 @@ class Trainer {
  public:
   // The model's weights come from the seed, or with `resume` from the last checkpoint if there is
   // one.
-  Trainer(Task& task,
-          const TrainingPlan& plan,
-          RunDirectory& directory,
-          ProgressBar& progress,
+  Trainer(Task& task, const TrainingPlan& plan, RunDirectory& directory, ProgressBar& progress,
           bool resume);
 
   std::int64_t parameter_count() const;

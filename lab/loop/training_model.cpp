@@ -35,9 +35,8 @@ void use_fused_layers(TaskModel& model, sing::torch::Optimizer& optimizer) {
   for (const at::Tensor& wanted : model.fused->copied) {
     for (const auto& item : model.module->named_parameters()) {
       if (item.value().is_same(wanted)) {
-        copies.add(
-            wanted,
-            wanted.requires_grad() ? optimizer.keep_copy(item.key()) : wanted.to(at::kBFloat16));
+        copies.add(wanted, wanted.requires_grad() ? optimizer.keep_copy(item.key())
+                                                  : wanted.to(at::kBFloat16));
       }
     }
   }
@@ -48,18 +47,15 @@ void use_fused_layers(TaskModel& model, sing::torch::Optimizer& optimizer) {
 
 void backward_once(const at::Tensor& loss) { loss.backward(); }
 
-at::Tensor compute_gradients(const Task& task,
-                             const TaskModel& model,
-                             const TrainingPlan& plan,
-                             const std::vector<Batch>& parts,
-                             const Backward& backward) {
+at::Tensor compute_gradients(const Task& task, const TaskModel& model, const TrainingPlan& plan,
+                             const std::vector<Batch>& parts, const Backward& backward) {
   model.module->zero_grad();
   at::Tensor total;
   for (const Batch& part : parts) {
     at::Tensor loss;
     {
-      const sing::torch::AutocastGuard autocast(
-          plan.device.type(), at::kBFloat16, plan.training.precision == Precision::kBFloat16);
+      const sing::torch::AutocastGuard autocast(plan.device.type(), at::kBFloat16,
+                                                plan.training.precision == Precision::kBFloat16);
       const Batch ready = task.to_device(part);
       loss = task.loss(model.forward(ready), ready);
     }

@@ -27,9 +27,7 @@ void backward_once(const at::Tensor& loss);
 
 // Leaves in the parameters the gradients of the mean loss over all parts of a batch; gives that
 // mean, a scalar of type float64 on the device.
-at::Tensor compute_gradients(const Task& task,
-                             const TaskModel& model,
-                             const TrainingPlan& plan,
+at::Tensor compute_gradients(const Task& task, const TaskModel& model, const TrainingPlan& plan,
                              const std::vector<Batch>& parts,
                              const Backward& backward = backward_once);
 

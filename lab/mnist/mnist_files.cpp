@@ -10,22 +10,17 @@ namespace sing::mnist {
 namespace {
 
 constexpr std::array<image::OfficialFile, 4> kFiles = {
-    {{"train-images-idx3-ubyte",
-      47'040'016,
+    {{"train-images-idx3-ubyte", 47'040'016,
       "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"},
-     {"train-labels-idx1-ubyte",
-      60'008,
+     {"train-labels-idx1-ubyte", 60'008,
       "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"},
-     {"t10k-images-idx3-ubyte",
-      7'840'016,
+     {"t10k-images-idx3-ubyte", 7'840'016,
       "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"},
-     {"t10k-labels-idx1-ubyte",
-      10'008,
+     {"t10k-labels-idx1-ubyte", 10'008,
       "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"}}};
 
 // The values behind a header that says `axes` axes, the last ones `inner`, and as many values.
-std::vector<std::uint8_t> read_idx(const std::filesystem::path& path,
-                                   std::uint64_t most_bytes,
+std::vector<std::uint8_t> read_idx(const std::filesystem::path& path, std::uint64_t most_bytes,
                                    const std::vector<std::uint32_t>& inner) {
   std::vector<std::uint8_t> content = image::read_content(path, most_bytes);
   const auto require = [&](bool condition, const std::string& otherwise) {
@@ -65,11 +60,8 @@ image::SmallSubset read_subset(const std::filesystem::path& images,
       subset.pixels.size() == subset.labels.size() * static_cast<std::size_t>(kShape.values());
   for (const std::uint8_t label : subset.labels) {
     if (!same_count || label >= kShape.classes) {
-      throw FileError(concat("[mnist] '",
-                             labels.string(),
-                             "': wanted a label below ",
-                             kShape.classes,
-                             " for each image"));
+      throw FileError(concat("[mnist] '", labels.string(), "': wanted a label below ",
+                             kShape.classes, " for each image"));
     }
   }
   return subset;
@@ -78,8 +70,8 @@ image::SmallSubset read_subset(const std::filesystem::path& images,
 }  // namespace
 
 const image::OfficialSet& official_set() {
-  static constexpr image::OfficialSet kSet = {
-      "mnist", "MNIST (LeCun, Cortes and Burges 1998)", kFiles};
+  static constexpr image::OfficialSet kSet = {"mnist", "MNIST (LeCun, Cortes and Burges 1998)",
+                                              kFiles};
   return kSet;
 }
 

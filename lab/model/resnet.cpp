@@ -51,8 +51,7 @@ class ConvolutionImpl final : public torch::nn::Module {
   }
 
   at::Tensor fused_forward(const at::Tensor& input, const WeightCopies& copies) {
-    return fused::convolution(filter_.defined() ? blur(input) : input,
-                              copies.of(weight_),
+    return fused::convolution(filter_.defined() ? blur(input) : input, copies.of(weight_),
                               {.stride = shape_.stride, .padding = shape_.size / 2});
   }
 
@@ -111,16 +110,14 @@ class BasicBlockImpl final : public torch::nn::Module {
     at::Tensor around = input.second;
     if (!downsample_.is_empty()) {
       around = fused::batch_norm(shortcut_->fused_forward(around, copies),
-                                 parameters_of(shortcut_norm_),
-                                 Activation::kNone)
+                                 parameters_of(shortcut_norm_), Activation::kNone)
                    .first;
     }
-    const at::Tensor inner =
-        fused::batch_norm(
-            conv1_->fused_forward(input.first, copies), parameters_of(bn1_), Activation::kRelu)
-            .first;
-    return fused::batch_norm(
-        conv2_->fused_forward(inner, copies), parameters_of(bn2_), Activation::kRelu, around);
+    const at::Tensor inner = fused::batch_norm(conv1_->fused_forward(input.first, copies),
+                                               parameters_of(bn1_), Activation::kRelu)
+                                 .first;
+    return fused::batch_norm(conv2_->fused_forward(inner, copies), parameters_of(bn2_),
+                             Activation::kRelu, around);
   }
 
  private:
@@ -221,8 +218,7 @@ std::vector<at::Tensor> ResnetImpl::copied_parameters() const {
 
 at::Tensor ResnetImpl::fused_forward(const at::Tensor& images, const WeightCopies& copies) {
   Twice features = fused::batch_norm(parts_->conv1->fused_forward(images.to(at::kBFloat16), copies),
-                                     parameters_of(parts_->bn1),
-                                     fused::Activation::kRelu);
+                                     parameters_of(parts_->bn1), fused::Activation::kRelu);
   if (parts_->pools) {
     const at::Tensor pooled = at::max_pool2d(features.first, 3, 2, 1);
     features = {pooled, pooled};
@@ -230,8 +226,8 @@ at::Tensor ResnetImpl::fused_forward(const at::Tensor& images, const WeightCopie
   for (BasicBlock& block : parts_->blocks) {
     features = block->fused_forward(features, copies);
   }
-  return fused::linear(
-      features.first.mean({2, 3}), copies.of(parts_->fc->weight), copies.of(parts_->fc->bias));
+  return fused::linear(features.first.mean({2, 3}), copies.of(parts_->fc->weight),
+                       copies.of(parts_->fc->bias));
 }
 
 void to_channels_last(torch::nn::Module& model) {

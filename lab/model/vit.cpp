@@ -206,16 +206,10 @@ VitShape shape_of(const VitOptions& options, std::int64_t image_size, std::int64
                        .depth = choose(options.depth, named.depth),
                        .width = choose(options.width, named.width),
                        .heads = choose(options.heads, named.heads)};
-  SING_CHECK(image_size % shape.patch_size == 0,
-             "[vit] wanted patches that fill the image of ",
-             image_size,
-             " pixels a side, given patch_size ",
-             shape.patch_size);
-  SING_CHECK(shape.width % shape.heads == 0,
-             "[vit] wanted heads that divide the width of ",
-             shape.width,
-             ", given ",
-             shape.heads);
+  SING_CHECK(image_size % shape.patch_size == 0, "[vit] wanted patches that fill the image of ",
+             image_size, " pixels a side, given patch_size ", shape.patch_size);
+  SING_CHECK(shape.width % shape.heads == 0, "[vit] wanted heads that divide the width of ",
+             shape.width, ", given ", shape.heads);
   return shape;
 }
 
@@ -281,9 +275,8 @@ at::Tensor VitImpl::fused_forward(const at::Tensor& images, const WeightCopies& 
   const fused::AttentionShape shape{images.size(0), patches.size(0) / images.size(0), shape_.heads};
   at::Tensor sum = parts_->positions.flatten(0, 1);
   at::Tensor branch = fused::linear(
-      patches,
-      {patch_weight.parameter.flatten(1),
-       patch_weight.copy.defined() ? patch_weight.copy.flatten(1) : patch_weight.copy});
+      patches, {patch_weight.parameter.flatten(1),
+                patch_weight.copy.defined() ? patch_weight.copy.flatten(1) : patch_weight.copy});
   at::Tensor bias = projection.bias;
   at::Tensor normalized;
   const auto add_norm = [&](const torch::nn::LayerNormImpl& norm) {

@@ -33,19 +33,14 @@ struct VitOptions {
   static constexpr auto fields() {
     return std::tuple{
         field("model", &VitOptions::model, "vit-s16, vit-b16, vit-s8, vit-tiny or vit-micro"),
-        field("patch_size",
-              &VitOptions::patch_size,
-              "pixels a side of a patch; 0: the model's",
+        field("patch_size", &VitOptions::patch_size, "pixels a side of a patch; 0: the model's",
               between(0, 1024)),
         field("depth", &VitOptions::depth, "blocks; 0: the model's", between(0, 1000)),
         field("width", &VitOptions::width, "features of a token; 0: the model's", between(0, 1e5)),
         field("heads", &VitOptions::heads, "attention heads; 0: the model's", between(0, 1000)),
-        field("layer_scale",
-              &VitOptions::layer_scale,
-              "first value of LayerScale (Touvron et al. 2021); none: without",
-              at_least(0)),
-        field("freeze_norms",
-              &VitOptions::freeze_norms,
+        field("layer_scale", &VitOptions::layer_scale,
+              "first value of LayerScale (Touvron et al. 2021); none: without", at_least(0)),
+        field("freeze_norms", &VitOptions::freeze_norms,
               "leave normalization layers and LayerScale as they start")};
   }
 };

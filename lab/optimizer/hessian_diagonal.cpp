@@ -24,8 +24,7 @@ at::Tensor draw_signs(const at::Tensor& parameter, RandomStream& stream) {
 
 }  // namespace
 
-HessianDiagonal::HessianDiagonal(std::vector<at::Tensor> parameters,
-                                 std::uint64_t seed,
+HessianDiagonal::HessianDiagonal(std::vector<at::Tensor> parameters, std::uint64_t seed,
                                  std::int64_t step)
     : parameters_(std::move(parameters)) {
   RandomStream stream(seed, static_cast<std::uint64_t>(step), kSignsPurpose);
@@ -36,8 +35,7 @@ HessianDiagonal::HessianDiagonal(std::vector<at::Tensor> parameters,
 }
 
 void HessianDiagonal::backward(const at::Tensor& loss) {
-  const std::vector<at::Tensor> gradients = torch::autograd::grad({loss},
-                                                                  parameters_,
+  const std::vector<at::Tensor> gradients = torch::autograd::grad({loss}, parameters_,
                                                                   /*grad_outputs=*/{},
                                                                   /*retain_graph=*/true,
                                                                   /*create_graph=*/true,
@@ -59,9 +57,7 @@ void HessianDiagonal::backward(const at::Tensor& loss) {
   if (bent.empty()) {
     return;
   }
-  const std::vector<at::Tensor> products = torch::autograd::grad(bent,
-                                                                 parameters_,
-                                                                 signs,
+  const std::vector<at::Tensor> products = torch::autograd::grad(bent, parameters_, signs,
                                                                  /*retain_graph=*/false,
                                                                  /*create_graph=*/false,
                                                                  /*allow_unused=*/true);

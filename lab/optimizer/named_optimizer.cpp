@@ -34,13 +34,13 @@ std::vector<std::string> training_rules() {
 }
 
 void apply_tuning(Options& options, std::string_view rule, bool with_sing) {
-  const auto tuned = std::find_if(
-      kTuned.begin(), kTuned.end(), [&](const Tuned& each) { return each.rule == rule; });
+  const auto tuned = std::find_if(kTuned.begin(), kTuned.end(),
+                                  [&](const Tuned& each) { return each.rule == rule; });
   if (tuned == kTuned.end()) {
     return;  // the rule's own defaults
   }
-  set_option(
-      options, "learning_rate", with_sing ? tuned->sing_learning_rate : tuned->learning_rate);
+  set_option(options, "learning_rate",
+             with_sing ? tuned->sing_learning_rate : tuned->learning_rate);
   set_option(options, "weight_decay", with_sing ? tuned->sing_weight_decay : tuned->weight_decay);
   if (with_sing && tuned->sing_softplus) {
     set_option(options, "softplus_beta", kSoftplusBeta);
@@ -65,16 +65,9 @@ std::vector<std::string> optimizer_names() {
 Options make_optimizer_options(std::string_view name) {
   const std::vector<std::string> known = optimizer_names();
   SING_CHECK(std::find(known.begin(), known.end(), name) != known.end(),
-             "[--optimizer] wanted one of ",
-             joined_names(training_rules()),
-             ", or one of them behind ",
-             kSingPrefix,
-             " or ",
-             kCentralizePrefix,
-             ", given '",
-             name,
-             "'",
-             nearest_name_hint(name, known));
+             "[--optimizer] wanted one of ", joined_names(training_rules()),
+             ", or one of them behind ", kSingPrefix, " or ", kCentralizePrefix, ", given '", name,
+             "'", nearest_name_hint(name, known));
   const bool with_sing = name.starts_with(kSingPrefix);
   const bool centralizes = name.starts_with(kCentralizePrefix);
   const std::string_view rule =

@@ -28,13 +28,8 @@ bool is_right(const Predictions& batch, std::size_t image) {
     if (shown[k] == 0) {
       continue;
     }
-    SING_CHECK(k <= count,
-               "[rde accuracy] wanted rectangles 1 to ",
-               count,
-               ", found ",
-               k,
-               " in image ",
-               image);
+    SING_CHECK(k <= count, "[rde accuracy] wanted rectangles 1 to ", count, ", found ", k,
+               " in image ", image);
     // The target is height / count rounded to float: its height is the nearest integer.
     const double height = std::round(target[k] * batch.count);
     const double mean = sum[k] / static_cast<double>(shown[k]) * batch.count;
@@ -46,11 +41,8 @@ bool is_right(const Predictions& batch, std::size_t image) {
 }  // namespace
 
 std::int64_t count_right_images(const Predictions& batch) {
-  SING_CHECK(batch.count >= 1 && batch.count <= kMaxRectangles,
-             "[rde accuracy] wanted 1 to ",
-             kMaxRectangles,
-             " rectangles, got ",
-             batch.count);
+  SING_CHECK(batch.count >= 1 && batch.count <= kMaxRectangles, "[rde accuracy] wanted 1 to ",
+             kMaxRectangles, " rectangles, got ", batch.count);
   std::int64_t right = 0;
   for (std::int64_t image = 0; image < batch.images; ++image) {
     right += is_right(batch, static_cast<std::size_t>(image)) ? 1 : 0;

@@ -31,24 +31,22 @@ BatchFiller::BatchFiller(const Options& options, std::uint64_t seed, int threads
 void BatchFiller::fill(std::span<const std::uint64_t> indices, const BatchBuffers& buffers) {
   // Small enough to even out the attempts that images take, large enough to share no cache line.
   constexpr std::size_t kChunk = 4;
-  lab::for_each_chunk(
-      pool_, indices.size(), kChunk, [&](std::size_t begin, std::size_t end, int /*worker*/) {
-        for (std::size_t place = begin; place < end; ++place) {
-          fill_one(indices[place], place, buffers);
-        }
-      });
+  lab::for_each_chunk(pool_, indices.size(), kChunk,
+                      [&](std::size_t begin, std::size_t end, int /*worker*/) {
+                        for (std::size_t place = begin; place < end; ++place) {
+                          fill_one(indices[place], place, buffers);
+                        }
+                      });
 }
 
-void BatchFiller::fill_one(std::uint64_t index,
-                           std::size_t place,
+void BatchFiller::fill_one(std::uint64_t index, std::size_t place,
                            const BatchBuffers& buffers) const {
   const Scene scene = make_scene(options_, seed_, index);
   const auto size = static_cast<std::size_t>(options_.image_size);
   const auto pixels = size * size;
-  render(scene,
-         {.image = place_of(buffers.images, place, pixels),
-          .target = place_of(buffers.targets, place, pixels),
-          .rectangle = place_of(buffers.rectangles, place, pixels)});
+  render(scene, {.image = place_of(buffers.images, place, pixels),
+                 .target = place_of(buffers.targets, place, pixels),
+                 .rectangle = place_of(buffers.rectangles, place, pixels)});
   const auto entries = static_cast<std::size_t>(scene.count) + 1;
   if (buffers.greys != nullptr) {
     std::copy_n(scene.greys.begin(), entries, buffers.greys + place * entries);

@@ -45,8 +45,7 @@ CellGrid::CellGrid(const Scene& scene) {
     const int width = index_of(x, rectangle.right) - first;
     const int last_row = index_of(y, rectangle.bottom);
     for (int row = index_of(y, rectangle.top); row < last_row; ++row) {
-      std::memset(&owner[static_cast<std::size_t>(row * columns + first)],
-                  k,
+      std::memset(&owner[static_cast<std::size_t>(row * columns + first)], k,
                   static_cast<std::size_t>(width));
     }
   }

@@ -68,9 +68,7 @@ class Examiner {
 
  private:
   // `upper` was drawn later. Returns false if a junction tells otherwise.
-  static bool count_contact(const PairSet& over,
-                            std::size_t upper,
-                            std::size_t lower,
+  static bool count_contact(const PairSet& over, std::size_t upper, std::size_t lower,
                             Verdicts& verdicts) {
     const bool told = has_pair(over, upper, lower);
     const bool told_wrong = has_pair(over, lower, upper);
@@ -196,9 +194,7 @@ Census take_census(const Options& options, std::uint64_t seed, std::int64_t coun
   std::vector<Census> parts(static_cast<std::size_t>(threads), empty);
   std::vector<Examiner> examiners(static_cast<std::size_t>(threads), Examiner(options));
   constexpr std::size_t kChunk = 64;
-  lab::for_each_chunk(pool,
-                      static_cast<std::size_t>(count),
-                      kChunk,
+  lab::for_each_chunk(pool, static_cast<std::size_t>(count), kChunk,
                       [&](std::size_t begin, std::size_t end, int worker) {
                         const auto at = static_cast<std::size_t>(worker);
                         for (std::size_t index = begin; index < end; ++index) {

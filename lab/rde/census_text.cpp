@@ -44,8 +44,8 @@ class Lines {
 void write_verdicts(Lines& lines, const Verdicts& verdicts) {
   lines.number("images", verdicts.images);
   lines.number("contacts", verdicts.contacts);
-  lines.share(
-      "contacts the solver leaves undecided", verdicts.undecided_contacts, verdicts.contacts);
+  lines.share("contacts the solver leaves undecided", verdicts.undecided_contacts,
+              verdicts.contacts);
   lines.share("contacts told both ways", verdicts.contradictory_contacts, verdicts.contacts);
   lines.share("contacts told wrong", verdicts.wrong_contacts, verdicts.contacts);
   lines.share("images undecided", verdicts.undecided_images, verdicts.images);
@@ -54,9 +54,7 @@ void write_verdicts(Lines& lines, const Verdicts& verdicts) {
 }
 
 template <class Counts>
-void write_histogram(Lines& lines,
-                     const std::string& name,
-                     const Counts& counts,
+void write_histogram(Lines& lines, const std::string& name, const Counts& counts,
                      std::int64_t whole) {
   for (std::size_t value = 0; value < counts.size(); ++value) {
     if (counts[value] != 0) {
@@ -100,8 +98,7 @@ void write_content(Lines& lines, const Census& census) {
   lines.share("background pixels", kept.visible_pixels[0], kept.images * size * size);
   for (std::size_t k = 1; k <= static_cast<std::size_t>(census.options.rectangles); ++k) {
     lines.real(concat("mean visible pixels of rectangle ", k),
-               static_cast<double>(kept.visible_pixels[k]) / static_cast<double>(kept.images),
-               1);
+               static_cast<double>(kept.visible_pixels[k]) / static_cast<double>(kept.images), 1);
   }
   write_histogram(lines, "images with contacts:", kept.images_with_contacts, kept.images);
   write_histogram(lines, "rectangles of height", kept.rectangles_at, rectangles);
@@ -117,8 +114,7 @@ std::string text_of(const Census& census) {
   lines.number("draws", census.draws);
   lines.share(census.options.labels == Labels::kChain ? "show enough pixels and form a chain"
                                                       : "show enough pixels",
-              census.showing,
-              census.draws);
+              census.showing, census.draws);
   lines.share("of these, no two sides on one line", census.distinct_lines.images, census.showing);
   lines.share("of these, every contact decided", census.kept.images, census.distinct_lines.images);
   lines.heading("solver, before either rule");

@@ -38,9 +38,7 @@ struct Request {
         field("count", &Request::count, "images to write", between(1, 1e9)),
         field("seed", &Request::seed, "names the set of images", at_least(0)),
         field("test", &Request::test, "the seed's test images, not its training images"),
-        field("check",
-              &Request::check,
-              "draw this many, have them solved, print counts; 0: none",
+        field("check", &Request::check, "draw this many, have them solved, print counts; 0: none",
               between(0, 1e12)),
         field("threads", &Request::threads, "0: all cores", between(0, 1024))};
   }
@@ -83,8 +81,8 @@ void add_data_command(CLI::App& data, lab::Session& session) {
   command->add_option("--out", request->out, "safetensors file: images, targets, rectangles")
       ->type_name("FILE");
   command
-      ->add_option(
-          "--preview", request->preview, "PNG of the first images: input, target, rectangles")
+      ->add_option("--preview", request->preview,
+                   "PNG of the first images: input, target, rectangles")
       ->type_name("FILE");
   lab::add_field_flags(*command, *request);
   lab::add_field_flags(*command, request->options);

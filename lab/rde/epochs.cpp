@@ -20,8 +20,7 @@ std::vector<std::uint64_t> count_from(std::uint64_t first, std::int64_t count) {
 
 }  // namespace
 
-std::vector<std::uint64_t> training_indices(const SetOptions& options,
-                                            std::uint64_t seed,
+std::vector<std::uint64_t> training_indices(const SetOptions& options, std::uint64_t seed,
                                             std::uint64_t epoch) {
   if (!options.fixed) {
     return count_from(epoch * static_cast<std::uint64_t>(options.train_count), options.train_count);

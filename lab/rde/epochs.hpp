@@ -17,9 +17,7 @@ struct SetOptions {
   static constexpr auto fields() {
     return std::tuple{
         field("fixed", &SetOptions::fixed, "the same training images in every epoch"),
-        field("train_count",
-              &SetOptions::train_count,
-              "training images an epoch",
+        field("train_count", &SetOptions::train_count, "training images an epoch",
               between(1, 4294967295.0)),
         field("test_count", &SetOptions::test_count, "test images", between(1, 4294967295.0))};
   }
@@ -30,8 +28,7 @@ inline constexpr std::uint64_t kTestImages = std::uint64_t{1} << 63;
 
 // Image indices of epoch 0, 1, … in the order of training: new images every epoch, or under
 // `fixed` the first train_count ones, shuffled anew.
-std::vector<std::uint64_t> training_indices(const SetOptions& options,
-                                            std::uint64_t seed,
+std::vector<std::uint64_t> training_indices(const SetOptions& options, std::uint64_t seed,
                                             std::uint64_t epoch);
 
 std::vector<std::uint64_t> test_indices(const SetOptions& options);

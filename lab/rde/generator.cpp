@@ -24,21 +24,11 @@ Scene make_scene(const Options& options, std::uint64_t seed, std::uint64_t index
     draw_greys(scene, seed, index);
     return scene;
   }
-  throw std::invalid_argument(concat("[rde] wanted an image of ",
-                                     options.rectangles,
-                                     " rectangles with sides ",
-                                     options.min_side,
-                                     " to ",
-                                     options.max_side,
-                                     " that each show ",
-                                     options.min_visible,
-                                     " pixels on ",
-                                     options.image_size,
-                                     " x ",
-                                     options.image_size,
-                                     ", found none in ",
-                                     kMaxAttempts,
-                                     " attempts"));
+  throw std::invalid_argument(concat("[rde] wanted an image of ", options.rectangles,
+                                     " rectangles with sides ", options.min_side, " to ",
+                                     options.max_side, " that each show ", options.min_visible,
+                                     " pixels on ", options.image_size, " x ", options.image_size,
+                                     ", found none in ", kMaxAttempts, " attempts"));
 }
 
 }  // namespace sing::rde

@@ -38,9 +38,7 @@ struct Options {
 
   static constexpr auto fields() {
     return std::tuple{
-        field("rectangles",
-              &Options::rectangles,
-              "rectangles in an image",
+        field("rectangles", &Options::rectangles, "rectangles in an image",
               between(1, kMaxRectangles)),
         field("image_size", &Options::image_size, "pixels a side of the image", between(4, 4096)),
         field("min_side", &Options::min_side, "shortest side of a rectangle", at_least(1)),

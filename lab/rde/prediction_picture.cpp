@@ -23,8 +23,8 @@ void write_prediction_picture(const std::filesystem::path& path, const Predictio
   const int columns = batch.count < kColumns ? batch.count : kColumns;
   const int rows = (batch.count + kColumns - 1) / kColumns;
   const int width = kTiles * size + (kTiles - 1) * kGap;
-  lab::Picture picture(
-      kMargin + columns * (width + kMargin), kMargin + rows * (size + kMargin), {255, 255, 255});
+  lab::Picture picture(kMargin + columns * (width + kMargin), kMargin + rows * (size + kMargin),
+                       {255, 255, 255});
   std::size_t pixel = 0;
   for (int number = 0; number < batch.count; ++number) {
     const int left = kMargin + number % kColumns * (width + kMargin);

@@ -11,8 +11,7 @@ namespace sing::rde {
 
 // Two images a row, each as input in grey, target from violet (0) to yellow (1), and rectangles in
 // colors of their own.
-lab::Picture preview(const Options& options,
-                     std::uint64_t seed,
+lab::Picture preview(const Options& options, std::uint64_t seed,
                      std::span<const std::uint64_t> indices);
 
 }  // namespace sing::rde

@@ -63,10 +63,9 @@ class RdeTask final : public lab::Task {
         at::empty({request.count, options_.image_size, options_.image_size}, host.dtype(at::kByte)),
         at::empty({request.count, entries}, host.dtype(at::kFloat)),
         at::empty({request.count, entries}, host.dtype(at::kFloat))};
-    filler_->fill(indices,
-                  {.rectangles = batch[kRectangles].mutable_data_ptr<std::uint8_t>(),
-                   .greys = batch[kGreys].mutable_data_ptr<float>(),
-                   .levels = batch[kLevels].mutable_data_ptr<float>()});
+    filler_->fill(indices, {.rectangles = batch[kRectangles].mutable_data_ptr<std::uint8_t>(),
+                            .greys = batch[kGreys].mutable_data_ptr<float>(),
+                            .levels = batch[kLevels].mutable_data_ptr<float>()});
     return batch;
   }
 
@@ -123,8 +122,7 @@ class RdeTask final : public lab::Task {
     return "input, target and prediction from violet (0) to yellow (1), size of the error from "
            "black (0) to white (0.5 and more)";
   }
-  void write_picture(const std::filesystem::path& path,
-                     const at::Tensor& prediction,
+  void write_picture(const std::filesystem::path& path, const at::Tensor& prediction,
                      const lab::Batch& batch) const override {
     const auto host = [&](const at::Tensor& tensor) {
       return tensor.slice(0, 0, kPictureImages).to(at::kCPU, at::kFloat).contiguous();
@@ -132,12 +130,11 @@ class RdeTask final : public lab::Task {
     const at::Tensor images = host(batch[kImages]);
     const at::Tensor targets = host(batch[kTargets]);
     const at::Tensor predictions = host(prediction);
-    write_prediction_picture(path,
-                             {.images = images.const_data_ptr<float>(),
-                              .targets = targets.const_data_ptr<float>(),
-                              .predictions = predictions.const_data_ptr<float>(),
-                              .count = static_cast<int>(images.size(0)),
-                              .size = static_cast<int>(options_.image_size)});
+    write_prediction_picture(path, {.images = images.const_data_ptr<float>(),
+                                    .targets = targets.const_data_ptr<float>(),
+                                    .predictions = predictions.const_data_ptr<float>(),
+                                    .count = static_cast<int>(images.size(0)),
+                                    .size = static_cast<int>(options_.image_size)});
   }
 
  private:

@@ -11,8 +11,7 @@ namespace sing::rde {
 namespace {
 
 template <class Pixel>
-void paint(const CellGrid& grid,
-           const std::array<Pixel, kMaxRectangles + 1>& value_of,
+void paint(const CellGrid& grid, const std::array<Pixel, kMaxRectangles + 1>& value_of,
            Pixel* pixels) {
   const auto size = static_cast<std::size_t>(grid.x[static_cast<std::size_t>(grid.columns)]);
   for (int row = 0; row < grid.rows; ++row) {

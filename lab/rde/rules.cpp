@@ -23,9 +23,8 @@ bool has_distinct_lines(const Scene& scene) {
 
 bool shows_enough(const Options& options, const CellGrid& grid) {
   const auto pixels = grid.visible_pixels();
-  return std::all_of(pixels.begin() + 1, pixels.begin() + 1 + options.rectangles, [&](int shown) {
-    return shown >= options.min_visible;
-  });
+  return std::all_of(pixels.begin() + 1, pixels.begin() + 1 + options.rectangles,
+                     [&](int shown) { return shown >= options.min_visible; });
 }
 
 bool keeps_chain(const Options& options, const Contacts& contacts) {

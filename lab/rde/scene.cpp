@@ -11,9 +11,7 @@ constexpr std::uint32_t kGreyPurpose = 0x8000'0000;
 
 }  // namespace
 
-Scene draw_rectangles(const Options& options,
-                      std::uint64_t seed,
-                      std::uint64_t index,
+Scene draw_rectangles(const Options& options, std::uint64_t seed, std::uint64_t index,
                       std::uint32_t attempt) {
   lab::RandomStream random(seed, index, attempt);
   const int size = static_cast<int>(options.image_size);

@@ -31,10 +31,8 @@ std::map<std::string, std::string> metadata_of(const SetSource& source,
 
 // One tensor of the file: the part of BatchBuffers named by `part`.
 template <class Element>
-void write_tensor(lab::SafetensorsStream& file,
-                  BatchFiller& filler,
-                  std::span<const std::uint64_t> indices,
-                  Element* BatchBuffers::*part) {
+void write_tensor(lab::SafetensorsStream& file, BatchFiller& filler,
+                  std::span<const std::uint64_t> indices, Element* BatchBuffers::* part) {
   constexpr std::size_t kPiece = 256;
   const auto size = static_cast<std::size_t>(filler.options().image_size);
   std::vector<Element> piece(std::min(kPiece, indices.size()) * size * size);
@@ -49,14 +47,12 @@ void write_tensor(lab::SafetensorsStream& file,
 
 }  // namespace
 
-void write_set(const std::filesystem::path& path,
-               const SetSource& source,
+void write_set(const std::filesystem::path& path, const SetSource& source,
                std::span<const std::uint64_t> indices) {
   BatchFiller filler(source.options, source.seed, source.threads);
   const auto count = static_cast<std::int64_t>(indices.size());
   const std::int64_t size = source.options.image_size;
-  lab::SafetensorsStream file(path,
-                              metadata_of(source, indices),
+  lab::SafetensorsStream file(path, metadata_of(source, indices),
                               {{"images", lab::ElementType::kFloat32, {count, 1, size, size}},
                                {"targets", lab::ElementType::kFloat32, {count, 1, size, size}},
                                {"rectangles", lab::ElementType::kUInt8, {count, size, size}}});

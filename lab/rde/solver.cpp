@@ -17,10 +17,8 @@ std::uint8_t region_of(Solution& solution, float grey) {
       return static_cast<std::uint8_t>(region);
     }
   }
-  SING_CHECK(solution.regions < kMaxRectangles,
-             "[rde solver] wanted an image of at most ",
-             kMaxRectangles,
-             " greys, found more");
+  SING_CHECK(solution.regions < kMaxRectangles, "[rde solver] wanted an image of at most ",
+             kMaxRectangles, " greys, found more");
   ++solution.regions;
   solution.greys[known + 1] = grey;
   return static_cast<std::uint8_t>(known + 1);

@@ -11,14 +11,8 @@ namespace {
 // Dark letters on the light half of the scale.
 std::string colors_of(double share) {
   const lab::Color color = lab::scale_color(share);
-  return concat("background:rgb(",
-                int{color[0]},
-                ",",
-                int{color[1]},
-                ",",
-                int{color[2]},
-                ");color:",
-                share > 0.5 ? "#000" : "#fff");
+  return concat("background:rgb(", int{color[0]}, ",", int{color[1]}, ",", int{color[2]},
+                ");color:", share > 0.5 ? "#000" : "#fff");
 }
 
 std::string cell_of(const CellMap::Entry& entry) {
@@ -32,11 +26,8 @@ std::string cell_of(const CellMap::Entry& entry) {
 }  // namespace
 
 std::string draw_cell_map(const CellMap& map) {
-  SING_CHECK(map.entries.size() == map.rows.size() * map.columns.size(),
-             "[report] wanted ",
-             map.rows.size() * map.columns.size(),
-             " cells, given ",
-             map.entries.size());
+  SING_CHECK(map.entries.size() == map.rows.size() * map.columns.size(), "[report] wanted ",
+             map.rows.size() * map.columns.size(), " cells, given ", map.entries.size());
   std::string table = concat("<figure><figcaption>", escape_html(map.title), "</figcaption>");
   table += "<div class=\"wide\"><table class=\"cells\"><thead><tr><th>";
   table += escape_html(concat(map.row_name, " \\ ", map.column_name)) + "</th>";

@@ -23,17 +23,9 @@ constexpr double kRowHeight = 11;
 constexpr double kMostDecades = 8;
 
 std::string bitmap_element(const Bitmap& bitmap, double left, double width, double height) {
-  return concat("<image preserveAspectRatio=\"none\" x=\"",
-                left,
-                "\" y=\"",
-                kTop,
-                "\" width=\"",
-                width,
-                "\" height=\"",
-                height,
-                "\" href=\"data:image/bmp;base64,",
-                base64(bmp_bytes(bitmap)),
-                "\"/>");
+  return concat("<image preserveAspectRatio=\"none\" x=\"", left, "\" y=\"", kTop, "\" width=\"",
+                width, "\" height=\"", height, "\" href=\"data:image/bmp;base64,",
+                base64(bmp_bytes(bitmap)), "\"/>");
 }
 
 std::string color_bar(const NormLevels& levels, double height) {
@@ -130,10 +122,7 @@ std::string draw_heat_map(const LayerNorms& norms) {
   std::string drawn =
       concat("<figure class=\"heat\"><figcaption>Gradient norm by layer over steps ",
              "<small>logarithmic; red: not finite, grey: not recorded</small>",
-             "</figcaption><svg viewBox=\"0 0 ",
-             kWidth,
-             " ",
-             kTop + std::max(height, 40.0) + 36,
+             "</figcaption><svg viewBox=\"0 0 ", kWidth, " ", kTop + std::max(height, 40.0) + 36,
              "\" role=\"img\" aria-label=\"Gradient norm by layer over steps\"");
   drawn += concat(" data-levels=\"", shortest_text(levels.low), " ", shortest_text(levels.high));
   drawn += concat(" ", int{kTopLevel}, " ", kBitmapHeader, "\" data-box=\"", kLeft, " ", kTop, " ");

@@ -69,18 +69,9 @@ Range range_of_y(const std::vector<Curve>& curves, const ChartOptions& options) 
 }
 
 std::string attribute(const char* name, const Axis& axis) {
-  return concat(" data-",
-                name,
-                "=\"",
-                axis.scale() == Scale::kLog ? "log " : "linear ",
-                shortest_text(axis.low()),
-                " ",
-                shortest_text(axis.high()),
-                " ",
-                coordinate(axis.from()),
-                " ",
-                coordinate(axis.to()),
-                "\"");
+  return concat(" data-", name, "=\"", axis.scale() == Scale::kLog ? "log " : "linear ",
+                shortest_text(axis.low()), " ", shortest_text(axis.high()), " ",
+                coordinate(axis.from()), " ", coordinate(axis.to()), "\"");
 }
 
 std::string grid(const Axis& x, const Axis& y, const std::string& x_label) {
@@ -138,13 +129,8 @@ std::string band_path(const Curve& curve, const Axis& x, const Axis& y) {
 }
 
 std::string title(const Curve& curve, const CurvePoint& point) {
-  return concat("<title>",
-                escape_html(curve.label),
-                ": ",
-                short_number(point.y),
-                " at ",
-                short_number(point.x, 6),
-                "</title>");
+  return concat("<title>", escape_html(curve.label), ": ", short_number(point.y), " at ",
+                short_number(point.x, 6), "</title>");
 }
 
 std::string draw_curve(const Curve& whole, const Axis& x, const Axis& y) {

@@ -39,8 +39,7 @@ void add_report_command(CLI::App& app, lab::Session& session) {
       ->required()
       ->type_name("");
   command
-      ->add_option("--out",
-                   request->out,
+      ->add_option("--out", request->out,
                    "the page; without it report.html, beside the runs if one folder was given")
       ->type_name("FILE");
   command->callback([request, &session] {

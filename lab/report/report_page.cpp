@@ -32,9 +32,8 @@ struct Subject {
 };
 
 template <class Record>
-std::vector<Curve> curves_of(const Subject& subject,
-                             Over over,
-                             std::vector<Record> RunRecord::*records,
+std::vector<Curve> curves_of(const Subject& subject, Over over,
+                             std::vector<Record> RunRecord::* records,
                              const std::function<double(const Record&)>& value) {
   std::vector<Curve> curves;
   for (std::size_t at = 0; at < subject.runs.size(); ++at) {
@@ -74,9 +73,9 @@ std::vector<Curve> marked(const Subject& subject, std::vector<Curve> curves) {
 
 std::string charts(const Subject& subject, Over over) {
   const std::string x = over == Over::kSteps ? "step" : "epoch";
-  const auto of_steps = [&](double StepRecord::*member) {
-    return curves_of<StepRecord>(
-        subject, over, &RunRecord::steps, [=](const StepRecord& record) { return record.*member; });
+  const auto of_steps = [&](double StepRecord::* member) {
+    return curves_of<StepRecord>(subject, over, &RunRecord::steps,
+                                 [=](const StepRecord& record) { return record.*member; });
   };
   const auto loss = [](const EvaluationRecord& record) { return record.loss; };
   const auto percent = [](const EvaluationRecord& record) { return 100 * record.accuracy; };
@@ -124,12 +123,10 @@ std::string notes(const RunRecord& run) {
   if (run.unreadable_lines == 0) {
     return {};
   }
-  return concat("<p class=\"note\">",
-                run.unreadable_lines,
+  return concat("<p class=\"note\">", run.unreadable_lines,
                 run.unreadable_lines == 1 ? " line" : " lines",
                 " of metrics.jsonl could not be read and ",
-                run.unreadable_lines == 1 ? "is" : "are",
-                " left out.</p>\n");
+                run.unreadable_lines == 1 ? "is" : "are", " left out.</p>\n");
 }
 
 std::string run_section(const RunRecord& run, std::size_t runs) {
@@ -152,8 +149,7 @@ std::string stand_in_note(const std::vector<RunRecord>& runs) {
   }
   const std::string which =
       count == std::ssize(runs) ? std::string() : concat(count, " of the ", runs.size(), " runs: ");
-  return concat("<p class=\"failed\">",
-                which,
+  return concat("<p class=\"failed\">", which,
                 "trained on generated stand-in data; these figures show that the program runs and "
                 "nothing else.</p>\n");
 }
@@ -198,8 +194,7 @@ std::string report_page(const std::vector<RunRecord>& runs, const std::string& s
          concat("</section>\n</main>\n<script>", page_script(), "</script>\n</body></html>\n");
 }
 
-void write_report(const std::filesystem::path& path,
-                  const std::vector<RunRecord>& runs,
+void write_report(const std::filesystem::path& path, const std::vector<RunRecord>& runs,
                   const std::string& summary) {
   const std::string page = report_page(runs, summary);
   AtomicFile file(path);
@@ -209,8 +204,7 @@ void write_report(const std::filesystem::path& path,
 
 void write_report_of(const std::filesystem::path& path,
                      const std::vector<std::filesystem::path>& directories,
-                     const std::string& summary,
-                     std::ostream& out) {
+                     const std::string& summary, std::ostream& out) {
   std::vector<std::filesystem::path> found;
   for (const std::filesystem::path& directory : directories) {
     if (is_run_directory(directory)) {

@@ -15,15 +15,13 @@ namespace sing::report {
 std::string report_page(const std::vector<RunRecord>& runs, const std::string& summary = "");
 
 // Replaces `path` as a whole; throws FileError, and then an old file is untouched.
-void write_report(const std::filesystem::path& path,
-                  const std::vector<RunRecord>& runs,
+void write_report(const std::filesystem::path& path, const std::vector<RunRecord>& runs,
                   const std::string& summary = "");
 
 // The page about those of the directories that hold a run; says on `out` where it is. A run that
 // failed before its first record has nothing to show; without any other there is no page.
 void write_report_of(const std::filesystem::path& path,
                      const std::vector<std::filesystem::path>& directories,
-                     const std::string& summary,
-                     std::ostream& out);
+                     const std::string& summary, std::ostream& out);
 
 }  // namespace sing::report

@@ -31,13 +31,8 @@ std::string draw_picture(const std::filesystem::path& path) {
   if (bytes.empty()) {
     return concat("<p class=\"note\">", name, ": no PNG file of at most 8 MiB</p>\n");
   }
-  return concat("<figure class=\"picture\"><figcaption>",
-                name,
-                "</figcaption><img alt=\"",
-                name,
-                "\" src=\"data:image/png;base64,",
-                base64(bytes),
-                "\"></figure>\n");
+  return concat("<figure class=\"picture\"><figcaption>", name, "</figcaption><img alt=\"", name,
+                "\" src=\"data:image/png;base64,", base64(bytes), "\"></figure>\n");
 }
 
 }  // namespace

@@ -125,11 +125,9 @@ void read_metrics(RunRecord& run, const fs::path& path) {
   }
   // One cut line is what a crash in the first write leaves.
   if (records == 0 && run.unreadable_lines > 1) {
-    throw FileError(concat("[",
-                           path.string(),
+    throw FileError(concat("[", path.string(),
                            "] wanted lines with \"kind\" step, evaluation or end, given ",
-                           run.unreadable_lines,
-                           " others"));
+                           run.unreadable_lines, " others"));
   }
 }
 
@@ -198,8 +196,7 @@ std::string tail_of(const fs::path& path, std::ptrdiff_t count) {
   const auto parts = std::distance(path.begin(), path.end());
   fs::path tail;
   for (auto part = std::next(path.begin(), std::max<std::ptrdiff_t>(0, parts - count));
-       part != path.end();
-       ++part) {
+       part != path.end(); ++part) {
     tail /= *part;
   }
   return tail.string();
@@ -232,13 +229,8 @@ bool is_run_directory(const fs::path& directory) {
 
 RunRecord read_run(const fs::path& directory) {
   if (!is_run_directory(directory)) {
-    throw FileError(concat("[",
-                           directory.string(),
-                           "] wanted a run directory with ",
-                           kConfigFile,
-                           " and ",
-                           kMetricsFile,
-                           ", given none"));
+    throw FileError(concat("[", directory.string(), "] wanted a run directory with ", kConfigFile,
+                           " and ", kMetricsFile, ", given none"));
   }
   RunRecord run{.directory = directory,
                 .name = without_trailing_slash(directory).filename().string()};

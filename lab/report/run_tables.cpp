@@ -51,9 +51,8 @@ std::string result_row(const RunRecord& run, const std::string& style) {
 }
 
 std::optional<std::string> value_of(const RunRecord& run, const std::string& key) {
-  const auto found = std::find_if(run.options.begin(), run.options.end(), [&](const auto& option) {
-    return option.first == key;
-  });
+  const auto found = std::find_if(run.options.begin(), run.options.end(),
+                                  [&](const auto& option) { return option.first == key; });
   return found != run.options.end() ? std::optional(found->second) : std::nullopt;
 }
 
@@ -104,17 +103,9 @@ std::string differences_table(const std::vector<RunRecord>& runs,
 std::string results_table(const std::vector<RunRecord>& runs,
                           const std::vector<std::string>& styles) {
   std::string table = "<div class=\"wide\"><table id=\"results\"><thead><tr>";
-  for (const char* heading : {"run",
-                              "optimizer",
-                              "learning rate",
-                              "seed",
-                              "status",
-                              "final accuracy",
-                              "best accuracy",
-                              "final loss",
-                              "steps",
-                              "images/s",
-                              "time"}) {
+  for (const char* heading :
+       {"run", "optimizer", "learning rate", "seed", "status", "final accuracy", "best accuracy",
+        "final loss", "steps", "images/s", "time"}) {
     table += concat("<th>", heading, "</th>");
   }
   table += "</tr></thead><tbody>\n";

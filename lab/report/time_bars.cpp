@@ -22,7 +22,7 @@ constexpr double kRowHeight = 24;
 struct Part {
   const char* name;
   const char* style;
-  double StepTime::*seconds;
+  double StepTime::* seconds;
 };
 constexpr std::array<Part, 3> kParts = {
     {{"data", "data", &StepTime::data},
@@ -58,8 +58,8 @@ StepTime step_time(const RunRecord& run) {
   const std::size_t first = run.steps.size() > 1 ? 1 : 0;
   for (std::size_t at = first; at < run.steps.size(); ++at) {
     const StepRecord& record = run.steps[at];
-    const StepTime time{
-        record.data_seconds, record.forward_backward_seconds, record.optimizer_seconds};
+    const StepTime time{record.data_seconds, record.forward_backward_seconds,
+                        record.optimizer_seconds};
     if (std::isfinite(time.sum())) {
       mean.data += time.data;
       mean.forward_backward += time.forward_backward;

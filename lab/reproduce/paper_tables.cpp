@@ -107,12 +107,8 @@ const PaperTable& paper_table(std::string_view name) {
     }
     known.emplace_back(table.name);
   }
-  throw std::invalid_argument(concat("[sing reproduce] --table: wanted ",
-                                     joined_names(known),
-                                     ", given '",
-                                     name,
-                                     "'",
-                                     nearest_name_hint(name, known)));
+  throw std::invalid_argument(concat("[sing reproduce] --table: wanted ", joined_names(known),
+                                     ", given '", name, "'", nearest_name_hint(name, known)));
 }
 
 }  // namespace sing::reproduce

@@ -56,21 +56,16 @@ void list(const Line& line, const compare::Place& place, std::ostream& out) {
   }
 }
 
-void write_page(const PaperTable& table,
-                const Reproduction& reproduction,
-                const compare::Place& place,
-                const std::string& notice,
-                std::ostream& out) {
+void write_page(const PaperTable& table, const Reproduction& reproduction,
+                const compare::Place& place, const std::string& notice, std::ostream& out) {
   std::vector<std::filesystem::path> directories;
   for (const RowState& state : reproduction.rows) {
     for (const compare::Cell& cell : state.cells) {
       directories.push_back(place.folder / cell.name);
     }
   }
-  report::write_report_of(place.folder / concat(table.name, ".html"),
-                          directories,
-                          section_of(table, reproduction.rows, notice),
-                          out);
+  report::write_report_of(place.folder / concat(table.name, ".html"), directories,
+                          section_of(table, reproduction.rows, notice), out);
 }
 
 void train(const Line& line, const compare::Place& place, lab::Session& session) {
@@ -82,8 +77,8 @@ void train(const Line& line, const compare::Place& place, lab::Session& session)
   Reproduction reproduction;
   {
     const lab::StopSignal signal;
-    reproduction = run_reproduction(
-        table, line.request, place, session.out, [&] { return signal.requested(); });
+    reproduction = run_reproduction(table, line.request, place, session.out,
+                                    [&] { return signal.requested(); });
   }
   session.out << '\n' << table.title << '\n' << text_of(reproduction.rows);
   if (!notice.empty()) {  // what was said before the first run may have left the screen
@@ -94,11 +89,8 @@ void train(const Line& line, const compare::Place& place, lab::Session& session)
     session.out << "interrupted; the same command goes on from here\n";
     session.exit_code = lab::kInterruptedExit;
   } else if (!reproduction.failures.empty()) {
-    throw Error(concat(kWhere,
-                       "wanted a result of each run, ",
-                       reproduction.failures.size(),
-                       " failed, the first: ",
-                       reproduction.failures.front()));
+    throw Error(concat(kWhere, "wanted a result of each run, ", reproduction.failures.size(),
+                       " failed, the first: ", reproduction.failures.front()));
   }
 }
 
@@ -107,8 +99,8 @@ void run(Line& line, lab::Session& session) {
   if (!line.table.empty()) {
     paper_table(line.table);
   }
-  compare::check_train_flags(
-      line.request.train_flags, {"--config", "--seed", "--out", "--resume"}, kWhere);
+  compare::check_train_flags(line.request.train_flags, {"--config", "--seed", "--out", "--resume"},
+                             kWhere);
   line.request.recipes = line.recipes;
   line.request.knows_tasks = line.program.empty();
   line.request.tasks = tasks_of(*line.app);
@@ -135,8 +127,7 @@ void add_reproduce_command(CLI::App& app, lab::Session& session) {
   command->add_option("--table", line->table, names)->type_name("NAME");
   command->add_flag("--list", line->list, "say which rows are done, train nothing");
   command
-      ->add_option("--scale",
-                   line->request.scale,
+      ->add_option("--scale", line->request.scale,
                    "full: the recipes; short: a tenth of the epochs; smoke: that they run")
       ->check(CLI::IsMember({"smoke", "short", "full"}))
       ->type_name("NAME")
@@ -152,8 +143,7 @@ void add_reproduce_command(CLI::App& app, lab::Session& session) {
   command->add_option("--program", line->program, "trains instead of this program")
       ->type_name("FILE");
   command
-      ->add_option("FLAGS",
-                   line->request.train_flags,
+      ->add_option("FLAGS", line->request.train_flags,
                    "after --: flags for every sing train, such as --data and --device")
       ->type_name("");
   command->callback(

@@ -36,9 +36,7 @@ std::string missing_of(const PaperTable& table, const PaperRow& row, const Reque
              : "";
 }
 
-compare::Cell cell_of(const PaperTable& table,
-                      const PaperRow& row,
-                      const Request& request,
+compare::Cell cell_of(const PaperTable& table, const PaperRow& row, const Request& request,
                       std::int64_t seed) {
   compare::Cell cell{.contestant = row.recipe, .seed = seed};
   cell.name = concat(row.recipe, "_seed", seed);
@@ -65,8 +63,7 @@ ScaleFlags flags_of(const PaperTable& table, const Request& request) {
   return without_given(scale_flags(request.scale, table.task, data), given);
 }
 
-std::vector<RowState> row_states(const PaperTable& table,
-                                 const Request& request,
+std::vector<RowState> row_states(const PaperTable& table, const Request& request,
                                  const compare::Place& place) {
   std::vector<RowState> states;
   for (const PaperRow& row : table.rows) {
@@ -82,10 +79,8 @@ std::vector<RowState> row_states(const PaperTable& table,
   return states;
 }
 
-Reproduction run_reproduction(const PaperTable& table,
-                              const Request& request,
-                              const compare::Place& place,
-                              std::ostream& out,
+Reproduction run_reproduction(const PaperTable& table, const Request& request,
+                              const compare::Place& place, std::ostream& out,
                               const std::function<bool()>& stop) {
   Reproduction reproduction{.rows = row_states(table, request, place)};
   std::vector<std::pair<RowState*, const compare::Cell*>> queue;

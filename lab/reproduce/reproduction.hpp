@@ -30,8 +30,7 @@ struct RowState {
 
 // The rows and what their run directories already hold; starts nothing. Throws
 // std::invalid_argument for a recipe that cannot be read or says no optimizer.
-std::vector<RowState> row_states(const PaperTable& table,
-                                 const Request& request,
+std::vector<RowState> row_states(const PaperTable& table, const Request& request,
                                  const compare::Place& place);
 
 struct Reproduction {
@@ -42,10 +41,8 @@ struct Reproduction {
 
 // Trains what has no result yet, all rows with seed 0 first; says which rows are left out. Throws
 // as row_states and compare::check_commands do, before anything is started.
-Reproduction run_reproduction(const PaperTable& table,
-                              const Request& request,
-                              const compare::Place& place,
-                              std::ostream& out,
+Reproduction run_reproduction(const PaperTable& table, const Request& request,
+                              const compare::Place& place, std::ostream& out,
                               const std::function<bool()>& stop);
 
 // The scale's flags for the table's task and the data folder of the train flags, less what these

@@ -50,12 +50,10 @@ Lines lines_of(const std::vector<RowState>& rows) {
     const PaperRow& paper = *state.row;
     const compare::Row ours =
         state.results.empty() ? compare::Row{} : compare::rows_of(state.results).front();
-    lines.push_back({paper.name,
-                     std::to_string(ours.finished),
+    lines.push_back({paper.name, std::to_string(ours.finished),
                      compare::accuracy_text(ours.accuracy),
                      compare::accuracy_text({paper.accuracy / 100, paper.spread / 100}),
-                     compare::number_text(ours.loss),
-                     report::short_number(paper.loss),
+                     compare::number_text(ours.loss), report::short_number(paper.loss),
                      remark_of(state, ours)});
   }
   drop_empty_columns(lines);
@@ -89,8 +87,7 @@ std::string text_of(const std::vector<RowState>& rows) {
          "runs: finished ones, of which the numbers are the mean ± the standard deviation\n";
 }
 
-std::string section_of(const PaperTable& table,
-                       const std::vector<RowState>& rows,
+std::string section_of(const PaperTable& table, const std::vector<RowState>& rows,
                        const std::string& notice) {
   std::string section = "<section id=\"reproduction\"><h2>";
   section += report::escape_html(table.title) + "</h2>\n";

@@ -12,8 +12,7 @@ namespace sing::reproduce {
 std::string text_of(const std::vector<RowState>& rows);
 
 // The same as a section of the report.
-std::string section_of(const PaperTable& table,
-                       const std::vector<RowState>& rows,
+std::string section_of(const PaperTable& table, const std::vector<RowState>& rows,
                        const std::string& notice);
 
 // A line a row: its recipe and how many of its seeds are done.

@@ -60,10 +60,8 @@ ScaleFlags scale_flags(std::string_view scale, std::string_view task, const fs::
     return {.flags = short_flags(task),
             .notice = "short: a tenth of the epochs, so below what the recipes reach"};
   }
-  SING_CHECK(scale == "smoke",
-             "[sing reproduce] --scale: wanted smoke, short or full, given '",
-             scale,
-             "'");
+  SING_CHECK(scale == "smoke", "[sing reproduce] --scale: wanted smoke, short or full, given '",
+             scale, "'");
   ScaleFlags smoke{
       .flags = smoke_flags(task),
       .notice =
@@ -73,8 +71,8 @@ ScaleFlags scale_flags(std::string_view scale, std::string_view task, const fs::
     if (task == "cifar100") {
       smoke.flags.insert(smoke.flags.end(), {"--stand-in-train", "1000", "--stand-in-test", "250"});
     }
-    smoke.notice += concat(
-        "; no data in ", data.string(), ": generated stand-in data, on which they mean nothing");
+    smoke.notice += concat("; no data in ", data.string(),
+                           ": generated stand-in data, on which they mean nothing");
   }
   return smoke;
 }

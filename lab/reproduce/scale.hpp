@@ -16,8 +16,7 @@ struct ScaleFlags {
 // "full": the recipe as it is. "short": a tenth of its epochs. "smoke": a tiny model and a few
 // steps, and generated data where `data`, the task's folder, has no files. Throws
 // std::invalid_argument for another name.
-ScaleFlags scale_flags(std::string_view scale,
-                       std::string_view task,
+ScaleFlags scale_flags(std::string_view scale, std::string_view task,
                        const std::filesystem::path& data);
 
 // The scale's flags less those that `given` names, which win; the notice says which. Either of

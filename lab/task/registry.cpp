@@ -13,8 +13,7 @@ std::span<const TaskEntry> task_entries() {
       {"rde", "Rectangle depth estimation (docs/rde.md)", rde::make_task},
       {"cifar100", "CIFAR-100 from its binary files (docs/images.md)", cifar100::make_task},
       {"mnist", "MNIST from its idx files (docs/images.md)", mnist::make_task},
-      {"imagefolder",
-       "Images in ImageNet's folders, or a pack of them (docs/images.md)",
+      {"imagefolder", "Images in ImageNet's folders, or a pack of them (docs/images.md)",
        imagefolder::make_task},
   };
   return kEntries;

@@ -84,8 +84,7 @@ class Task {
   // What write_picture draws, for who looks at it; "": it writes nothing.
   virtual std::string picture_legend() const { return {}; }
   // Predictions beside what was wanted. May write nothing.
-  virtual void write_picture(const std::filesystem::path& path,
-                             const at::Tensor& prediction,
+  virtual void write_picture(const std::filesystem::path& path, const at::Tensor& prediction,
                              const Batch& batch) const = 0;
 };
 

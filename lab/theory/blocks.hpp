@@ -121,8 +121,8 @@ inline Vector centred(const Shapes& shapes, Vector values) {
 // N of Lemmas 2 and 4: the sum of the tensors' norms.
 inline double sum_of_block_norms(const Shapes& shapes, const Vector& values) {
   double sum = 0;
-  for_each_block(
-      shapes, values, [&](std::span<const double> block, std::size_t) { sum += norm(block); });
+  for_each_block(shapes, values,
+                 [&](std::span<const double> block, std::size_t) { sum += norm(block); });
   return sum;
 }
 

@@ -101,8 +101,7 @@ Outcome check_convergence(const Method& method) {
           average_gradient(method, problem, plan, calibrated_options(kReference));
       outcome.numbers.push_back(at_most(
           concat(problem.name, ", ε = ", report::short_number(precision), ": average, upper limit"),
-          average.upper(),
-          bounds(problem, plan, kReference, precision).right));
+          average.upper(), bounds(problem, plan, kReference, precision).right));
     }
   }
   return outcome;
@@ -133,21 +132,17 @@ Outcome check_counterexample(const Method& method) {
 
 std::vector<Claim> calibrated_claims() {
   return {
-      {"calibrated",
-       "calibrated-escape",
+      {"calibrated", "calibrated-escape",
        "With norms √(n_k/n_ref), S = Σ n_k/n_ref: a step has length η√S and leaves the open ball "
        "at η ≥ 2r/√S. This is tight.",
-       "The escape experiments' tensors and starts with n_ref = 8.",
-       check_escape},
-      {"calibrated",
-       "calibrated-convergence",
+       "The escape experiments' tensors and starts with n_ref = 8.", check_escape},
+      {"calibrated", "calibrated-convergence",
        "With τ = min √(n_k/n_ref), the average of E‖∇F(x_t)‖_φ is at most F(x₀)/(ηTτ) + "
        "(1 + √S/τ)ε + ηLS/(2τ).",
        "A quadratic and wells with tensors of 4, 12 and 48 elements, n_ref = 8; 16 runs, upper end "
        "of the 99 % confidence interval.",
        check_convergence},
-      {"calibrated",
-       "calibrated-counterexample",
+      {"calibrated", "calibrated-counterexample",
        "Putting S for D in the paper's bound is false: small tensors move by less than 1, which "
        "only τ knows.",
        "Tensors of 400 and 4 elements, n_ref = 400; the small one goes down a slope of 1.",

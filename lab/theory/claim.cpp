@@ -25,9 +25,8 @@ std::string wanted_text(const Number& number) {
 }
 
 bool Outcome::holds() const {
-  return !numbers.empty() && std::all_of(numbers.begin(), numbers.end(), [](const Number& each) {
-    return each.holds();
-  });
+  return !numbers.empty() && std::all_of(numbers.begin(), numbers.end(),
+                                         [](const Number& each) { return each.holds(); });
 }
 
 }  // namespace sing::theory

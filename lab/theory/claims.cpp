@@ -12,13 +12,9 @@ namespace sing::theory {
 
 std::vector<Claim> all_claims() {
   std::vector<Claim> all;
-  for (std::vector<Claim>& family : std::vector{escape_claims(),
-                                                invariance_claims(),
-                                                lemma_claims(),
-                                                convergence_claims(),
-                                                clipping_claims(),
-                                                calibrated_claims(),
-                                                figure_claims()}) {
+  for (std::vector<Claim>& family :
+       std::vector{escape_claims(), invariance_claims(), lemma_claims(), convergence_claims(),
+                   clipping_claims(), calibrated_claims(), figure_claims()}) {
     std::move(family.begin(), family.end(), std::back_inserter(all));
   }
   return all;
@@ -37,12 +33,8 @@ std::vector<Claim> select_claims(std::span<const std::string> names) {
   }
   for (const std::string& name : names) {
     SING_CHECK(std::find(known.begin(), known.end(), name) != known.end(),
-               "[sing theory] wanted the name of a claim or of a family (",
-               joined_names(families),
-               "), given '",
-               name,
-               "'",
-               nearest_name_hint(name, known));
+               "[sing theory] wanted the name of a claim or of a family (", joined_names(families),
+               "), given '", name, "'", nearest_name_hint(name, known));
   }
   std::vector<Claim> selected;
   std::copy_if(all.begin(), all.end(), std::back_inserter(selected), [&](const Claim& claim) {

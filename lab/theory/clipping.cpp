@@ -28,8 +28,8 @@ using Clip = std::function<void(const Vector& point, Vector& gradient)>;
 void clip_globally(const Vector& /*point*/, Vector& gradient) { clip_norm(gradient, 1); }
 
 void clip_by_layer(const Vector& /*point*/, Vector& gradient) {
-  for_each_block(
-      kTensors, gradient, [](std::span<double> block, std::size_t) { clip_norm(block, 0.5); });
+  for_each_block(kTensors, gradient,
+                 [](std::span<double> block, std::size_t) { clip_norm(block, 0.5); });
 }
 
 void clip_values(const Vector& /*point*/, Vector& gradient) {
@@ -42,8 +42,8 @@ void clip_values(const Vector& /*point*/, Vector& gradient) {
 // row's gradient is at most 1 % of its weights.
 void clip_by_unit(const Vector& point, Vector& gradient) {
   Vector limits;
-  for_each_row(
-      kTensors, point, [&](std::span<const double> row) { limits.push_back(0.01 * norm(row)); });
+  for_each_row(kTensors, point,
+               [&](std::span<const double> row) { limits.push_back(0.01 * norm(row)); });
   std::size_t unit = 0;
   for_each_row(kTensors, gradient, [&](std::span<double> row) { clip_norm(row, limits[unit++]); });
 }
@@ -109,17 +109,14 @@ Outcome check_values(const Method& method) {
 }  // namespace
 
 std::vector<Claim> clipping_claims() {
-  return {{"clipping",
-           "clipping-norms",
+  return {{"clipping", "clipping-norms",
            "Clipping by the global norm or by each tensor's norm before SING changes nothing.",
            "Twenty steps on three tensors with and without, at limits that every step exceeds.",
            check_norms},
-          {"clipping",
-           "clipping-values",
+          {"clipping", "clipping-values",
            "Clipping by value and unit-wise adaptive clipping do change the steps: they are no "
            "multiplication of a whole tensor.",
-           "The same.",
-           check_values}};
+           "The same.", check_values}};
 }
 
 }  // namespace sing::theory

@@ -51,8 +51,7 @@ std::vector<Number> check_averages(const Method& method, const Standardize& opti
       const Plan plan = plan_for(problem, precision);
       const Estimate average = average_gradient(method, problem, plan, options);
       numbers.push_back(at_most(concat(at_precision(problem, plan), ": average, upper limit"),
-                                average.upper(),
-                                bound_in_precisions(problem) * precision));
+                                average.upper(), bound_in_precisions(problem) * precision));
     }
   }
   return numbers;
@@ -71,8 +70,8 @@ Outcome check_centralized(const Method& method) {
     descent.step();
   }
   const Vector after = row_means(problem.shapes, descent.gradient());
-  outcome.numbers.push_back(at_most(
-      "quadratic: change of the row means of ∇F", largest(difference(after, before)), 1e-12));
+  outcome.numbers.push_back(at_most("quadratic: change of the row means of ∇F",
+                                    largest(difference(after, before)), 1e-12));
   outcome.numbers.push_back(
       at_least("quadratic: ‖∇F‖ that is left at the end", norm(descent.gradient()), 0.5));
   return outcome;
@@ -113,17 +112,15 @@ Outcome check_proof(const Method& method) {
     const ProofCheck found = follow_proof(method, problem, plan);
     const double noise = found.noise / found.steps;
     const double root_of_batch = problem.deviation / std::sqrt(plan.batch);
-    outcome.numbers.push_back(at_least(
-        concat(problem.name, ": least slack of the corrected line"), found.least_slack, -1e-12));
+    outcome.numbers.push_back(at_least(concat(problem.name, ": least slack of the corrected line"),
+                                       found.least_slack, -1e-12));
     outcome.numbers.push_back(
         at_least(concat(problem.name, ": share of steps that break the printed one"),
-                 found.printed_wrong / found.steps,
-                 0.01));
+                 found.printed_wrong / found.steps, 0.01));
     outcome.numbers.push_back(
         at_most(concat(problem.name, ": mean ‖noise‖ / (σ/√B)"), noise / root_of_batch, 1));
     outcome.numbers.push_back(at_least(concat(problem.name, ": mean ‖noise‖ / (σ/B)"),
-                                       noise / (problem.deviation / plan.batch),
-                                       2));
+                                       noise / (problem.deviation / plan.batch), 2));
   }
   return outcome;
 }
@@ -143,15 +140,14 @@ struct Need {
 };
 
 template <class MakeProblem>
-Need measure_need(const Method& method,
-                  std::span<const double> precisions,
+Need measure_need(const Method& method, std::span<const double> precisions,
                   const MakeProblem& make_problem) {
   Need need;
   for (const double precision : precisions) {
     const Problem problem = make_problem(precision);
     const Plan plan = plan_for(problem, precision);
-    const double steps = needed_steps(
-        method, problem, plan, normalization_only(), bound_in_precisions(problem) * precision);
+    const double steps = needed_steps(method, problem, plan, normalization_only(),
+                                      bound_in_precisions(problem) * precision);
     need.inverse_precisions.push_back(1 / precision);
     need.steps.push_back(steps);
     need.samples.push_back(steps * plan.batch);
@@ -180,10 +176,8 @@ Outcome check_rate(const Method& method) {
         {exponent + "the gradients needed", samples.exponent, least + 2, most + 2});
     curves.push_back(curve_of(need, name, static_cast<int>(curves.size())));
   };
-  add("quadratic",
-      measure_need(method, kFine, [](double) { return quadratic_problem(); }),
-      -HUGE_VAL,
-      2);
+  add("quadratic", measure_need(method, kFine, [](double) { return quadratic_problem(); }),
+      -HUGE_VAL, 2);
   add("wells", measure_need(method, kFine, [](double) { return wells_problem(); }), -HUGE_VAL, 2);
   const Need slope = measure_need(method, kFine, slope_problem);
   // 0.01: the slopes are left at F = 32ε², not 0, which saves the large ε a step in twenty.
@@ -193,9 +187,7 @@ Outcome check_rate(const Method& method) {
   const double finest = slope.inverse_precisions.back();
   const double straight = finest * finest / 44;
   outcome.numbers.push_back(close_to("slope ∝ ε, ε = 0.0025: steps needed, in 1/(44ε²)",
-                                     slope.steps.back() / straight,
-                                     1.003,
-                                     0.002));
+                                     slope.steps.back() / straight, 1.003, 0.002));
   outcome.figures.push_back(draw_keyed_chart({.title = "Steps until ‖∇F‖ ≤ (2 + √D + D)ε",
                                               .x_label = "1/ε",
                                               .x_scale = report::Scale::kLog,
@@ -211,26 +203,19 @@ std::vector<Claim> convergence_claims() {
       "A quadratic in 32 dimensions (D = 4) and wells Σx²/(1 + x²) in 24 (D = 3), Gaussian noise; "
       "16 runs, upper end of the 99 % confidence interval, for ε = 0.4 … 0.025.";
   return {
-      {"convergence",
-       "convergence-plain",
+      {"convergence", "convergence-plain",
        "Without centralization: with B = σ²/ε², η = 2ε/L, T = L·F(x₀)/(2ε²), each rounded up, the "
        "average of E‖∇F(x_t)‖ is at most (2 + √D + D)ε.",
-       experiment,
-       check_plain},
-      {"convergence",
-       "convergence-centralized",
+       experiment, check_plain},
+      {"convergence", "convergence-centralized",
        "With centralization the same holds of ‖∇F‖_φ, and of nothing more: the row means of the "
        "parameters stay, and with them a part of the gradient.",
-       experiment,
-       check_centralized},
-      {"convergence",
-       "convergence-proof",
+       experiment, check_centralized},
+      {"convergence", "convergence-proof",
        "The step of the proof holds with +η√D‖∇F − ∇f‖ (the centralized proof prints a minus), and "
        "the noise of a batch is at most σ/√B (the proof prints σ/B).",
-       "Both lines at every step of one run at ε = 0.05.",
-       check_proof},
-      {"convergence",
-       "convergence-rate",
+       "Both lines at every step of one run at ε = 0.05.", check_proof},
+      {"convergence", "convergence-rate",
        "The steps needed grow no faster than 1/ε², the gradients no faster than 1/ε⁴. One fixed "
        "function needs fewer; functions whose slope is proportional to ε need as many.",
        "Steps until ‖∇F‖ is first at most (2 + √D + D)ε; ε = 0.04 … 0.0025; exponents by least "

@@ -42,13 +42,8 @@ std::string trail(const DescentPath& path, const Axis& x, const Axis& y) {
 }
 
 std::string animation(const char* attribute, const std::string& values) {
-  return concat("<animate attributeName=\"",
-                attribute,
-                "\" dur=\"",
-                kSeconds,
-                "s\" repeatCount=\"indefinite\" values=\"",
-                values,
-                "\"/>");
+  return concat("<animate attributeName=\"", attribute, "\" dur=\"", kSeconds,
+                "s\" repeatCount=\"indefinite\" values=\"", values, "\"/>");
 }
 
 // It rests at its end for a fifth of the time.

@@ -47,8 +47,7 @@ Outcome check_bound(const Method& method) {
       }
     }
   }
-  return {{shown("starts", starts),
-           exactly("share of them that left", left / starts, 1),
+  return {{shown("starts", starts), exactly("share of them that left", left / starts, 1),
            at_least("least distance beyond the sphere, in radii", nearest - 1, kBeyond)}};
 }
 
@@ -145,8 +144,8 @@ Outcome check_gradient_descent(const Method& /*method*/) {
   }
   std::vector<Number> numbers = {
       at_least("least distance beyond the sphere at 2r/‖∇F‖, in radii", nearest - 1, kBeyond),
-      at_least(
-          "least distance inside it at 0.99 (r − ‖x − x*‖)/‖∇F‖", 1 - farthest_kept, 0.999e-8)};
+      at_least("least distance inside it at 0.99 (r − ‖x − x*‖)/‖∇F‖", 1 - farthest_kept,
+               0.999e-8)};
   Vector distances;
   Vector rates;
   for (int exponent = 3; exponent <= 12; ++exponent) {
@@ -216,44 +215,34 @@ Outcome check_zero_blocks(const Method& method) {
 
 std::vector<Claim> escape_claims() {
   return {
-      {"escape",
-       "escape-bound",
+      {"escape", "escape-bound",
        "From every point of the open ball of radius r about x*, a SING step with η ≥ 2r/√D ends "
        "outside it.",
        "Two functions with known basins in 1, 2 and 50 dimensions, cut into D = 1 … 50 tensors; "
        "random starts from 1e-6 r to (1 − 1e-6) r; one step at η = 2r/√D.",
        check_bound},
-      {"escape",
-       "escape-boundary",
+      {"escape", "escape-boundary",
        "On the closed ball the bound is not enough: at ‖x − x*‖ = r and η = 2r/√D the step can "
        "land on the antipode, which is in the closed ball.",
-       "Starts on the sphere whose tensors have equal norms and zero row means.",
-       check_boundary},
-      {"escape",
-       "escape-tight",
+       "Starts on the sphere whose tensors have equal norms and zero row means.", check_boundary},
+      {"escape", "escape-tight",
        "The bound is tight: 0.99 of it does not leave the ball where F is radial, tensors have "
        "equal norms and rows zero means.",
        "One step at η = 0.99 · 2r/√D from 0.999 r; it lands at (2 · 0.99 − 0.999) r.",
        check_tightness},
-      {"escape",
-       "escape-tensors",
+      {"escape", "escape-tensors",
        "The rate needed falls as 1/√D with the number of tensors, not in proportion to it.",
        "50 dimensions cut into 1 to 50 tensors; the smallest rate that leaves from 0.999 r, by "
        "bisection.",
        check_tensors},
-      {"escape",
-       "escape-gradient-descent",
+      {"escape", "escape-gradient-descent",
        "Gradient descent leaves at η = 2r/‖∇F(x)‖ and cannot below (r − ‖x − x*‖)/‖∇F(x)‖, which "
        "grows without limit near x*.",
-       "The same functions and starts; then starts at 1e-3 r … 1e-12 r.",
-       check_gradient_descent},
-      {"escape",
-       "escape-normalized-descent",
+       "The same functions and starts; then starts at 1e-3 r … 1e-12 r.", check_gradient_descent},
+      {"escape", "escape-normalized-descent",
        "Normalized gradient descent, one norm for all parameters, leaves at η = 2r.",
-       "The same functions and starts, one tensor, no centralization.",
-       check_normalized_descent},
-      {"escape",
-       "escape-zero-blocks",
+       "The same functions and starts, one tensor, no centralization.", check_normalized_descent},
+      {"escape", "escape-zero-blocks",
        "What the theorem overlooks: tensors whose centred gradient is zero do not move. With D′ "
        "others the step has length η√D′; with none there is no step, at any rate.",
        "Ten tensors, some with row-constant gradients. With D′ = 5 the step at 2r/√10 stays in "

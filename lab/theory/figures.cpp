@@ -17,8 +17,8 @@ using report::curve_point;
 const Schedule kCosine{WarmupCosine{.total_steps = kFigureSteps}};
 const Schedule kHold{WarmupHoldCosine{.hold_steps = kFigureSteps / 2, .total_steps = kFigureSteps}};
 
-double count_in(
-    const Method& method, Descent kind, double rate, const Schedule& schedule, Basin basin) {
+double count_in(const Method& method, Descent kind, double rate, const Schedule& schedule,
+                Basin basin) {
   double count = 0;
   for (const double start : figure_starts()) {
     count += basin_of(descend(method, kind, rate, schedule, start).back()) == basin ? 1 : 0;
@@ -35,8 +35,8 @@ Curve sweep(const Method& method, Descent kind, const Schedule& schedule, Curve 
 }
 
 double rates_that_always_succeed(const Curve& curve) {
-  return static_cast<double>(std::count_if(
-      curve.points.begin(), curve.points.end(), [](const auto& point) { return point.y == 10; }));
+  return static_cast<double>(std::count_if(curve.points.begin(), curve.points.end(),
+                                           [](const auto& point) { return point.y == 10; }));
 }
 
 Outcome check_descent(const Method& method) {
@@ -48,28 +48,22 @@ Outcome check_descent(const Method& method) {
   };
   Outcome outcome{{
       exactly("gradient descent, η = 0.5: starts that end in the second minimum",
-              count(Descent::kPlain, 0.5, Basin::kSecond),
-              10),
+              count(Descent::kPlain, 0.5, Basin::kSecond), 10),
       exactly("SING, η = 2: starts that end in the wide one",
-              count(Descent::kSing, 2, Basin::kWide),
-              10),
+              count(Descent::kSing, 2, Basin::kWide), 10),
       exactly("SING, η = 0.4: starts that stay in the first",
-              count(Descent::kSing, 0.4, Basin::kFirst),
-              10),
+              count(Descent::kSing, 0.4, Basin::kFirst), 10),
       exactly("gradient descent, η = 1.2: starts that end in the wide one",
-              count(Descent::kPlain, 1.2, Basin::kWide),
-              10),
+              count(Descent::kPlain, 1.2, Basin::kWide), 10),
       shown("rates, of 60, at which gradient descent gets there from every start",
             rates_that_always_succeed(by_rate[0])),
       shown("and SING", rates_that_always_succeed(by_rate[1])),
   }};
   const double start = -4;
   outcome.figures.push_back(draw_descent("Figure 1: three minima, cosine decay over 60 steps",
-                                         {{"gradient descent, η = 0.5",
-                                           "color1",
+                                         {{"gradient descent, η = 0.5", "color1",
                                            descend(method, Descent::kPlain, 0.5, kCosine, start)},
-                                          {"gradient descent + SING, η = 2",
-                                           "color0",
+                                          {"gradient descent + SING, η = 2", "color0",
                                            descend(method, Descent::kSing, 2, kCosine, start)}}));
   outcome.figures.push_back(draw_keyed_chart(
       {.title = "The same by learning rate: starts, of ten, that end in the wide minimum",
@@ -80,8 +74,7 @@ Outcome check_descent(const Method& method) {
 }
 
 // Share of starts in the ball of radius 1 that one step of each rate takes out of it.
-std::vector<double> shares_that_leave(const Method& method,
-                                      const Shapes& shapes,
+std::vector<double> shares_that_leave(const Method& method, const Shapes& shapes,
                                       const std::vector<double>& rates) {
   const Objective objective = radial_basin(1);
   BlockStandardizer standardized(method, shapes, paper_options());
@@ -105,11 +98,8 @@ Outcome check_escape(const Method& method) {
   }
   Outcome outcome;
   std::vector<Curve> curves;
-  for (const Shapes& shapes : {Shapes{{5, 10}},
-                               repeat(2, {5, 5}),
-                               repeat(5, {2, 5}),
-                               repeat(10, {1, 5}),
-                               repeat(50, {1})}) {
+  for (const Shapes& shapes : {Shapes{{5, 10}}, repeat(2, {5, 5}), repeat(5, {2, 5}),
+                               repeat(10, {1, 5}), repeat(50, {1})}) {
     Curve curve{concat("D = ", shapes.size()), concat("color", curves.size()), {}};
     const std::vector<double> shares = shares_that_leave(method, shapes, rates);
     double last_that_stayed = 0;
@@ -119,8 +109,7 @@ Outcome check_escape(const Method& method) {
     }
     outcome.numbers.push_back(
         at_most(concat(curve.label, ": largest rate at which a start stays, in 2r/√D"),
-                last_that_stayed / 2 * root(shapes.size()),
-                1));
+                last_that_stayed / 2 * root(shapes.size()), 1));
     curves.push_back(curve);
   }
   outcome.figures.push_back(
@@ -151,16 +140,13 @@ Outcome check_schedules(const Method& method) {
   }
   Outcome outcome{{
       exactly("η = 2, cosine: starts that end in the wide minimum",
-              count_in(method, Descent::kSing, 2, kCosine, Basin::kWide),
-              10),
+              count_in(method, Descent::kSing, 2, kCosine, Basin::kWide), 10),
       exactly("η = 2, hold: starts that end in the wide minimum",
-              count_in(method, Descent::kSing, 2, kHold, Basin::kWide),
-              10),
-      at_most("η = 2, cosine: mean distance from it at the end",
-              mean_distance(method, kCosine, 2),
+              count_in(method, Descent::kSing, 2, kHold, Basin::kWide), 10),
+      at_most("η = 2, cosine: mean distance from it at the end", mean_distance(method, kCosine, 2),
               0.1),
-      at_most(
-          "η = 2, hold: mean distance from it at the end", mean_distance(method, kHold, 2), 0.1),
+      at_most("η = 2, hold: mean distance from it at the end", mean_distance(method, kHold, 2),
+              0.1),
       at_least("rates, of 60, at which more starts succeed with the cosine", cosine_better, 1),
       at_least("and with the hold", hold_better, 1),
   }};
@@ -176,23 +162,20 @@ Outcome check_schedules(const Method& method) {
 
 std::vector<Claim> figure_claims() {
   return {
-      {"figures",
-       "figure-descent",
+      {"figures", "figure-descent",
        "Figure 1: on a function with three minima gradient descent stays in the second and SING "
        "reaches the wide one. The two learning rates were chosen for the picture: at a larger one "
        "gradient descent gets there too, and SING at a smaller one does not.",
        "0.05(x − 3)² with two narrow wells, ten starts, 60 steps, cosine decay; learning rates "
        "0.05 … 3.",
        check_descent},
-      {"figures",
-       "figure-escape",
+      {"figures", "figure-escape",
        "Whatever the number of tensors D, no start stays at a rate above 2r/√D; most leave at far "
        "smaller ones.",
        "A radial basin in 50 dimensions, 200 starts at distances uniform in 0 … r, one step at "
        "rates 0 … 2.2.",
        check_escape},
-      {"figures",
-       "figure-schedules",
+      {"figures", "figure-schedules",
        "Holding the rate and then letting it fall reaches the wide minimum as the cosine does; on "
        "this function neither is better at every rate.",
        "The function of Figure 1; cosine from the first step, or after half of the steps.",

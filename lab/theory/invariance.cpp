@@ -181,30 +181,24 @@ Outcome check_means(const Method& method) {
 
 std::vector<Claim> invariance_claims() {
   return {
-      {"invariance",
-       "invariance-scale",
+      {"invariance", "invariance-scale",
        "Multiplying F by α > 0 leaves the iterates as they are (eps = 0): to the bit for powers of "
        "two, to rounding for others.",
        "Six steps, three tensors, SGD host; α over 30 orders of magnitude (8 in float16), each "
        "against α = 1.",
        check_scale},
-      {"invariance",
-       "invariance-layers",
+      {"invariance", "invariance-layers",
        "So does multiplying the gradient of every tensor by a factor of its own.",
        "The same with factors that differ by up to 30 orders of magnitude between tensors.",
        check_layers},
-      {"invariance",
-       "invariance-epsilon",
+      {"invariance", "invariance-epsilon",
        "With eps in the norm the step is shortened by ‖g‖/(‖g‖ + eps), g the centred gradient: "
        "half a step at ‖g‖ = eps.",
-       "One tensor, default eps 1e-8, ‖g‖ from 1e-14 to 100.",
-       check_epsilon},
-      {"invariance",
-       "invariance-means",
+       "One tensor, default eps 1e-8, ‖g‖ from 1e-14 to 100.", check_epsilon},
+      {"invariance", "invariance-means",
        "With an SGD host and no decay, every row mean of a tensor of rank ≥ 2 is preserved. The "
        "overall mean is preserved only if every tensor has rank ≥ 2; under AdamW neither is.",
-       "Six steps towards a random point; how far means move, per distance moved.",
-       check_means}};
+       "Six steps towards a random point; how far means move, per distance moved.", check_means}};
 }
 
 }  // namespace sing::theory

@@ -25,8 +25,8 @@ const std::vector<Shapes>& lemma_shapes() {
 
 // What the tensors of a sample are made of: some rounding traps, and plain random numbers.
 enum class Kind { kNormal, kScales, kLargeMean, kOneHot, kTiny, kHuge };
-constexpr Kind kKinds[] = {
-    Kind::kNormal, Kind::kScales, Kind::kLargeMean, Kind::kOneHot, Kind::kTiny, Kind::kHuge};
+constexpr Kind kKinds[] = {Kind::kNormal, Kind::kScales, Kind::kLargeMean,
+                           Kind::kOneHot, Kind::kTiny,   Kind::kHuge};
 
 double element(Kind kind, std::size_t index, RandomNumbers& random) {
   const double normal = random.normal();
@@ -91,7 +91,7 @@ Vector apply(const Method& method, const Sample& sample, const Standardize& opti
 }
 
 // Lemmas 1 and 3 for one operator: the length of the result.
-Outcome check_length(const Method& method, const Standardize& options, std::size_t Sample::*live) {
+Outcome check_length(const Method& method, const Standardize& options, std::size_t Sample::* live) {
   double error = 0;
   double degenerate_error = 0;
   double farthest = 0;
@@ -191,8 +191,7 @@ Outcome check_projection(const Method& method) {
   for (std::size_t at = 0; at < cuts.size(); ++at) {
     const Shapes& shapes = cuts[at];
     const MapErrors errors = map_errors(method, shapes, at);
-    most = {std::max(most.linear, errors.linear),
-            std::max(most.self_adjoint, errors.self_adjoint),
+    most = {std::max(most.linear, errors.linear), std::max(most.self_adjoint, errors.self_adjoint),
             std::max(most.idempotent, errors.idempotent)};
     // The trace of a projection is its rank; what is missing is the dimension of the kernel.
     BlockStandardizer phi(method, shapes, centralization_only());
@@ -222,34 +221,24 @@ std::vector<Claim> lemma_claims() {
       "Random tensors, mixed and extreme scales, large means, single non-zero elements; then every "
       "second tensor zero or row-constant.";
   return {
-      {"lemmas",
-       "lemma-1",
+      {"lemmas", "lemma-1",
        "‖x/Γ(x)‖ = √D if no tensor is zero; with zero tensors it is √D′, D′ the number of others, "
        "and the lemma as printed fails.",
-       tensors,
-       check_lemma_1},
-      {"lemmas",
-       "lemma-2",
-       "⟨x, x/Γ(x)⟩ = Σ‖x_k‖ = N(x) ≥ ‖x‖, also with zero tensors if 0/0 is 0.",
-       tensors,
+       tensors, check_lemma_1},
+      {"lemmas", "lemma-2",
+       "⟨x, x/Γ(x)⟩ = Σ‖x_k‖ = N(x) ≥ ‖x‖, also with zero tensors if 0/0 is 0.", tensors,
        check_lemma_2},
-      {"lemmas",
-       "lemma-3",
-       "‖φ(x)/Γ(φ(x))‖ = √D if no tensor is zero after centring; otherwise √D′.",
-       tensors,
+      {"lemmas", "lemma-3",
+       "‖φ(x)/Γ(φ(x))‖ = √D if no tensor is zero after centring; otherwise √D′.", tensors,
        check_lemma_3},
-      {"lemmas",
-       "lemma-4",
+      {"lemmas", "lemma-4",
        "⟨x, φ(x)/Γ(φ(x))⟩ = Σ‖x_k‖_φ = N_φ(x); ‖x‖_φ ≤ ‖x‖ and ‖x‖_φ ≤ N_φ(x), also with zero "
        "tensors if 0/0 is 0.",
-       tensors,
-       check_lemma_4},
-      {"lemmas",
-       "centralization-projection",
+       tensors, check_lemma_4},
+      {"lemmas", "centralization-projection",
        "φ is linear, self-adjoint and idempotent: an orthogonal projection. Its kernel has one "
        "dimension for each row of each tensor of rank ≥ 2, not one in all.",
-       "Random vectors; the trace of φ over all unit vectors.",
-       check_projection}};
+       "Random vectors; the trace of φ over all unit vectors.", check_projection}};
 }
 
 }  // namespace sing::theory

@@ -16,8 +16,7 @@ Method library_method(std::shared_ptr<Backend> backend) {
   };
 }
 
-BlockStandardizer::BlockStandardizer(const Method& method,
-                                     Shapes shapes,
+BlockStandardizer::BlockStandardizer(const Method& method, Shapes shapes,
                                      const Standardize& options)
     : shapes_(std::move(shapes)), standardize_(method(options)), result_(size_of(shapes_)) {
   for (const Shape& shape : shapes_) {

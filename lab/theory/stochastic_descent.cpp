@@ -23,11 +23,8 @@ Plan plan_for(const Problem& problem, double precision) {
               std::ceil(problem.smoothness * value / (2 * precision * precision)))};
 }
 
-StochasticDescent::StochasticDescent(const Method& method,
-                                     const Problem& problem,
-                                     const Plan& plan,
-                                     const Standardize& options,
-                                     std::uint64_t repetition)
+StochasticDescent::StochasticDescent(const Method& method, const Problem& problem, const Plan& plan,
+                                     const Standardize& options, std::uint64_t repetition)
     : problem_(problem),
       plan_(plan),
       element_deviation_(problem.deviation /
@@ -50,9 +47,7 @@ DescentStep StochasticDescent::step() {
   return {gradient_before_, noise_, before, value_};
 }
 
-Estimate average_gradient(const Method& method,
-                          const Problem& problem,
-                          const Plan& plan,
+Estimate average_gradient(const Method& method, const Problem& problem, const Plan& plan,
                           const Standardize& options) {
   std::array<double, kRepetitions> averages{};
   for (std::size_t repetition = 0; repetition < kRepetitions; ++repetition) {
@@ -67,11 +62,8 @@ Estimate average_gradient(const Method& method,
   return estimate(averages);
 }
 
-double needed_steps(const Method& method,
-                    const Problem& problem,
-                    const Plan& plan,
-                    const Standardize& options,
-                    double target) {
+double needed_steps(const Method& method, const Problem& problem, const Plan& plan,
+                    const Standardize& options, double target) {
   double sum = 0;
   for (std::size_t repetition = 0; repetition < kRepetitions; ++repetition) {
     StochasticDescent descent(method, problem, plan, options, repetition);

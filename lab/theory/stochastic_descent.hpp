@@ -41,11 +41,8 @@ struct DescentStep {
 
 class StochasticDescent {
  public:
-  StochasticDescent(const Method& method,
-                    const Problem& problem,
-                    const Plan& plan,
-                    const Standardize& options,
-                    std::uint64_t repetition);
+  StochasticDescent(const Method& method, const Problem& problem, const Plan& plan,
+                    const Standardize& options, std::uint64_t repetition);
 
   // The mean of B independent Gaussian samples is Gaussian: it is drawn as one.
   DescentStep step();
@@ -69,17 +66,12 @@ class StochasticDescent {
 
 // The average of ‖∇F(x_t)‖, or of ‖∇F(x_t)‖_φ where `options` centralize, over t < T; estimated
 // from kRepetitions runs.
-Estimate average_gradient(const Method& method,
-                          const Problem& problem,
-                          const Plan& plan,
+Estimate average_gradient(const Method& method, const Problem& problem, const Plan& plan,
                           const Standardize& options);
 
 // Steps until that norm is at most `target` for the first time; the mean of kRepetitions runs. A
 // run that has not got there after T steps counts as T.
-double needed_steps(const Method& method,
-                    const Problem& problem,
-                    const Plan& plan,
-                    const Standardize& options,
-                    double target);
+double needed_steps(const Method& method, const Problem& problem, const Plan& plan,
+                    const Standardize& options, double target);
 
 }  // namespace sing::theory

@@ -3,8 +3,8 @@
 
 namespace sing::theory {
 
-std::vector<double> descend(
-    const Method& method, Descent kind, double rate, const Schedule& schedule, double start) {
+std::vector<double> descend(const Method& method, Descent kind, double rate,
+                            const Schedule& schedule, double start) {
   BlockStandardizer standardized(method, {{1}}, paper_options());
   std::vector<double> path = {start};
   for (int step = 0; step < kFigureSteps; ++step) {

@@ -42,7 +42,7 @@ inline constexpr int kFigureSteps = 60;
 enum class Descent { kPlain, kSing };
 
 // x₀ … x_T.
-std::vector<double> descend(
-    const Method& method, Descent kind, double rate, const Schedule& schedule, double start);
+std::vector<double> descend(const Method& method, Descent kind, double rate,
+                            const Schedule& schedule, double start);
 
 }  // namespace sing::theory

@@ -36,10 +36,8 @@ std::string verdict_text(const Verdict& verdict) {
     name_width = std::max(name_width, width_of(number.name));
   }
   for (const Number& number : verdict.outcome.numbers) {
-    text += concat(number.holds() ? "    " : "  ✗ ",
-                   padded(number.name, name_width + 2),
-                   padded(report::short_number(number.value), 12),
-                   wanted_text(number));
+    text += concat(number.holds() ? "    " : "  ✗ ", padded(number.name, name_width + 2),
+                   padded(report::short_number(number.value), 12), wanted_text(number));
     text.erase(text.find_last_not_of(' ') + 1);
     text += "\n";
   }
@@ -73,9 +71,8 @@ std::string verdicts_json(std::span<const Verdict> verdicts) {
 }
 
 bool all_hold(std::span<const Verdict> verdicts) {
-  return std::all_of(verdicts.begin(), verdicts.end(), [](const Verdict& verdict) {
-    return verdict.outcome.holds();
-  });
+  return std::all_of(verdicts.begin(), verdicts.end(),
+                     [](const Verdict& verdict) { return verdict.outcome.holds(); });
 }
 
 }  // namespace sing::theory

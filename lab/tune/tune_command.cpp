@@ -66,19 +66,16 @@ double first_weight_decay(const Line& line) {
 }
 
 void check(const Request& request) {
-  std::vector<std::string> owned = {
-      "--optimizer", "--learning-rate", "--lr", "--weight-decay", "--seed", "--out", "--resume"};
+  std::vector<std::string> owned = {"--optimizer", "--learning-rate", "--lr",    "--weight-decay",
+                                    "--seed",      "--out",           "--resume"};
   if (request.epochs > 0) {
     owned.insert(owned.end(), {"--epochs", "--steps"});
   }
   compare::check_train_flags(request.train_flags, owned, kWhere);
-  SING_CHECK(request.protocol != "halving" || request.epochs > 0,
-             kWhere,
+  SING_CHECK(request.protocol != "halving" || request.epochs > 0, kWhere,
              "--protocol halving: wanted --epochs, those of the last round, given none");
-  SING_CHECK(request.protocol == "paper" || !request.rates_only,
-             kWhere,
-             "--rates-only: wanted --protocol paper, given ",
-             request.protocol);
+  SING_CHECK(request.protocol == "paper" || !request.rates_only, kWhere,
+             "--rates-only: wanted --protocol paper, given ", request.protocol);
 }
 
 void say_best(const Request& request, const Tuning& tuning, std::ostream& out) {
@@ -115,8 +112,8 @@ void run(Line& line, lab::Session& session) {
   for (const Trial& trial : tuning.trials) {
     directories.push_back(place.folder / trial.run);
   }
-  report::write_report_of(
-      place.folder / "report.html", directories, section_of(request, tuning), session.out);
+  report::write_report_of(place.folder / "report.html", directories, section_of(request, tuning),
+                          session.out);
   if (tuning.stopped) {
     session.out << "interrupted; the same command goes on from here\n";
     session.exit_code = lab::kInterruptedExit;
@@ -142,8 +139,7 @@ void add_tune_command(CLI::App& app, lab::Session& session) {
       ->required()
       ->type_name("NAME");
   command
-      ->add_option("--protocol",
-                   request.protocol,
+      ->add_option("--protocol", request.protocol,
                    "paper: rates, then decays at the best rate; halving: successive halving")
       ->check(CLI::IsMember({"paper", "halving"}))
       ->type_name("NAME")
@@ -156,20 +152,17 @@ void add_tune_command(CLI::App& app, lab::Session& session) {
       ->type_name("INTEGER")
       ->capture_default_str();
   command
-      ->add_option("--weight-decay",
-                   line->weight_decay,
+      ->add_option("--weight-decay", line->weight_decay,
                    "while rates are tried; without it that of --config, or the optimizer's own")
       ->check(CLI::NonNegativeNumber)
       ->type_name("NUMBER");
   command
-      ->add_option("--extensions",
-                   request.extensions,
+      ->add_option("--extensions", request.extensions,
                    "most values beyond either end of a grid of the paper")
       ->check(CLI::Range(0, 20))
       ->type_name("INTEGER")
       ->capture_default_str();
-  command->add_flag("--rates-only",
-                    request.rates_only,
+  command->add_flag("--rates-only", request.rates_only,
                     "leave the weight decay as it is: runs much shorter than what they stand for "
                     "can compare rates, hardly decays");
   command->add_option("--out", line->out, "folder of the runs; without it runs/tune_TASK_OPTIMIZER")

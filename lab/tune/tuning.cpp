@@ -12,9 +12,7 @@ namespace {
 
 class Tuner {
  public:
-  Tuner(const Request& request,
-        const compare::Place& place,
-        std::ostream& out,
+  Tuner(const Request& request, const compare::Place& place, std::ostream& out,
         const std::function<bool()>& stop)
       : request_(request), place_(place), out_(out), stop_(stop), runner_(place, out, stop) {
     tuning_.rates = paper_rates(request.optimizer);
@@ -77,8 +75,7 @@ class Tuner {
  private:
   std::optional<Trial> attempt(const Setting& setting) {
     const compare::Cell cell = cell_of(request_, setting);
-    const auto same = std::find_if(tuning_.trials.begin(),
-                                   tuning_.trials.end(),
+    const auto same = std::find_if(tuning_.trials.begin(), tuning_.trials.end(),
                                    [&](const Trial& each) { return each.run == cell.name; });
     if (same != tuning_.trials.end()) {
       return *same;  // a weight decay of the grid that the learning rates were tried with
@@ -94,8 +91,7 @@ class Tuner {
     tuning_.trials.push_back({setting, cell.name, result->outcome, result->end});
     write_record(request_, tuning_, place_.folder);
     if (result->outcome == compare::Outcome::kFailed) {
-      throw Error(concat("[sing tune] wanted a result of ",
-                         cell.name,
+      throw Error(concat("[sing tune] wanted a result of ", cell.name,
                          " to go on from, it failed; the same command starts there"));
     }
     return tuning_.trials.back();
@@ -106,16 +102,10 @@ class Tuner {
       return;
     }
     if (!walk.best) {
-      tuning_.remarks.push_back(concat("no run finished: every ",
-                                       what,
-                                       " down to ",
-                                       shortest_text(ladder(walk.tried.first)),
-                                       " diverged"));
+      tuning_.remarks.push_back(concat("no run finished: every ", what, " down to ",
+                                       shortest_text(ladder(walk.tried.first)), " diverged"));
     } else if (walk.at_end) {
-      tuning_.remarks.push_back(concat("the best ",
-                                       what,
-                                       ", ",
-                                       shortest_text(ladder(*walk.best)),
+      tuning_.remarks.push_back(concat("the best ", what, ", ", shortest_text(ladder(*walk.best)),
                                        ", is at an end of what was tried: more --extensions look "
                                        "beyond it"));
     }
@@ -156,19 +146,15 @@ compare::Cell cell_of(const Request& request, const Setting& setting) {
     cell.name += concat("_epochs", setting.epochs);
   }
   cell.name += concat("_seed", seed);
-  cell.arguments.insert(
-      cell.arguments.end(), request.train_flags.begin(), request.train_flags.end());
+  cell.arguments.insert(cell.arguments.end(), request.train_flags.begin(),
+                        request.train_flags.end());
   return cell;
 }
 
-Tuning run_tuning(const Request& request,
-                  const compare::Place& place,
-                  std::ostream& out,
+Tuning run_tuning(const Request& request, const compare::Place& place, std::ostream& out,
                   const std::function<bool()>& stop) {
   SING_CHECK(request.protocol == "paper" || request.protocol == "halving",
-             "[sing tune] --protocol: wanted paper or halving, given '",
-             request.protocol,
-             "'");
+             "[sing tune] --protocol: wanted paper or halving, given '", request.protocol, "'");
   check_record(request, place.folder);
   Tuner tuner(request, place, out, stop);
   return request.protocol == "paper" ? tuner.by_paper() : tuner.by_halving();

@@ -33,9 +33,7 @@ struct Tuning {
 // Every run under its own folder of `place`, kept and resumed as CellRunner does; tune.json is
 // written anew after each. Throws Error if a run failed, since what to try next hangs on it, and
 // std::invalid_argument for a protocol that is none.
-Tuning run_tuning(const Request& request,
-                  const compare::Place& place,
-                  std::ostream& out,
+Tuning run_tuning(const Request& request, const compare::Place& place, std::ostream& out,
                   const std::function<bool()>& stop);
 
 // The program's arguments for a setting, and the name of its run.

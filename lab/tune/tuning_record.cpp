@@ -62,9 +62,8 @@ std::vector<Trial> sorted(std::vector<Trial> trials) {
     const Setting& setting = trial.setting;
     return std::tuple(setting.epochs, setting.learning_rate, setting.weight_decay);
   };
-  std::stable_sort(trials.begin(), trials.end(), [&](const Trial& one, const Trial& other) {
-    return key(one) < key(other);
-  });
+  std::stable_sort(trials.begin(), trials.end(),
+                   [&](const Trial& one, const Trial& other) { return key(one) < key(other); });
   return trials;
 }
 
@@ -149,27 +148,18 @@ void check_record(const Request& request, const std::filesystem::path& folder) {
   }
   const Json wanted = identity_of(request);
   for (const auto& [name, value] : wanted.items()) {
-    SING_CHECK(found.value(name, Json()) == value,
-               "[sing tune] '",
-               folder.string(),
-               "' holds a tuning with ",
-               name,
-               " ",
-               found.value(name, Json()).dump(),
-               ", given ",
-               value.dump(),
-               ": wanted another --out");
+    SING_CHECK(found.value(name, Json()) == value, "[sing tune] '", folder.string(),
+               "' holds a tuning with ", name, " ", found.value(name, Json()).dump(), ", given ",
+               value.dump(), ": wanted another --out");
   }
 }
 
-void write_record(const Request& request,
-                  const Tuning& tuning,
+void write_record(const Request& request, const Tuning& tuning,
                   const std::filesystem::path& folder) {
   Json json = identity_of(request);
   json["grid"] = {{"learning_rates", values_of(rate_at, tuning.rates)},
-                  {"weight_decays",
-                   request.rates_only ? Json::array({request.weight_decay})
-                                      : Json(values_of(decay_at, tuning.decays))},
+                  {"weight_decays", request.rates_only ? Json::array({request.weight_decay})
+                                                       : Json(values_of(decay_at, tuning.decays))},
                   {"first_weight_decay", request.weight_decay},
                   {"extensions", request.extensions}};
   json["results"] = Json::array();
@@ -191,8 +181,7 @@ std::string text_of(const Tuning& tuning) {
     const Setting& setting = trial.setting;
     const auto shown = [&](double value) { return trial.finished() ? value : report::kAbsent; };
     lines.push_back(
-        {shortest_text(setting.learning_rate),
-         shortest_text(setting.weight_decay),
+        {shortest_text(setting.learning_rate), shortest_text(setting.weight_decay),
          setting.epochs > 0 ? std::to_string(setting.epochs) : "–",
          report::percent_text(shown(trial.end.final_accuracy)),
          report::short_number(shown(trial.end.final_loss)),

@@ -13,8 +13,7 @@ namespace sing::tune {
 void check_record(const Request& request, const std::filesystem::path& folder);
 
 // tune.json in `folder`, as a whole. Throws FileError.
-void write_record(const Request& request,
-                  const Tuning& tuning,
+void write_record(const Request& request, const Tuning& tuning,
                   const std::filesystem::path& folder);
 
 // A line a trial, by learning rate and weight decay.

@@ -209,11 +209,8 @@ class Backend {
   virtual void write(void* memory, const void* host, std::size_t bytes) const = 0;
 
   // Copies `count` elements within the backend's memory, converting; 64-bit with 64-bit only.
-  virtual void convert(void* destination,
-                       Dtype destination_dtype,
-                       const void* source,
-                       Dtype source_dtype,
-                       std::int64_t count) = 0;
+  virtual void convert(void* destination, Dtype destination_dtype, const void* source,
+                       Dtype source_dtype, std::int64_t count) = 0;
 
   // to ← from + share · (towards − from), in the state type of `to`, which `towards` has.
   virtual void blend(void* to, Dtype to_dtype, const Blend& blend, std::int64_t count) = 0;

@@ -53,9 +53,7 @@ inline std::int64_t iterations_of_one_gram(const Matrices& shape) {
 template <class Real, class Work>
 class GramIterations {
  public:
-  GramIterations(const NewtonSchulz& polynomial,
-                 const Matrices& shape,
-                 Real* memory,
+  GramIterations(const NewtonSchulz& polynomial, const Matrices& shape, Real* memory,
                  const Work& work)
       : polynomial_(polynomial),
         shape_(shape),
@@ -125,11 +123,7 @@ class GramIterations {
 
   // P of gram_.
   void make_polynomial(Real* to) const {
-    work_.shift(to,
-                gram_,
-                shape_.side(),
-                shape_.count,
-                static_cast<Real>(polynomial_.b),
+    work_.shift(to, gram_, shape_.side(), shape_.count, static_cast<Real>(polynomial_.b),
                 static_cast<Real>(polynomial_.a));
     multiply(to, gram_, gram_, polynomial_.c, 1);
   }
@@ -162,11 +156,8 @@ class GramIterations {
 
 // The matrices are overwritten; the results lie in their place or at the beginning of `scratch`.
 template <class Real, class Work>
-const Real* newton_schulz(const NewtonSchulz& polynomial,
-                          const Matrices& shape,
-                          Real* matrices,
-                          Real* scratch,
-                          const Work& work) {
+const Real* newton_schulz(const NewtonSchulz& polynomial, const Matrices& shape, Real* matrices,
+                          Real* scratch, const Work& work) {
   const std::int64_t most = iterations_of_one_gram(shape);
   Real* next = scratch;
   GramIterations<Real, Work> squares(polynomial, shape, scratch + shape.elements(), work);

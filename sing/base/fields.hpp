@@ -58,28 +58,24 @@ constexpr Bounds between(double low, double high) { return {.low = low, .high = 
 template <class Struct, class Member>
 struct Field {
   std::string_view name;
-  Member Struct::*member;
+  Member Struct::* member;
   std::string_view help;
   Bounds bounds;
 };
 
 template <class Struct, class Member>
-constexpr Field<Struct, Member> field(std::string_view name,
-                                      Member Struct::*member,
-                                      std::string_view help,
-                                      Bounds bounds = {}) {
+constexpr Field<Struct, Member> field(std::string_view name, Member Struct::* member,
+                                      std::string_view help, Bounds bounds = {}) {
   return {name, member, help, bounds};
 }
 
 // An options struct lists its fields in a static function `fields()` returning a tuple of Field.
 template <class Options>
-concept HasFields = requires {
-  Options::fields();
-};
+concept HasFields = requires { Options::fields(); };
 
 // Calls visitor(field, reference to the member) for each field, in the order of the list.
 template <class Options, class Visitor>
-requires HasFields<std::remove_const_t<Options>>
+  requires HasFields<std::remove_const_t<Options>>
 void visit_fields(Options& options, Visitor&& visitor) {
   std::apply([&](const auto&... each) { (visitor(each, options.*(each.member)), ...); },
              std::remove_const_t<Options>::fields());
@@ -91,7 +87,10 @@ Value to_value(std::int64_t member);
 Value to_value(double member);
 Value to_value(const std::optional<double>& member);
 template <class Enum>
-requires std::is_enum_v<Enum> Value to_value(Enum member) { return std::string(name_of(member)); }
+  requires std::is_enum_v<Enum>
+Value to_value(Enum member) {
+  return std::string(name_of(member));
+}
 
 // Each throws std::invalid_argument, naming `where`, if the value is of the wrong kind.
 void assign(bool& member, const Value& value, std::string_view where);
@@ -99,16 +98,11 @@ void assign(std::int64_t& member, const Value& value, std::string_view where);
 void assign(double& member, const Value& value, std::string_view where);
 void assign(std::optional<double>& member, const Value& value, std::string_view where);
 template <class Enum>
-requires std::is_enum_v<Enum>
+  requires std::is_enum_v<Enum>
 void assign(Enum& member, const Value& value, std::string_view where) {
   const auto* text = std::get_if<std::string>(&value);
-  SING_CHECK(text != nullptr && parse_name(*text, member),
-             "[",
-             where,
-             "] wanted one of ",
-             names_of(Enum{}),
-             ", got ",
-             to_text(value));
+  SING_CHECK(text != nullptr && parse_name(*text, member), "[", where, "] wanted one of ",
+             names_of(Enum{}), ", got ", to_text(value));
 }
 
 // " (nearest known: 'x')" or "" when nothing is near.
@@ -125,15 +119,8 @@ void validate(const Options& options, std::string_view where) {
     } else if constexpr (std::is_arithmetic_v<Member> && !std::is_same_v<Member, bool>) {
       number = static_cast<double>(member);
     }
-    SING_CHECK(!number || each.bounds.contain(*number),
-               "[",
-               where,
-               "] ",
-               each.name,
-               " must be ",
-               each.bounds.text(),
-               ", got ",
-               shortest_text(*number));
+    SING_CHECK(!number || each.bounds.contain(*number), "[", where, "] ", each.name, " must be ",
+               each.bounds.text(), ", got ", shortest_text(*number));
   });
 }
 

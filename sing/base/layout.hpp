@@ -32,8 +32,8 @@ struct Layout {
 };
 
 inline std::int64_t product(std::span<const std::int64_t> extents) {
-  return std::accumulate(
-      extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<std::int64_t>{});
+  return std::accumulate(extents.begin(), extents.end(), std::int64_t{1},
+                         std::multiplies<std::int64_t>{});
 }
 
 // A tensor of rank 0 or 1 is one row. `axis` must lie below the rank of tensors of rank ≥ 2.

@@ -56,8 +56,7 @@ std::shared_ptr<Backend> make_backend(const sing_backend* given) {
                        : read_struct(given, kBackendRequired, "optimizer_create: backend");
   switch (backend.kind) {
     case SING_BACKEND_CPU: {
-      SING_CHECK(backend.threads >= 0,
-                 "[optimizer_create] threads must be at least 0, got ",
+      SING_CHECK(backend.threads >= 0, "[optimizer_create] threads must be at least 0, got ",
                  backend.threads);
       CpuResources resources{.threads = backend.threads,
                              .executor = nullptr,
@@ -79,19 +78,10 @@ std::shared_ptr<Backend> make_backend(const sing_backend* given) {
 
 Parameter parameter_from(const sing_parameter& given, std::size_t index) {
   const std::string where = concat("optimizer_add_group: parameter ", index);
-  SING_CHECK(given.rank >= 0 && given.rank <= SING_MAX_RANK,
-             "[",
-             where,
-             "] wanted a rank from 0 to ",
-             SING_MAX_RANK,
-             ", got ",
-             given.rank);
-  SING_CHECK(given.rank == 0 || given.shape != nullptr,
-             "[",
-             where,
-             "] wanted a shape of ",
-             given.rank,
-             " extents, got a null pointer");
+  SING_CHECK(given.rank >= 0 && given.rank <= SING_MAX_RANK, "[", where,
+             "] wanted a rank from 0 to ", SING_MAX_RANK, ", got ", given.rank);
+  SING_CHECK(given.rank == 0 || given.shape != nullptr, "[", where, "] wanted a shape of ",
+             given.rank, " extents, got a null pointer");
   const Dtype dtype = dtype_from(given.dtype, Dtype::kFloat32, where);
   Parameter parameter{
       .name = given.name == nullptr ? "" : given.name,
@@ -119,26 +109,16 @@ std::vector<Parameter> parameters_from(const sing_parameter* given, std::size_t 
   for (std::size_t i = 0; i < count; ++i) {
     const std::string where = concat("optimizer_add_group: parameter ", i);
     const auto* each = reinterpret_cast<const sing_parameter*>(bytes + i * stride);
-    SING_CHECK(each->struct_size == stride,
-               "[",
-               where,
-               "] wanted the struct_size of parameter 0, ",
-               stride,
-               ", got ",
-               each->struct_size);
+    SING_CHECK(each->struct_size == stride, "[", where, "] wanted the struct_size of parameter 0, ",
+               stride, ", got ", each->struct_size);
     parameters.push_back(parameter_from(read_struct(each, kParameterRequired, where), i));
   }
   return parameters;
 }
 
 void check_count(std::size_t given, std::size_t wanted, std::string_view where) {
-  SING_CHECK(given == wanted,
-             "[",
-             where,
-             "] wanted one for each of the ",
-             wanted,
-             " parameters, got ",
-             given);
+  SING_CHECK(given == wanted, "[", where, "] wanted one for each of the ", wanted,
+             " parameters, got ", given);
 }
 
 Optimizer& optimizer_of(sing_optimizer* handle, std::string_view where) {
@@ -154,8 +134,7 @@ const Optimizer& optimizer_of(const sing_optimizer* handle, std::string_view whe
 
 using namespace sing::c_api;  // NOLINT: the functions below are the same interface in C
 
-sing_status sing_optimizer_create(const sing_options* options,
-                                  const sing_backend* backend,
+sing_status sing_optimizer_create(const sing_options* options, const sing_backend* backend,
                                   sing_optimizer** optimizer) {
   return guarded([&] {
     required(optimizer, "optimizer_create", "a place for the optimizer");
@@ -171,11 +150,8 @@ sing_status sing_optimizer_create(const sing_options* options,
 
 void sing_optimizer_destroy(sing_optimizer* optimizer) { delete optimizer; }
 
-sing_status sing_optimizer_add_group(sing_optimizer* optimizer,
-                                     const sing_parameter* parameters,
-                                     size_t count,
-                                     const sing_options* overrides,
-                                     size_t* group) {
+sing_status sing_optimizer_add_group(sing_optimizer* optimizer, const sing_parameter* parameters,
+                                     size_t count, const sing_options* overrides, size_t* group) {
   return guarded([&] {
     sing::Optimizer& owner = optimizer_of(optimizer, "optimizer_add_group");
     const std::size_t index =
@@ -201,8 +177,7 @@ sing_status sing_optimizer_parameter_count(const sing_optimizer* optimizer, size
   });
 }
 
-sing_status sing_optimizer_parameter_name(const sing_optimizer* optimizer,
-                                          size_t parameter,
+sing_status sing_optimizer_parameter_name(const sing_optimizer* optimizer, size_t parameter,
                                           const char** name) {
   return guarded([&] {
     required(name, "optimizer_parameter_name", "a place for the name") =
@@ -210,8 +185,7 @@ sing_status sing_optimizer_parameter_name(const sing_optimizer* optimizer,
   });
 }
 
-sing_status sing_optimizer_find_parameter(const sing_optimizer* optimizer,
-                                          const char* name,
+sing_status sing_optimizer_find_parameter(const sing_optimizer* optimizer, const char* name,
                                           size_t* parameter) {
   return guarded([&] {
     required(name, "optimizer_find_parameter", "a parameter's name");
@@ -220,31 +194,27 @@ sing_status sing_optimizer_find_parameter(const sing_optimizer* optimizer,
   });
 }
 
-sing_status sing_optimizer_set_gradient(sing_optimizer* optimizer,
-                                        size_t parameter,
-                                        const void* gradient,
-                                        sing_dtype dtype) {
+sing_status sing_optimizer_set_gradient(sing_optimizer* optimizer, size_t parameter,
+                                        const void* gradient, sing_dtype dtype) {
   return guarded([&] {
     sing::Optimizer& owner = optimizer_of(optimizer, "optimizer_set_gradient");
     if (dtype == SING_DTYPE_DEFAULT) {
       owner.set_gradient(parameter, gradient);
     } else {
-      owner.set_gradient(
-          parameter, gradient, dtype_from(dtype, sing::Dtype::kFloat32, "optimizer_set_gradient"));
+      owner.set_gradient(parameter, gradient,
+                         dtype_from(dtype, sing::Dtype::kFloat32, "optimizer_set_gradient"));
     }
   });
 }
 
-sing_status sing_optimizer_set_curvature(sing_optimizer* optimizer,
-                                         size_t parameter,
+sing_status sing_optimizer_set_curvature(sing_optimizer* optimizer, size_t parameter,
                                          const void* curvature) {
   return guarded([&] {
     optimizer_of(optimizer, "optimizer_set_curvature").set_curvature(parameter, curvature);
   });
 }
 
-sing_status sing_optimizer_set_gradients(sing_optimizer* optimizer,
-                                         const void* const* gradients,
+sing_status sing_optimizer_set_gradients(sing_optimizer* optimizer, const void* const* gradients,
                                          size_t count) {
   return guarded([&] {
     sing::Optimizer& owner = optimizer_of(optimizer, "optimizer_set_gradients");
@@ -262,8 +232,7 @@ sing_status sing_optimizer_step(sing_optimizer* optimizer, double loss_scale) {
   return guarded([&] { optimizer_of(optimizer, "optimizer_step").step(loss_scale); });
 }
 
-sing_status sing_optimizer_learning_rate(const sing_optimizer* optimizer,
-                                         size_t group,
+sing_status sing_optimizer_learning_rate(const sing_optimizer* optimizer, size_t group,
                                          double* learning_rate) {
   return guarded([&] {
     required(learning_rate, "optimizer_learning_rate", "a place for the learning rate") =
@@ -272,8 +241,7 @@ sing_status sing_optimizer_learning_rate(const sing_optimizer* optimizer,
   });
 }
 
-sing_status sing_optimizer_set_learning_rate(sing_optimizer* optimizer,
-                                             size_t group,
+sing_status sing_optimizer_set_learning_rate(sing_optimizer* optimizer, size_t group,
                                              double learning_rate) {
   return guarded([&] {
     sing::Optimizer& owner = optimizer_of(optimizer, "optimizer_set_learning_rate");
@@ -291,9 +259,7 @@ sing_status sing_optimizer_set_learning_rate_factor(sing_optimizer* optimizer, d
   });
 }
 
-sing_status sing_optimizer_option(const sing_optimizer* optimizer,
-                                  size_t group,
-                                  const char* name,
+sing_status sing_optimizer_option(const sing_optimizer* optimizer, size_t group, const char* name,
                                   const char** text) {
   return guarded([&] {
     thread_local std::string kept;
@@ -305,9 +271,7 @@ sing_status sing_optimizer_option(const sing_optimizer* optimizer,
   });
 }
 
-sing_status sing_optimizer_set_option(sing_optimizer* optimizer,
-                                      size_t group,
-                                      const char* name,
+sing_status sing_optimizer_set_option(sing_optimizer* optimizer, size_t group, const char* name,
                                       const char* text) {
   return guarded([&] {
     required(name, "optimizer_set_option", "an option's name");
@@ -316,8 +280,7 @@ sing_status sing_optimizer_set_option(sing_optimizer* optimizer,
   });
 }
 
-sing_status sing_optimizer_gradient_norms(const sing_optimizer* optimizer,
-                                          double* norms,
+sing_status sing_optimizer_gradient_norms(const sing_optimizer* optimizer, double* norms,
                                           size_t count) {
   return guarded([&] {
     const sing::Optimizer& owner = optimizer_of(optimizer, "optimizer_gradient_norms");
@@ -334,16 +297,14 @@ sing_status sing_optimizer_counts(sing_optimizer* optimizer, sing_counts* counts
   return guarded([&] {
     sing::Optimizer& owner = optimizer_of(optimizer, "optimizer_counts");
     check_struct_size<sing_counts>(
-        required(counts, "optimizer_counts", "counts to fill in").struct_size,
-        kCountsRequired,
+        required(counts, "optimizer_counts", "counts to fill in").struct_size, kCountsRequired,
         "optimizer_counts");
     const sing::OptimizerProgress progress = owner.status();
     write_struct(counts,
                  {.struct_size = 0,
                   .skipped_steps = progress.skipped_steps,
                   .skipped_tensors = progress.skipped_tensors},
-                 kCountsRequired,
-                 "optimizer_counts");
+                 kCountsRequired, "optimizer_counts");
   });
 }
 

@@ -32,17 +32,10 @@ std::vector<OptionText> describe_options(const std::vector<OptionInfo>& options)
   return texts;
 }
 
-void write_option_info(const std::vector<OptionText>& options,
-                       std::size_t index,
-                       sing_option_info* info,
-                       std::string_view where) {
-  SING_CHECK(index < options.size(),
-             "[",
-             where,
-             "] wanted an option below ",
-             options.size(),
-             ", got ",
-             index);
+void write_option_info(const std::vector<OptionText>& options, std::size_t index,
+                       sing_option_info* info, std::string_view where) {
+  SING_CHECK(index < options.size(), "[", where, "] wanted an option below ", options.size(),
+             ", got ", index);
   const OptionText& option = options[index];
   write_struct(info,
                {.struct_size = 0,
@@ -50,8 +43,7 @@ void write_option_info(const std::vector<OptionText>& options,
                 .help = option.help.c_str(),
                 .default_text = option.default_text.c_str(),
                 .kind = option.kind.data()},
-               SING_SIZE_THROUGH(sing_option_info, default_text),
-               where);
+               SING_SIZE_THROUGH(sing_option_info, default_text), where);
 }
 
 }  // namespace sing::c_api

@@ -23,9 +23,7 @@ struct OptionText {
 std::vector<OptionText> describe_options(const std::vector<OptionInfo>& options);
 
 // The option at `index` into a caller's struct; `where` names the C function.
-void write_option_info(const std::vector<OptionText>& options,
-                       std::size_t index,
-                       sing_option_info* info,
-                       std::string_view where);
+void write_option_info(const std::vector<OptionText>& options, std::size_t index,
+                       sing_option_info* info, std::string_view where);
 
 }  // namespace sing::c_api

@@ -103,8 +103,8 @@ sing_status sing_rule_name(size_t index, const char** name) {
   return guarded([&] {
     const std::vector<std::string>& names = names_of_rules();
     required(name, "rule_name", "a place for the name");
-    SING_CHECK(
-        index < names.size(), "[rule_name] wanted a rule below ", names.size(), ", got ", index);
+    SING_CHECK(index < names.size(), "[rule_name] wanted a rule below ", names.size(), ", got ",
+               index);
     *name = names[index].c_str();
   });
 }

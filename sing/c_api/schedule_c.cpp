@@ -33,11 +33,8 @@ sing_status sing_schedule_name(size_t index, const char** name) {
   return guarded([&] {
     static const std::vector<std::string> names = sing::schedule_names();
     required(name, "schedule_name", "a place for the name");
-    SING_CHECK(index < names.size(),
-               "[schedule_name] wanted a schedule below ",
-               names.size(),
-               ", got ",
-               index);
+    SING_CHECK(index < names.size(), "[schedule_name] wanted a schedule below ", names.size(),
+               ", got ", index);
     *name = names[index].c_str();
   });
 }
@@ -49,12 +46,11 @@ sing_status sing_schedule_option_count(const char* schedule, size_t* count) {
   });
 }
 
-sing_status sing_schedule_option_describe(const char* schedule,
-                                          size_t index,
+sing_status sing_schedule_option_describe(const char* schedule, size_t index,
                                           sing_option_info* info) {
   return guarded([&] {
-    write_option_info(
-        options_of(schedule, "schedule_option_describe"), index, info, "schedule_option_describe");
+    write_option_info(options_of(schedule, "schedule_option_describe"), index, info,
+                      "schedule_option_describe");
   });
 }
 

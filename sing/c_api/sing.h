@@ -153,46 +153,36 @@ void sing_options_destroy(sing_options* options);
 sing_status sing_options_set(sing_options* options, const char* name, const char* text);
 
 /* An optimizer without parameters. Null options: the defaults. Null backend: CPU, all cores. */
-sing_status sing_optimizer_create(const sing_options* options,
-                                  const sing_backend* backend,
+sing_status sing_optimizer_create(const sing_options* options, const sing_backend* backend,
                                   sing_optimizer** optimizer);
 void sing_optimizer_destroy(sing_optimizer* optimizer);
 
 /* Adds parameters whose options are the optimizer's, less what `overrides` (may be null) sets. A
  * tensor listed twice is one parameter. `group` (may be null) receives the group's index. */
-sing_status sing_optimizer_add_group(sing_optimizer* optimizer,
-                                     const sing_parameter* parameters,
-                                     size_t count,
-                                     const sing_options* overrides,
-                                     size_t* group);
+sing_status sing_optimizer_add_group(sing_optimizer* optimizer, const sing_parameter* parameters,
+                                     size_t count, const sing_options* overrides, size_t* group);
 
 /* Numbers of groups and of parameters; parameters count on from group to group. */
 sing_status sing_optimizer_group_count(const sing_optimizer* optimizer, size_t* count);
 sing_status sing_optimizer_parameter_count(const sing_optimizer* optimizer, size_t* count);
 
 /* A parameter's name from its index, valid until a group is added, and its index from its name. */
-sing_status sing_optimizer_parameter_name(const sing_optimizer* optimizer,
-                                          size_t parameter,
+sing_status sing_optimizer_parameter_name(const sing_optimizer* optimizer, size_t parameter,
                                           const char** name);
-sing_status sing_optimizer_find_parameter(const sing_optimizer* optimizer,
-                                          const char* name,
+sing_status sing_optimizer_find_parameter(const sing_optimizer* optimizer, const char* name,
                                           size_t* parameter);
 
 /* The gradient of the next step; null: the parameter sits it out. Default dtype: as it was. */
-sing_status sing_optimizer_set_gradient(sing_optimizer* optimizer,
-                                        size_t parameter,
-                                        const void* gradient,
-                                        sing_dtype dtype);
+sing_status sing_optimizer_set_gradient(sing_optimizer* optimizer, size_t parameter,
+                                        const void* gradient, sing_dtype dtype);
 
 /* The gradients of all parameters, in order; `count` must be their number. */
-sing_status sing_optimizer_set_gradients(sing_optimizer* optimizer,
-                                         const void* const* gradients,
+sing_status sing_optimizer_set_gradients(sing_optimizer* optimizer, const void* const* gradients,
                                          size_t count);
 
 /* An estimate of the Hessian's diagonal for the next steps, of the gradient's type and layout, for
  * rules that take it (others refuse it); null: the gradient takes its place. */
-sing_status sing_optimizer_set_curvature(sing_optimizer* optimizer,
-                                         size_t parameter,
+sing_status sing_optimizer_set_curvature(sing_optimizer* optimizer, size_t parameter,
                                          const void* curvature);
 
 /* Updates every parameter that has a gradient. `loss_scale`: what the gradients were multiplied by,
@@ -200,32 +190,25 @@ sing_status sing_optimizer_set_curvature(sing_optimizer* optimizer,
 sing_status sing_optimizer_step(sing_optimizer* optimizer, double loss_scale);
 
 /* The learning rate of a group, before the factor; `group` may be SING_ALL_GROUPS when setting. */
-sing_status sing_optimizer_learning_rate(const sing_optimizer* optimizer,
-                                         size_t group,
+sing_status sing_optimizer_learning_rate(const sing_optimizer* optimizer, size_t group,
                                          double* learning_rate);
-sing_status sing_optimizer_set_learning_rate(sing_optimizer* optimizer,
-                                             size_t group,
+sing_status sing_optimizer_set_learning_rate(sing_optimizer* optimizer, size_t group,
                                              double learning_rate);
 
 /* Multiplies the learning rate of every group from the next step on; what a schedule gives. */
 sing_status sing_optimizer_set_learning_rate_factor(sing_optimizer* optimizer, double factor);
 
 /* An option of a group as text; `text` is valid until this thread's next call of this function. */
-sing_status sing_optimizer_option(const sing_optimizer* optimizer,
-                                  size_t group,
-                                  const char* name,
+sing_status sing_optimizer_option(const sing_optimizer* optimizer, size_t group, const char* name,
                                   const char** text);
 
 /* Changes an option of a group; the rule and what decides which state exists cannot change. */
-sing_status sing_optimizer_set_option(sing_optimizer* optimizer,
-                                      size_t group,
-                                      const char* name,
+sing_status sing_optimizer_set_option(sing_optimizer* optimizer, size_t group, const char* name,
                                       const char* text);
 
 /* Norm of each parameter's last gradient, before standardizing, loss scale removed; `count` must be
  * the number of parameters. */
-sing_status sing_optimizer_gradient_norms(const sing_optimizer* optimizer,
-                                          double* norms,
+sing_status sing_optimizer_gradient_norms(const sing_optimizer* optimizer, double* norms,
                                           size_t count);
 
 /* Counts of what was skipped. With CUDA this is also where a pending SING_NON_FINITE arrives. */
@@ -249,8 +232,7 @@ sing_status sing_optimizer_load(sing_optimizer* optimizer, const char* path);
 size_t sing_schedule_count(void);
 sing_status sing_schedule_name(size_t index, const char** name);
 sing_status sing_schedule_option_count(const char* schedule, size_t* count);
-sing_status sing_schedule_option_describe(const char* schedule,
-                                          size_t index,
+sing_status sing_schedule_option_describe(const char* schedule, size_t index,
                                           sing_option_info* info);
 
 /* A learning-rate schedule by name, and its options from text, as in ("total_steps", "1000"). */

@@ -14,15 +14,9 @@ namespace sing::c_api {
 // Rules a size must obey wherever it came from: `required` is what even the first version had.
 template <class Struct>
 void check_struct_size(std::size_t size, std::size_t required, std::string_view where) {
-  SING_CHECK(size >= required && size % alignof(Struct) == 0,
-             "[",
-             where,
-             "] wanted struct_size to be sizeof the struct, at least ",
-             required,
-             " and a multiple of ",
-             alignof(Struct),
-             ", got ",
-             size);
+  SING_CHECK(size >= required && size % alignof(Struct) == 0, "[", where,
+             "] wanted struct_size to be sizeof the struct, at least ", required,
+             " and a multiple of ", alignof(Struct), ", got ", size);
 }
 
 // A struct of any version as ours. Missing fields stay zero, their default; a field of a later
@@ -34,17 +28,10 @@ Struct read_struct(const Struct* given, std::size_t required, std::string_view w
   const std::size_t size = given->struct_size;
   check_struct_size<Struct>(size, required, where);
   const auto* bytes = reinterpret_cast<const std::byte*>(given);
-  const bool tail_is_zero = std::all_of(bytes + std::min(size, sizeof(Struct)),
-                                        bytes + size,
+  const bool tail_is_zero = std::all_of(bytes + std::min(size, sizeof(Struct)), bytes + size,
                                         [](std::byte each) { return each == std::byte{0}; });
-  SING_CHECK(tail_is_zero,
-             "[",
-             where,
-             "] a field beyond the ",
-             sizeof(Struct),
-             " bytes this version knows is set, in a struct of ",
-             size,
-             " bytes");
+  SING_CHECK(tail_is_zero, "[", where, "] a field beyond the ", sizeof(Struct),
+             " bytes this version knows is set, in a struct of ", size, " bytes");
   Struct ours{};
   std::memcpy(&ours, bytes, std::min(size, sizeof(Struct)));
   return ours;

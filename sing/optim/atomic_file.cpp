@@ -40,8 +40,7 @@ void expect_replaceable(const std::filesystem::path& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    throw FileError(concat("[atomic_file] '",
-                           path.string(),
+    throw FileError(concat("[atomic_file] '", path.string(),
                            "': expected a regular file or none, found ",
                            std::filesystem::is_directory(status) ? "a directory" : "another kind"));
   }
@@ -60,8 +59,8 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(follow_links(p
   static std::atomic<std::uint64_t> count = 0;
   do {
     temporary_name_ = concat(path_.filename().string(), ".", ::getpid(), "-", count++, ".tmp");
-    file_ = FileDescriptor(::openat(
-        directory_.get(), temporary_name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    file_ = FileDescriptor(::openat(directory_.get(), temporary_name_.c_str(),
+                                    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   } while (!file_.is_open() && errno == EEXIST);
   if (!file_.is_open()) {
     temporary_name_.clear();

@@ -12,8 +12,7 @@ std::uint64_t Optimizer::next_version() {
   return ++last;
 }
 
-Optimizer::Optimizer(std::vector<Parameter> parameters,
-                     Options defaults,
+Optimizer::Optimizer(std::vector<Parameter> parameters, Options defaults,
                      std::shared_ptr<Backend> backend)
     : Optimizer(defaults, std::move(backend)) {
   add_group(std::move(parameters));
@@ -47,10 +46,8 @@ std::size_t Optimizer::add_group(std::vector<Parameter> parameters, const Overri
     ++names[record.parameter.name];
   }
   for (const Parameter& parameter : added) {
-    SING_CHECK(++names[parameter.name] == 1,
-               "[optimizer] two parameters are named '",
-               parameter.name,
-               "'");
+    SING_CHECK(++names[parameter.name] == 1, "[optimizer] two parameters are named '",
+               parameter.name, "'");
   }
 
   Group group{.options = options,
@@ -81,11 +78,8 @@ std::size_t Optimizer::add_group(std::vector<Parameter> parameters, const Overri
 }
 
 const std::string& Optimizer::parameter_name(std::size_t parameter) const {
-  SING_CHECK(parameter < parameters_.size(),
-             "[optimizer] wanted a parameter below ",
-             parameters_.size(),
-             ", got ",
-             parameter);
+  SING_CHECK(parameter < parameters_.size(), "[optimizer] wanted a parameter below ",
+             parameters_.size(), ", got ", parameter);
   return parameters_[parameter].parameter.name;
 }
 
@@ -119,12 +113,9 @@ void Optimizer::set_gradient(std::size_t parameter, const void* gradient, Dtype 
 }
 
 void Optimizer::set_curvature(std::size_t parameter, const void* curvature) {
-  SING_CHECK(takes_curvature(parameter) || curvature == nullptr,
-             "[optimizer] parameter '",
-             parameter_name(parameter),
-             "': wanted a rule that takes curvature, got '",
-             name_of(groups_[parameters_[parameter].group].options.rule),
-             "'");
+  SING_CHECK(takes_curvature(parameter) || curvature == nullptr, "[optimizer] parameter '",
+             parameter_name(parameter), "': wanted a rule that takes curvature, got '",
+             name_of(groups_[parameters_[parameter].group].options.rule), "'");
   tensor_steps_[parameter].curvature = curvature;
 }
 
@@ -218,8 +209,7 @@ std::vector<Optimizer::StateShape> Optimizer::state_shapes(const Record& record,
   return shapes;
 }
 
-std::shared_ptr<void>& Optimizer::array_of(Memory& memory,
-                                           const Rule& rule,
+std::shared_ptr<void>& Optimizer::array_of(Memory& memory, const Rule& rule,
                                            std::string_view slot) {
   if (slot == "slow") {
     return memory.slow;
@@ -276,8 +266,7 @@ void Optimizer::step(double loss_scale) {
   SING_CHECK(!slow_weights_in_use_,
              "[optimizer] a step was asked for while slow weights are in use");
   SING_CHECK(loss_scale > 0 && std::isfinite(loss_scale),
-             "[optimizer] loss_scale must be positive and finite, got ",
-             loss_scale);
+             "[optimizer] loss_scale must be positive and finite, got ", loss_scale);
   backend_->step(prepare_request(loss_scale));
   if (backend_->synchronous()) {
     throw_non_finite(read_progress());
@@ -334,8 +323,8 @@ std::vector<TensorProgress> Optimizer::tensor_progress() const {
     while (last < parameters_.size() && parameters_[last].group == group) {
       ++last;
     }
-    backend_->read(
-        &all[first], groups_[group].tensor_progress.get(), sizeof(TensorProgress) * (last - first));
+    backend_->read(&all[first], groups_[group].tensor_progress.get(),
+                   sizeof(TensorProgress) * (last - first));
     first = last;
   }
   return all;
@@ -358,9 +347,7 @@ std::vector<StateTensor> Optimizer::state(std::size_t parameter) const {
   }
   Memory memory = *record.memory;
   for (StateShape& each : state_shapes(record)) {
-    tensors.push_back({concat(name, ".", each.slot),
-                       each.dtype,
-                       std::move(each.shape),
+    tensors.push_back({concat(name, ".", each.slot), each.dtype, std::move(each.shape),
                        array_of(memory, groups_[record.group].options.rule, each.slot)});
   }
   return tensors;

@@ -29,8 +29,7 @@ struct StateTensor {
 class Optimizer {
  public:
   // All parameters in one group. Without a backend: CPU, all cores.
-  explicit Optimizer(std::vector<Parameter> parameters,
-                     Options defaults = {},
+  explicit Optimizer(std::vector<Parameter> parameters, Options defaults = {},
                      std::shared_ptr<Backend> backend = nullptr);
 
   // No parameters yet: add_group() brings them.

@@ -43,20 +43,12 @@ std::vector<Parameter> Optimizer::without_repeats(std::vector<Parameter> paramet
       continue;
     }
     Parameter& first = kept[earlier->second];
-    SING_CHECK(first.shape == parameter.shape && first.dtype == parameter.dtype,
-               "[optimizer] ",
-               describe(parameter),
-               " ",
-               name_of(parameter.dtype),
-               " has the memory of ",
-               describe(first),
-               " ",
-               name_of(first.dtype));
+    SING_CHECK(first.shape == parameter.shape && first.dtype == parameter.dtype, "[optimizer] ",
+               describe(parameter), " ", name_of(parameter.dtype), " has the memory of ",
+               describe(first), " ", name_of(first.dtype));
     SING_CHECK(first.gradient == nullptr || parameter.gradient == nullptr ||
                    first.gradient == parameter.gradient,
-               "[optimizer] ",
-               describe(first),
-               " is listed twice with two gradients");
+               "[optimizer] ", describe(first), " is listed twice with two gradients");
     if (first.gradient == nullptr) {
       first.gradient = parameter.gradient;
       first.gradient_dtype = parameter.gradient_dtype;
@@ -76,32 +68,21 @@ void Optimizer::check_parameter(const Parameter& parameter, const Options& optio
   }
   SING_CHECK(size < 0x1p60, who, "wanted fewer than 2^60 elements");
   SING_CHECK(parameter.data != nullptr || size == 0, who, "wanted memory, got a null pointer");
-  SING_CHECK(
-      is_floating(parameter.dtype), who, "wanted a floating type, got ", name_of(parameter.dtype));
+  SING_CHECK(is_floating(parameter.dtype), who, "wanted a floating type, got ",
+             name_of(parameter.dtype));
   const Dtype gradient = parameter.gradient_dtype.value_or(parameter.dtype);
   SING_CHECK(is_floating(gradient) &&
                  (gradient == Dtype::kFloat64) == (parameter.dtype == Dtype::kFloat64),
-             who,
-             "a ",
-             name_of(parameter.dtype),
-             " parameter cannot take a ",
-             name_of(gradient),
+             who, "a ", name_of(parameter.dtype), " parameter cannot take a ", name_of(gradient),
              " gradient");
   SING_CHECK(
       parameter.low_precision_copy == nullptr ||
           (parameter.dtype == Dtype::kFloat32 && is_low_precision(parameter.low_precision_dtype)),
-      who,
-      "wanted a 16-bit copy of a float32 parameter, got a ",
-      name_of(parameter.low_precision_dtype),
-      " copy of a ",
-      name_of(parameter.dtype),
-      " one");
+      who, "wanted a 16-bit copy of a float32 parameter, got a ",
+      name_of(parameter.low_precision_dtype), " copy of a ", name_of(parameter.dtype), " one");
   const auto rank = static_cast<std::int64_t>(parameter.shape.size());
-  SING_CHECK(rank < 2 || options.standardize.centralize_axis < rank,
-             who,
-             "centralize_axis must be below the rank ",
-             rank,
-             ", got ",
+  SING_CHECK(rank < 2 || options.standardize.centralize_axis < rank, who,
+             "centralize_axis must be below the rank ", rank, ", got ",
              options.standardize.centralize_axis);
 }
 
@@ -118,11 +99,8 @@ void Optimizer::check_overlap(const std::vector<Parameter>& added) const {
     return std::less<>{}(a.begin, b.begin);
   });
   for (std::size_t i = 1; i < ranges.size(); ++i) {
-    SING_CHECK(!std::less<>{}(ranges[i].begin, ranges[i - 1].end),
-               "[optimizer] ",
-               describe(*ranges[i - 1].parameter),
-               " and ",
-               describe(*ranges[i].parameter),
+    SING_CHECK(!std::less<>{}(ranges[i].begin, ranges[i - 1].end), "[optimizer] ",
+               describe(*ranges[i - 1].parameter), " and ", describe(*ranges[i].parameter),
                " share memory");
   }
 }

@@ -93,13 +93,10 @@ const std::string& optimizer_text(const SafetensorsReader& reader) {
     const auto found = metadata.find(key);
     return found == metadata.end() ? std::string("none") : found->second;
   };
-  SING_CHECK(
-      value("format") == kFormat, "wanted format '", kFormat, "', got '", value("format"), "'");
-  SING_CHECK(value("format_version") == std::to_string(kFormatVersion),
-             "wanted format version ",
-             kFormatVersion,
-             ", got ",
-             value("format_version"));
+  SING_CHECK(value("format") == kFormat, "wanted format '", kFormat, "', got '", value("format"),
+             "'");
+  SING_CHECK(value("format_version") == std::to_string(kFormatVersion), "wanted format version ",
+             kFormatVersion, ", got ", value("format_version"));
   SING_CHECK(metadata.contains("optimizer"), "wanted the metadata 'optimizer', got none");
   return metadata.at("optimizer");
 }
@@ -109,30 +106,16 @@ std::string in_brackets(const std::vector<T>& values) {
   return Json(values).dump();
 }
 
-const SavedParameter& find_saved(const SavedGroup& saved,
-                                 std::size_t group,
+const SavedParameter& find_saved(const SavedGroup& saved, std::size_t group,
                                  const Parameter& parameter) {
   const auto found = saved.parameters.find(parameter.name);
-  SING_CHECK(found != saved.parameters.end(),
-             "parameter '",
-             parameter.name,
-             "' of group ",
-             group,
+  SING_CHECK(found != saved.parameters.end(), "parameter '", parameter.name, "' of group ", group,
              " is missing");
-  SING_CHECK(found->second.shape == parameter.shape,
-             "parameter '",
-             parameter.name,
-             "' must have shape ",
-             in_brackets(parameter.shape),
-             ", got ",
+  SING_CHECK(found->second.shape == parameter.shape, "parameter '", parameter.name,
+             "' must have shape ", in_brackets(parameter.shape), ", got ",
              in_brackets(found->second.shape));
-  SING_CHECK(found->second.dtype == name_of(parameter.dtype),
-             "parameter '",
-             parameter.name,
-             "' must be ",
-             name_of(parameter.dtype),
-             ", got ",
-             found->second.dtype);
+  SING_CHECK(found->second.dtype == name_of(parameter.dtype), "parameter '", parameter.name,
+             "' must be ", name_of(parameter.dtype), ", got ", found->second.dtype);
   return found->second;
 }
 
@@ -220,20 +203,10 @@ Optimizer::Memory Optimizer::read_state(const Record& record,
     const std::string name = concat(record.parameter.name, ".", each.slot);
     const TensorEntry* entry = reader.find(name);
     SING_CHECK(entry != nullptr, "tensor '", name, "' is missing");
-    SING_CHECK(entry->dtype == each.dtype,
-               "tensor '",
-               name,
-               "' must be ",
-               name_of(each.dtype),
-               ", got ",
-               name_of(entry->dtype));
-    SING_CHECK(entry->shape == each.shape,
-               "tensor '",
-               name,
-               "' must have shape ",
-               in_brackets(each.shape),
-               ", got ",
-               in_brackets(entry->shape));
+    SING_CHECK(entry->dtype == each.dtype, "tensor '", name, "' must be ", name_of(each.dtype),
+               ", got ", name_of(entry->dtype));
+    SING_CHECK(entry->shape == each.shape, "tensor '", name, "' must have shape ",
+               in_brackets(each.shape), ", got ", in_brackets(entry->shape));
     return *entry;
   };
   const std::vector<StateShape> shapes = state_shapes(record);
@@ -247,8 +220,7 @@ Optimizer::Memory Optimizer::read_state(const Record& record,
     bytes.resize(*byte_size_of(entry));
     reader.read(entry, bytes.data());
     backend_->write(array_of(memory, groups_[record.group].options.rule, each.slot).get(),
-                    bytes.data(),
-                    bytes.size());
+                    bytes.data(), bytes.size());
   }
   return memory;
 }
@@ -275,10 +247,7 @@ void Optimizer::load(const SafetensorsReader& reader, std::string_view where) {
 // Everything is read and checked before the first change.
 void Optimizer::restore(const SafetensorsReader& reader) {
   const SavedOptimizer saved = parse(optimizer_text(reader));
-  SING_CHECK(saved.groups.size() == groups_.size(),
-             "wanted ",
-             groups_.size(),
-             " groups, got ",
+  SING_CHECK(saved.groups.size() == groups_.size(), "wanted ", groups_.size(), " groups, got ",
              saved.groups.size());
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     check_replacement(group, saved.groups[group].options);
@@ -300,21 +269,12 @@ void Optimizer::restore(const SafetensorsReader& reader) {
   }
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     for (const auto& [name, parameter] : saved.groups[group].parameters) {
-      SING_CHECK(known.contains({group, name}),
-                 "parameter '",
-                 name,
-                 "' of the file is not in group ",
-                 group);
+      SING_CHECK(known.contains({group, name}), "parameter '", name,
+                 "' of the file is not in group ", group);
     }
   }
-  SING_CHECK(tensor_count == reader.tensors().size(),
-             "wanted ",
-             tensor_count,
-             " tensors, got ",
-             reader.tensors().size(),
-             "; one too many is '",
-             first_unknown_tensor(reader),
-             "'");
+  SING_CHECK(tensor_count == reader.tensors().size(), "wanted ", tensor_count, " tensors, got ",
+             reader.tensors().size(), "; one too many is '", first_unknown_tensor(reader), "'");
 
   defaults_.non_finite =
       saved.groups.empty() ? defaults_.non_finite : saved.groups[0].options.non_finite;
@@ -325,8 +285,8 @@ void Optimizer::restore(const SafetensorsReader& reader) {
     backend_->write(tensor_steps_[i].progress, &progress[i], sizeof(TensorProgress));
   }
   for (std::size_t group = 0; group < groups_.size(); ++group) {
-    backend_->write(
-        groups_[group].progress.get(), &saved.groups[group].progress, sizeof(GroupProgress));
+    backend_->write(groups_[group].progress.get(), &saved.groups[group].progress,
+                    sizeof(GroupProgress));
     replace_options(group, saved.groups[group].options);
   }
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

@@ -33,12 +33,8 @@ bool assign_field(Options& options, std::string_view name, const Value& value) {
   for (const OptionInfo& info : list_options(options)) {
     known.push_back(info.name);
   }
-  throw std::invalid_argument(concat("[options] unknown option '",
-                                     name,
-                                     "' of rule '",
-                                     name_of(options.rule),
-                                     "'",
-                                     nearest_name_hint(name, known)));
+  throw std::invalid_argument(concat("[options] unknown option '", name, "' of rule '",
+                                     name_of(options.rule), "'", nearest_name_hint(name, known)));
 }
 
 }  // namespace
@@ -47,8 +43,7 @@ std::vector<OptionInfo> list_options(const Options& options) {
   std::vector<OptionInfo> list;
   list.push_back(
       {std::string(kRuleName), "the host optimizer", std::string(name_of(options.rule))});
-  list.push_back({std::string(kLookaheadName),
-                  "draw the weights to a slow copy",
+  list.push_back({std::string(kLookaheadName), "draw the weights to a slow copy",
                   options.lookahead.has_value()});
   visit_all(options, [&](const auto& each, const auto& member) {
     list.push_back({std::string(each.name), std::string(each.help), to_value(member)});
@@ -75,9 +70,7 @@ void set_option(Options& options, std::string_view name, const Value& value) {
   }
   Options with_lookahead = options;
   with_lookahead.lookahead.emplace();
-  SING_CHECK(!assign_field(with_lookahead, name, value),
-             "[options] '",
-             name,
+  SING_CHECK(!assign_field(with_lookahead, name, value), "[options] '", name,
              "' was given, but lookahead is off");
   refuse_name(options, name);
 }
@@ -101,11 +94,8 @@ void validate(const Options& options) {
       [](const auto& rule) {
         if constexpr (requires { rule.nesterov; }) {
           // A rule that keeps its slot without momentum has a meaning for it.
-          SING_CHECK(!rule.nesterov || rule.momentum > 0 || rule.uses_slot(0, true),
-                     "[",
-                     rule.kName,
-                     "] nesterov needs a momentum above 0, got ",
-                     rule.momentum);
+          SING_CHECK(!rule.nesterov || rule.momentum > 0 || rule.uses_slot(0, true), "[",
+                     rule.kName, "] nesterov needs a momentum above 0, got ", rule.momentum);
         }
       },
       options.rule);

@@ -22,14 +22,11 @@ struct Options {
   NonFinite non_finite = NonFinite::kSkipTensor;
 
   static constexpr auto fields() {
-    return std::tuple{field("decay_vectors",
-                            &Options::decay_vectors,
+    return std::tuple{field("decay_vectors", &Options::decay_vectors,
                             "weight decay for tensors of rank 0 and 1 too"),
-                      field("master_weights",
-                            &Options::master_weights,
+                      field("master_weights", &Options::master_weights,
                             "keep a float32 master of each 16-bit parameter"),
-                      field("non_finite",
-                            &Options::non_finite,
+                      field("non_finite", &Options::non_finite,
                             "what becomes of a non-finite gradient; one for the whole optimizer")};
   }
 };

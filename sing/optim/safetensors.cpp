@@ -57,10 +57,8 @@ FilePieces make_pieces(const std::map<std::string, std::string>& metadata,
   pieces.header = format_safetensors_header(metadata, entries);
   pieces.header_bytes = pieces.header.size();
   for (const TensorBytes& tensor : tensors) {
-    SING_CHECK(tensor.data != nullptr || byte_size_of(tensor.entry) == 0U,
-               "[safetensors] '",
-               tensor.entry.name,
-               "': expected its bytes, given a null pointer");
+    SING_CHECK(tensor.data != nullptr || byte_size_of(tensor.entry) == 0U, "[safetensors] '",
+               tensor.entry.name, "': expected its bytes, given a null pointer");
   }
 
   for (const TensorBytes* tensor : ordered) {
@@ -101,9 +99,7 @@ SafetensorsReader::SafetensorsReader(const std::filesystem::path& path) : path_(
     throw FileError(concat("[safetensors] '", path_, "': cannot open: ", reason()));
   }
   if (!S_ISREG(status.st_mode)) {
-    throw FileError(concat("[safetensors] '",
-                           path_,
-                           "': expected a regular file, found ",
+    throw FileError(concat("[safetensors] '", path_, "': expected a regular file, found ",
                            S_ISDIR(status.st_mode) ? "a directory" : "another kind"));
   }
   read_header(static_cast<std::uint64_t>(status.st_size));
@@ -116,22 +112,15 @@ SafetensorsReader::SafetensorsReader(std::span<const std::byte> bytes, std::stri
 
 void SafetensorsReader::read_header(std::uint64_t file_bytes) {
   if (file_bytes < kLengthBytes) {
-    throw FileError(concat("[safetensors] '",
-                           path_,
-                           "': expected at least 8 bytes, found ",
-                           file_bytes,
-                           ": truncated or not a safetensors file"));
+    throw FileError(concat("[safetensors] '", path_, "': expected at least 8 bytes, found ",
+                           file_bytes, ": truncated or not a safetensors file"));
   }
   std::uint64_t header_bytes = 0;
   read_at(0, std::as_writable_bytes(std::span(&header_bytes, 1)));
   const std::uint64_t most = std::min(kMaxHeaderBytes, file_bytes - kLengthBytes);
   if (header_bytes > most) {
-    throw FileError(concat("[safetensors] '",
-                           path_,
-                           "': expected a header of at most ",
-                           most,
-                           " bytes, its first 8 bytes say ",
-                           header_bytes,
+    throw FileError(concat("[safetensors] '", path_, "': expected a header of at most ", most,
+                           " bytes, its first 8 bytes say ", header_bytes,
                            ": truncated or not a safetensors file"));
   }
   std::vector<std::byte> json_text(header_bytes);
@@ -150,12 +139,8 @@ const TensorEntry* SafetensorsReader::find(std::string_view name) const {
 
 void SafetensorsReader::read(const TensorEntry& entry, std::byte* destination) const {
   const TensorEntry* const known = find(entry.name);
-  SING_CHECK(known != nullptr && *known == entry,
-             "[safetensors] '",
-             path_,
-             "': expected an entry of this file, given '",
-             entry.name,
-             "'");
+  SING_CHECK(known != nullptr && *known == entry, "[safetensors] '", path_,
+             "': expected an entry of this file, given '", entry.name, "'");
   const auto index = static_cast<std::size_t>(known - header_.tensors.data());
   read_at(payload_begin_ + header_.offsets[index], {destination, byte_size_of(entry).value()});
 }
@@ -170,19 +155,13 @@ void SafetensorsReader::read_at(std::uint64_t offset, std::span<std::byte> desti
   // One pread() is limited to 2 GiB on Linux.
   constexpr std::size_t kMaxRead = std::size_t{1} << 30;
   while (!destination.empty()) {
-    const ssize_t got = ::pread(file_.get(),
-                                destination.data(),
-                                std::min(destination.size(), kMaxRead),
-                                static_cast<off_t>(offset));
+    const ssize_t got = ::pread(file_.get(), destination.data(),
+                                std::min(destination.size(), kMaxRead), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) {
       continue;
     }
     if (got <= 0) {
-      throw FileError(concat("[safetensors] '",
-                             path_,
-                             "': cannot read at byte ",
-                             offset,
-                             ": ",
+      throw FileError(concat("[safetensors] '", path_, "': cannot read at byte ", offset, ": ",
                              got == 0 ? "the file became shorter" : reason()));
     }
     destination = destination.subspan(static_cast<std::size_t>(got));

@@ -22,11 +22,10 @@ struct DtypeCode {
   Dtype dtype;
   std::string_view code;
 };
-constexpr std::array kDtypeCodes = {DtypeCode{Dtype::kFloat32, "F32"},
-                                    DtypeCode{Dtype::kFloat64, "F64"},
-                                    DtypeCode{Dtype::kBFloat16, "BF16"},
-                                    DtypeCode{Dtype::kFloat16, "F16"},
-                                    DtypeCode{Dtype::kInt64, "I64"}};
+constexpr std::array kDtypeCodes = {
+    DtypeCode{Dtype::kFloat32, "F32"}, DtypeCode{Dtype::kFloat64, "F64"},
+    DtypeCode{Dtype::kBFloat16, "BF16"}, DtypeCode{Dtype::kFloat16, "F16"},
+    DtypeCode{Dtype::kInt64, "I64"}};
 
 // Text from a file is shown escaped and cut, so that a hostile name cannot spoil a message.
 std::string for_message(const std::string& text) {
@@ -76,8 +75,8 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
     if (place_ != Place::kTensor || inner_key_ != kDtypeKey) {
       return unexpected(for_message(value));
     }
-    const auto* const known = std::find_if(
-        kDtypeCodes.begin(), kDtypeCodes.end(), [&](const auto& row) { return row.code == value; });
+    const auto* const known = std::find_if(kDtypeCodes.begin(), kDtypeCodes.end(),
+                                           [&](const auto& row) { return row.code == value; });
     if (known == kDtypeCodes.end()) {
       fail(where(), "expected one of F32, F64, BF16, F16, I64, found ", for_message(value));
     }
@@ -107,9 +106,7 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
       fail(for_message(outer_key_), ": unknown key ", for_message(value));
     }
     if (!(in_file ? outer_keys_ : inner_keys_).insert(value).second) {
-      fail(in_file ? "" : for_message(outer_key_) + ": ",
-           "key ",
-           for_message(value),
+      fail(in_file ? "" : for_message(outer_key_) + ": ", "key ", for_message(value),
            " occurs twice");
     }
     (in_file ? outer_key_ : inner_key_) = std::move(value);
@@ -140,8 +137,7 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  bool parse_error(std::size_t position,
-                   const std::string& /*token*/,
+  bool parse_error(std::size_t position, const std::string& /*token*/,
                    const nlohmann::detail::exception& /*error*/) override {
     fail("the header is not valid JSON at its byte ", position);
   }
@@ -196,11 +192,8 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
       fail(for_message(outer_key_), ": \"data_offsets\": expected [begin, end] with begin <= end");
     }
     if (offsets_[1] - offsets_[0] != *bytes) {
-      fail(for_message(outer_key_),
-           ": \"data_offsets\": expected ",
-           *bytes,
-           " bytes for its shape and dtype, found ",
-           offsets_[1] - offsets_[0]);
+      fail(for_message(outer_key_), ": \"data_offsets\": expected ", *bytes,
+           " bytes for its shape and dtype, found ", offsets_[1] - offsets_[0]);
     }
     tensors.emplace_back(ByteRange{offsets_[0], offsets_[1]}, std::move(entry_));
   }
@@ -217,26 +210,19 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
 
 // Sorts the tensors by their bytes and checks that those follow each other and fill the payload.
 void expect_exact_cover(HeaderEvents& events, std::uint64_t payload_bytes) {
-  std::stable_sort(events.tensors.begin(), events.tensors.end(), [](const auto& a, const auto& b) {
-    return a.first < b.first;
-  });
+  std::stable_sort(events.tensors.begin(), events.tensors.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::uint64_t end = 0;
   for (const auto& [range, entry] : events.tensors) {
     if (range.begin != end) {
-      events.fail(for_message(entry.name),
-                  ": \"data_offsets\": expected to begin at ",
-                  end,
-                  " where the tensor before it ends, found ",
-                  range.begin);
+      events.fail(for_message(entry.name), ": \"data_offsets\": expected to begin at ", end,
+                  " where the tensor before it ends, found ", range.begin);
     }
     end = range.end;
   }
   if (end != payload_bytes) {
-    events.fail(end > payload_bytes ? "truncated: " : "bytes after the last tensor: ",
-                "expected ",
-                end,
-                " bytes of tensors after the header, found ",
-                payload_bytes);
+    events.fail(end > payload_bytes ? "truncated: " : "bytes after the last tensor: ", "expected ",
+                end, " bytes of tensors after the header, found ", payload_bytes);
   }
 }
 
@@ -263,8 +249,7 @@ std::optional<std::uint64_t> byte_size_of(const TensorEntry& entry) {
 }
 
 SafetensorsHeader parse_safetensors_header(std::span<const std::byte> json_text,
-                                           std::uint64_t payload_bytes,
-                                           std::string_view file) {
+                                           std::uint64_t payload_bytes, std::string_view file) {
   HeaderEvents events(file);
   if (json_text.empty() || json_text.front() != std::byte{'{'}) {
     events.fail("expected a safetensors header that begins with '{'");
@@ -297,20 +282,15 @@ std::string format_safetensors_header(const std::map<std::string, std::string>& 
   for (const TensorEntry& entry : tensors) {
     const std::string name = json_text(entry.name);
     SING_CHECK(names.insert(entry.name).second,
-               "[safetensors] expected names that differ and are not ",
-               kMetadataKey,
-               ", given ",
+               "[safetensors] expected names that differ and are not ", kMetadataKey, ", given ",
                name);
     const auto* const code =
-        std::find_if(kDtypeCodes.begin(), kDtypeCodes.end(), [&](const auto& row) {
-          return row.dtype == entry.dtype;
-        });
+        std::find_if(kDtypeCodes.begin(), kDtypeCodes.end(),
+                     [&](const auto& row) { return row.dtype == entry.dtype; });
     SING_CHECK(code != kDtypeCodes.end(), "[safetensors] ", name, ": unknown dtype");
     const std::optional<std::uint64_t> bytes = byte_size_of(entry);
     const std::uint64_t begin = offset;
-    SING_CHECK(bytes && !__builtin_add_overflow(begin, *bytes, &offset),
-               "[safetensors] ",
-               name,
+    SING_CHECK(bytes && !__builtin_add_overflow(begin, *bytes, &offset), "[safetensors] ", name,
                ": expected sizes >= 0 and a product that fits 64 bits, given shape ",
                nlohmann::json(entry.shape).dump());
     text += concat(name, ":{\"", kDtypeKey, "\":\"", code->code, "\",\"");
@@ -323,11 +303,8 @@ std::string format_safetensors_header(const std::map<std::string, std::string>& 
   text += '}';
   // The eight bytes of the length come first: the payload then begins at a multiple of eight.
   text.append((8 - text.size() % 8) % 8, ' ');
-  SING_CHECK(text.size() <= kMaxHeaderBytes,
-             "[safetensors] expected a header of at most ",
-             kMaxHeaderBytes,
-             " bytes, given ",
-             text.size());
+  SING_CHECK(text.size() <= kMaxHeaderBytes, "[safetensors] expected a header of at most ",
+             kMaxHeaderBytes, " bytes, given ", text.size());
   return text;
 }
 

@@ -54,38 +54,19 @@ std::string where_of() {
 }
 
 void check_lengths(std::string_view where, std::int64_t before_fall, std::int64_t total_steps) {
-  SING_CHECK(before_fall <= total_steps,
-             "[",
-             where,
-             "] wanted total_steps of at least the ",
-             before_fall,
-             " steps before the fall, got ",
-             total_steps);
+  SING_CHECK(before_fall <= total_steps, "[", where, "] wanted total_steps of at least the ",
+             before_fall, " steps before the fall, got ", total_steps);
 }
 
 void check_knots(std::string_view where, const std::vector<Knot>& knots) {
   SING_CHECK(!knots.empty(), "[", where, "] wanted at least one knot, got none");
   for (std::size_t i = 0; i < knots.size(); ++i) {
-    SING_CHECK(knots[i].step >= 0,
-               "[",
-               where,
-               "] knot ",
-               i,
-               " must be at step 0 or later, got ",
+    SING_CHECK(knots[i].step >= 0, "[", where, "] knot ", i, " must be at step 0 or later, got ",
                knots[i].step);
-    SING_CHECK(knots[i].factor >= 0 && std::isfinite(knots[i].factor),
-               "[",
-               where,
-               "] the factor of knot ",
-               i,
-               " must be at least 0 and finite, got ",
-               knots[i].factor);
-    SING_CHECK(i == 0 || knots[i - 1].step < knots[i].step,
-               "[",
-               where,
-               "] wanted knots in rising order of steps, got ",
-               knots[i].step,
-               " after ",
+    SING_CHECK(knots[i].factor >= 0 && std::isfinite(knots[i].factor), "[", where,
+               "] the factor of knot ", i, " must be at least 0 and finite, got ", knots[i].factor);
+    SING_CHECK(i == 0 || knots[i - 1].step < knots[i].step, "[", where,
+               "] wanted knots in rising order of steps, got ", knots[i].step, " after ",
                knots[i - 1].step);
   }
 }
@@ -127,9 +108,8 @@ double WarmupLinear::factor(std::int64_t step) const {
 
 double PiecewiseLinear::factor(std::int64_t step) const {
   const auto next =
-      std::upper_bound(knots.begin(), knots.end(), step, [](std::int64_t at, const Knot& knot) {
-        return at < knot.step;
-      });
+      std::upper_bound(knots.begin(), knots.end(), step,
+                       [](std::int64_t at, const Knot& knot) { return at < knot.step; });
   if (next == knots.begin()) {
     return knots.empty() ? 1 : knots.front().factor;
   }
@@ -182,8 +162,7 @@ std::vector<Schedule> all_schedules() {
   std::vector<Schedule> all;
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (all.push_back({Schedule::Kind(std::in_place_index<I>)}), ...);
-  }
-  (std::make_index_sequence<std::variant_size_v<Schedule::Kind>>{});
+  }(std::make_index_sequence<std::variant_size_v<Schedule::Kind>>{});
   return all;
 }
 
@@ -203,8 +182,8 @@ Schedule make_schedule(std::string_view name) {
       return std::move(each);
     }
   }
-  throw std::invalid_argument(concat(
-      "[schedule] unknown schedule '", name, "'", nearest_name_hint(name, schedule_names())));
+  throw std::invalid_argument(concat("[schedule] unknown schedule '", name, "'",
+                                     nearest_name_hint(name, schedule_names())));
 }
 
 std::vector<OptionInfo> list_options(const Schedule& schedule) {
@@ -225,11 +204,7 @@ void set_option(Schedule& schedule, std::string_view name, const Value& value) {
     known.push_back(info.name);
   }
   SING_CHECK(std::find(known.begin(), known.end(), name) != known.end(),
-             "[schedule] unknown option '",
-             name,
-             "' of schedule '",
-             name_of(schedule),
-             "'",
+             "[schedule] unknown option '", name, "' of schedule '", name_of(schedule), "'",
              nearest_name_hint(name, known));
   std::visit(
       [&](auto& kind) {

@@ -32,13 +32,9 @@ struct WarmupCosine {
   static constexpr auto fields() {
     return std::tuple{
         field("warmup_steps", &WarmupCosine::warmup_steps, "steps of linear rise", at_least(0)),
-        field("total_steps",
-              &WarmupCosine::total_steps,
-              "steps until the final factor, warm-up included",
-              at_least(1)),
-        field("final_factor",
-              &WarmupCosine::final_factor,
-              "factor from total_steps on",
+        field("total_steps", &WarmupCosine::total_steps,
+              "steps until the final factor, warm-up included", at_least(1)),
+        field("final_factor", &WarmupCosine::final_factor, "factor from total_steps on",
               between(0, 1))};
   }
   double factor(std::int64_t step) const;
@@ -55,17 +51,11 @@ struct WarmupHoldCosine {
   static constexpr auto fields() {
     return std::tuple{
         field("warmup_steps", &WarmupHoldCosine::warmup_steps, "steps of linear rise", at_least(0)),
-        field("hold_steps",
-              &WarmupHoldCosine::hold_steps,
-              "steps of full rate after the rise",
+        field("hold_steps", &WarmupHoldCosine::hold_steps, "steps of full rate after the rise",
               at_least(0)),
-        field("total_steps",
-              &WarmupHoldCosine::total_steps,
-              "steps until the final factor, warm-up and hold included",
-              at_least(1)),
-        field("final_factor",
-              &WarmupHoldCosine::final_factor,
-              "factor from total_steps on",
+        field("total_steps", &WarmupHoldCosine::total_steps,
+              "steps until the final factor, warm-up and hold included", at_least(1)),
+        field("final_factor", &WarmupHoldCosine::final_factor, "factor from total_steps on",
               between(0, 1))};
   }
   double factor(std::int64_t step) const;
@@ -77,10 +67,8 @@ struct WarmupInverseSquareRoot {
 
   static constexpr std::string_view kName = "warmup_inverse_square_root";
   static constexpr auto fields() {
-    return std::tuple{field("warmup_steps",
-                            &WarmupInverseSquareRoot::warmup_steps,
-                            "steps of linear rise",
-                            at_least(0))};
+    return std::tuple{field("warmup_steps", &WarmupInverseSquareRoot::warmup_steps,
+                            "steps of linear rise", at_least(0))};
   }
   double factor(std::int64_t step) const;
 };
@@ -95,13 +83,9 @@ struct WarmupLinear {
   static constexpr auto fields() {
     return std::tuple{
         field("warmup_steps", &WarmupLinear::warmup_steps, "steps of linear rise", at_least(0)),
-        field("total_steps",
-              &WarmupLinear::total_steps,
-              "steps until the final factor, warm-up included",
-              at_least(1)),
-        field("final_factor",
-              &WarmupLinear::final_factor,
-              "factor from total_steps on",
+        field("total_steps", &WarmupLinear::total_steps,
+              "steps until the final factor, warm-up included", at_least(1)),
+        field("final_factor", &WarmupLinear::final_factor, "factor from total_steps on",
               between(0, 1))};
   }
   double factor(std::int64_t step) const;
@@ -119,8 +103,7 @@ struct PiecewiseLinear {
 
   static constexpr std::string_view kName = "piecewise_linear";
   static constexpr auto fields() {
-    return std::tuple{field("knots",
-                            &PiecewiseLinear::knots,
+    return std::tuple{field("knots", &PiecewiseLinear::knots,
                             "step:factor pairs in rising order of steps, as in 0:1,100:0.5")};
   }
   double factor(std::int64_t step) const;
@@ -132,11 +115,7 @@ void assign(std::vector<Knot>& knots, const Value& value, std::string_view where
 
 struct Schedule {
   using Kind = std::variant<  //
-      ConstantSchedule,
-      WarmupCosine,
-      WarmupHoldCosine,
-      WarmupInverseSquareRoot,
-      WarmupLinear,
+      ConstantSchedule, WarmupCosine, WarmupHoldCosine, WarmupInverseSquareRoot, WarmupLinear,
       PiecewiseLinear>;
   Kind kind;
 

@@ -41,17 +41,15 @@ void Optimizer::use_slow_weights() {
     if (kept[i] == nullptr || progress[i].steps == 0) {
       continue;
     }
-    backend_->convert(
-        kept[i].get(), parameter.dtype, parameter.data, parameter.dtype, record.layout.size);
+    backend_->convert(kept[i].get(), parameter.dtype, parameter.data, parameter.dtype,
+                      record.layout.size);
     if (record.memory->slow != nullptr) {
       write_weights(record, record.memory->slow.get(), state_dtype(parameter.dtype));
     } else {
       // The 16-bit copy first: the average is made from the parameter that is then replaced.
       const Blend average = *average_of(record);
       if (parameter.low_precision_copy != nullptr) {
-        backend_->blend(parameter.low_precision_copy,
-                        parameter.low_precision_dtype,
-                        average,
+        backend_->blend(parameter.low_precision_copy, parameter.low_precision_dtype, average,
                         record.layout.size);
       }
       backend_->blend(parameter.data, parameter.dtype, average, record.layout.size);
@@ -76,10 +74,7 @@ void Optimizer::write_weights(const Record& record, const void* weights, Dtype d
   const Parameter& parameter = record.parameter;
   backend_->convert(parameter.data, parameter.dtype, weights, dtype, record.layout.size);
   if (parameter.low_precision_copy != nullptr) {
-    backend_->convert(parameter.low_precision_copy,
-                      parameter.low_precision_dtype,
-                      weights,
-                      dtype,
+    backend_->convert(parameter.low_precision_copy, parameter.low_precision_dtype, weights, dtype,
                       record.layout.size);
   }
 }

@@ -21,8 +21,7 @@ std::vector<std::size_t> find_slots(std::span<const StandardizeTensor> tensors) 
       slots.push_back(count++);
       continue;
     }
-    SING_CHECK(tensor.gradient != nullptr && tensor.destination != nullptr,
-               "[standardize] '",
+    SING_CHECK(tensor.gradient != nullptr && tensor.destination != nullptr, "[standardize] '",
                name_in_list(tensor, i),
                "': wanted a gradient and a destination, got a null pointer");
     const auto [found, is_new] = first.emplace(tensor.destination, i);
@@ -33,11 +32,8 @@ std::vector<std::size_t> find_slots(std::span<const StandardizeTensor> tensors) 
     const StandardizeTensor& earlier = tensors[found->second];
     SING_CHECK(earlier.gradient == tensor.gradient && earlier.shape == tensor.shape &&
                    earlier.dtype == tensor.dtype,
-               "[standardize] '",
-               name_in_list(tensor, i),
-               "' has the destination of '",
-               name_in_list(earlier, found->second),
-               "', but not its gradient, shape and type");
+               "[standardize] '", name_in_list(tensor, i), "' has the destination of '",
+               name_in_list(earlier, found->second), "', but not its gradient, shape and type");
     slots.push_back(slots[found->second]);
   }
   return slots;
@@ -45,8 +41,7 @@ std::vector<std::size_t> find_slots(std::span<const StandardizeTensor> tensors) 
 
 }  // namespace
 
-Standardizer::Standardizer(const Standardize& options,
-                           std::shared_ptr<Backend> backend,
+Standardizer::Standardizer(const Standardize& options, std::shared_ptr<Backend> backend,
                            NonFinite non_finite)
     : backend_(backend != nullptr ? std::move(backend) : make_cpu_backend({})) {
   options_.standardize = options;
@@ -119,10 +114,8 @@ OptimizerProgress Standardizer::status() {
 }
 
 std::vector<double> standardize(std::span<const StandardizeTensor> tensors,
-                                const Standardize& options,
-                                std::shared_ptr<Backend> backend,
-                                NonFinite non_finite,
-                                double loss_scale) {
+                                const Standardize& options, std::shared_ptr<Backend> backend,
+                                NonFinite non_finite, double loss_scale) {
   Standardizer standardizer(options, std::move(backend), non_finite);
   standardizer.run(tensors, loss_scale);
   standardizer.status();

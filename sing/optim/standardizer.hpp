@@ -24,8 +24,7 @@ struct StandardizeTensor {
 class Standardizer {
  public:
   // Without a backend: CPU, all cores.
-  explicit Standardizer(const Standardize& options,
-                        std::shared_ptr<Backend> backend = nullptr,
+  explicit Standardizer(const Standardize& options, std::shared_ptr<Backend> backend = nullptr,
                         NonFinite non_finite = NonFinite::kSkipTensor);
 
   // A tensor listed twice is standardized once. Asynchronous backends return before it is done.

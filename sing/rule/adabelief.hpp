@@ -31,14 +31,11 @@ struct AdaBelief {
             field("learning_rate", &AdaBelief::learning_rate, "step size", at_least(0)),
             field("beta1", &AdaBelief::beta1, "decay of the first moment", from_zero_below(1)),
             field("beta2", &AdaBelief::beta2, "decay of the belief", from_zero_below(1)),
-            field("epsilon",
-                  &AdaBelief::epsilon,
-                  "added to the belief and to its root",
+            field("epsilon", &AdaBelief::epsilon, "added to the belief and to its root",
                   at_least(0))},
         decay_fields<AdaBelief>(),
         std::tuple{field("rectify", &AdaBelief::rectify, "rectify the variance of early steps"),
-                   field("softplus_beta",
-                         &AdaBelief::softplus_beta,
+                   field("softplus_beta", &AdaBelief::softplus_beta,
                          "sharpness of the softplus that replaces root + epsilon; none: off",
                          at_least(1e-3))});
   }
@@ -82,8 +79,7 @@ struct AdaBelief {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real update(const Constants<Real>& c,
-                                      const Element<Real>& e,
+  SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<AdaBelief, Real>& state) {
     const Real gradient = c.decay.gradient(e);
     const Real m = c.beta1 * state.slot[0] + c.rest1 * gradient;

@@ -28,16 +28,12 @@ struct AdaBound {
 
   static constexpr auto fields() {
     return std::tuple_cat(
-        moment_fields<AdaBound>(),
-        epsilon_field<AdaBound>(),
+        moment_fields<AdaBound>(), epsilon_field<AdaBound>(),
         std::tuple{
-            field("final_learning_rate",
-                  &AdaBound::final_learning_rate,
-                  "where the bounds meet, before the schedule",
-                  at_least(0)),
+            field("final_learning_rate", &AdaBound::final_learning_rate,
+                  "where the bounds meet, before the schedule", at_least(0)),
             field("gamma", &AdaBound::gamma, "how fast the bounds close", at_least(1e-12)),
-            field("base_learning_rate",
-                  &AdaBound::base_learning_rate,
+            field("base_learning_rate", &AdaBound::base_learning_rate,
                   "the learning rate for which final_learning_rate is meant; none: learning_rate",
                   at_least(1e-30))},
         decay_fields<AdaBound>());
@@ -69,8 +65,7 @@ struct AdaBound {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real update(const Constants<Real>& c,
-                                      const Element<Real>& e,
+  SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<AdaBound, Real>& state) {
     const Real gradient = c.decay.gradient(e);
     const Real m = c.moments.first(state.slot[0], gradient);

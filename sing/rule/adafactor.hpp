@@ -29,33 +29,21 @@ struct AdaFactor {
   static constexpr auto fields() {
     return std::tuple{
         field("learning_rate", &AdaFactor::learning_rate, "step size", at_least(0)),
-        field("decay_power",
-              &AdaFactor::decay_power,
-              "the second moment's decay is 1 - step^-power",
-              between(0, 1)),
-        field("square_epsilon",
-              &AdaFactor::square_epsilon,
-              "added to the squared gradient",
+        field("decay_power", &AdaFactor::decay_power,
+              "the second moment's decay is 1 - step^-power", between(0, 1)),
+        field("square_epsilon", &AdaFactor::square_epsilon, "added to the squared gradient",
               at_least(0)),
-        field("scale_epsilon",
-              &AdaFactor::scale_epsilon,
-              "least root mean square taken for a parameter",
-              at_least(0)),
-        field("clip_threshold",
-              &AdaFactor::clip_threshold,
-              "largest root mean square of an update",
+        field("scale_epsilon", &AdaFactor::scale_epsilon,
+              "least root mean square taken for a parameter", at_least(0)),
+        field("clip_threshold", &AdaFactor::clip_threshold, "largest root mean square of an update",
               at_least(1e-30)),
-        field("scale_parameter",
-              &AdaFactor::scale_parameter,
+        field("scale_parameter", &AdaFactor::scale_parameter,
               "multiply the step by the parameter's root mean square"),
-        field("relative_step",
-              &AdaFactor::relative_step,
+        field("relative_step", &AdaFactor::relative_step,
               "step size min(learning_rate, 1/sqrt(step))"),
         field("weight_decay", &AdaFactor::weight_decay, "decoupled weight decay", at_least(0)),
-        field("softplus_beta",
-              &AdaFactor::softplus_beta,
-              "sharpness of the softplus that replaces the root; none: off",
-              at_least(1e-3))};
+        field("softplus_beta", &AdaFactor::softplus_beta,
+              "sharpness of the softplus that replaces the root; none: off", at_least(1e-3))};
   }
 
   bool uses_slot(std::size_t slot, bool factored) const { return (slot > 0) == factored; }
@@ -116,8 +104,7 @@ struct AdaFactor {
   static constexpr std::size_t kSums = 2;
 
   template <class Real>
-  SING_HOST_DEVICE static void sums(const Constants<Real>& c,
-                                    const Element<Real>& e,
+  SING_HOST_DEVICE static void sums(const Constants<Real>& c, const Element<Real>& e,
                                     const ElementState<AdaFactor, Real>& state,
                                     Real (&out)[kSums]) {
     ElementState<AdaFactor, Real> next = state;
@@ -127,8 +114,7 @@ struct AdaFactor {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static void finish(Constants<Real>& c,
-                                      const double (&totals)[kSums],
+  SING_HOST_DEVICE static void finish(Constants<Real>& c, const double (&totals)[kSums],
                                       std::int64_t size) {
     const double count = static_cast<double>(size);
     const double update_size = ::sqrt(totals[0] / count);
@@ -141,16 +127,14 @@ struct AdaFactor {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real update(const Constants<Real>& c,
-                                      const Element<Real>& e,
+  SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<AdaFactor, Real>& state) {
     return c.keep * e.parameter - c.step_size * direction(c, e, state);
   }
 
  private:
   template <class Real>
-  SING_HOST_DEVICE static Real direction(const Constants<Real>& c,
-                                         const Element<Real>& e,
+  SING_HOST_DEVICE static Real direction(const Constants<Real>& c, const Element<Real>& e,
                                          ElementState<AdaFactor, Real>& state) {
     const Real own = factor_blend(c, state.slot[0], factor_input(c, e.gradient));
     const Real v = c.factored ? e.second_input : own;

@@ -29,11 +29,9 @@ struct AdaHessian {
         field("beta2", &AdaHessian::beta2, "decay of the squared curvature", from_zero_below(1)),
         field("epsilon", &AdaHessian::epsilon, "added to the root of the curvature", at_least(0)),
         field("weight_decay", &AdaHessian::weight_decay, "weight decay", at_least(0)),
-        field("half_power",
-              &AdaHessian::half_power,
+        field("half_power", &AdaHessian::half_power,
               "divide by the curvature to the power 1/2 instead of 1"),
-        field("decoupled_decay",
-              &AdaHessian::decoupled_decay,
+        field("decoupled_decay", &AdaHessian::decoupled_decay,
               "decay the parameter itself, not its gradient")};
   }
 
@@ -70,8 +68,7 @@ struct AdaHessian {
   static constexpr bool kTakesCurvature = true;
 
   template <class Real>
-  SING_HOST_DEVICE static Real update(const Constants<Real>& c,
-                                      const Element<Real>& e,
+  SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<AdaHessian, Real>& state) {
     const Real gradient = e.gradient + c.decay * e.parameter;
     const Real m = c.beta1 * state.slot[0] + c.rest1 * gradient;

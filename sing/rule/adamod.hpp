@@ -23,12 +23,10 @@ struct AdaMod {
                                     {"mean_step_size", SlotShape::kElement}};
 
   static constexpr auto fields() {
-    return std::tuple_cat(
-        moment_fields<AdaMod>(),
-        std::tuple{
-            field("beta3", &AdaMod::beta3, "decay of the mean step size", from_zero_below(1))},
-        epsilon_field<AdaMod>(),
-        decay_fields<AdaMod>());
+    return std::tuple_cat(moment_fields<AdaMod>(),
+                          std::tuple{field("beta3", &AdaMod::beta3, "decay of the mean step size",
+                                           from_zero_below(1))},
+                          epsilon_field<AdaMod>(), decay_fields<AdaMod>());
   }
 
   bool uses_slot(std::size_t /*slot*/, bool /*factored*/) const { return true; }
@@ -54,8 +52,7 @@ struct AdaMod {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real update(const Constants<Real>& c,
-                                      const Element<Real>& e,
+  SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<AdaMod, Real>& state) {
     const Real gradient = c.decay.gradient(e);
     const Real m = c.moments.first(state.slot[0], gradient);

@@ -26,11 +26,8 @@ struct AdamW {
 
   static constexpr auto fields() {
     return std::tuple_cat(
-        moment_fields<AdamW>(),
-        epsilon_field<AdamW>(),
-        decay_fields<AdamW>(),
-        std::tuple{field("softplus_beta",
-                         &AdamW::softplus_beta,
+        moment_fields<AdamW>(), epsilon_field<AdamW>(), decay_fields<AdamW>(),
+        std::tuple{field("softplus_beta", &AdamW::softplus_beta,
                          "sharpness of the softplus that replaces root + epsilon; none: off",
                          at_least(1e-3))});
   }
@@ -69,15 +66,13 @@ struct AdamW {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real softplus_bound(const Constants<Real>& c,
-                                              Real gradient,
+  SING_HOST_DEVICE static Real softplus_bound(const Constants<Real>& c, Real gradient,
                                               const ElementState<AdamW, Real>& state) {
     return state.slot[1] + c.rest2 * gradient * gradient;
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real update(const Constants<Real>& c,
-                                      const Element<Real>& e,
+  SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<AdamW, Real>& state) {
     const Real gradient = c.decay.gradient(e);
     const Real m = c.beta1 * state.slot[0] + c.rest1 * gradient;

@@ -28,17 +28,12 @@ struct AdaNorm {
         field("learning_rate", &AdaNorm::learning_rate, "step size", at_least(0)),
         field("beta1", &AdaNorm::beta1, "decay of the first moment", from_zero_below(1)),
         field("beta2", &AdaNorm::beta2, "decay of the second moment", from_zero_below(1)),
-        field("norm_decay",
-              &AdaNorm::norm_decay,
-              "decay of the mean of the gradient's norm",
+        field("norm_decay", &AdaNorm::norm_decay, "decay of the mean of the gradient's norm",
               from_zero_below(1)),
-        field("epsilon",
-              &AdaNorm::epsilon,
-              "added to the second moment and to its root",
+        field("epsilon", &AdaNorm::epsilon, "added to the second moment and to its root",
               at_least(0)),
         field("weight_decay", &AdaNorm::weight_decay, "weight decay", at_least(0)),
-        field("decoupled_decay",
-              &AdaNorm::decoupled_decay,
+        field("decoupled_decay", &AdaNorm::decoupled_decay,
               "decay the parameter itself, not its gradient")};
   }
 
@@ -78,8 +73,7 @@ struct AdaNorm {
   static constexpr std::size_t kSums = 1;
 
   template <class Real>
-  SING_HOST_DEVICE static void sums(const Constants<Real>& c,
-                                    const Element<Real>& e,
+  SING_HOST_DEVICE static void sums(const Constants<Real>& c, const Element<Real>& e,
                                     const ElementState<AdaNorm, Real>& /*state*/,
                                     Real (&out)[kSums]) {
     const Real gradient = e.gradient + c.decay * e.parameter;
@@ -87,8 +81,7 @@ struct AdaNorm {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static void finish(Constants<Real>& c,
-                                      const double (&totals)[kSums],
+  SING_HOST_DEVICE static void finish(Constants<Real>& c, const double (&totals)[kSums],
                                       std::int64_t /*size*/) {
     c.norm = Real(::sqrt(totals[0]));
   }
@@ -103,8 +96,7 @@ struct AdaNorm {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real update(const Constants<Real>& c,
-                                      const Element<Real>& e,
+  SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<AdaNorm, Real>& state) {
     const Real gradient = e.gradient + c.decay * e.parameter;
     const Real m = c.beta1 * state.slot[0] + c.rest1 * (c.stretch * gradient);

@@ -24,9 +24,7 @@ struct EAdam {
     return std::tuple_cat(
         moment_fields<EAdam>(),
         std::tuple{// Nothing else keeps the root of a gradient that is 0 from being 0.
-                   field("epsilon",
-                         &EAdam::epsilon,
-                         "added to the second moment each step",
+                   field("epsilon", &EAdam::epsilon, "added to the second moment each step",
                          at_least(1e-30))},
         decay_fields<EAdam>());
   }
@@ -51,8 +49,7 @@ struct EAdam {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real update(const Constants<Real>& c,
-                                      const Element<Real>& e,
+  SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<EAdam, Real>& state) {
     const Real gradient = c.decay.gradient(e);
     const Real m = c.moments.first(state.slot[0], gradient);

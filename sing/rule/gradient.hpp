@@ -31,8 +31,7 @@ struct Gradient {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real update(const Constants<Real>& /*c*/,
-                                      const Element<Real>& e,
+  SING_HOST_DEVICE static Real update(const Constants<Real>& /*c*/, const Element<Real>& e,
                                       ElementState<Gradient, Real>& /*state*/) {
     return e.gradient;
   }

@@ -33,19 +33,13 @@ struct Lamb {
         field("epsilon", &Lamb::epsilon, "added to the root of the second moment", at_least(0)),
         field("weight_decay", &Lamb::weight_decay, "weight decay, inside the norm", at_least(0)),
         field("bias_correction", &Lamb::bias_correction, "correct both moments as Adam does"),
-        field("always_adapt",
-              &Lamb::always_adapt,
+        field("always_adapt", &Lamb::always_adapt,
               "give tensors without weight decay a trust ratio too"),
-        field("norm_limit",
-              &Lamb::norm_limit,
-              "largest norm taken for a parameter; none: no limit",
+        field("norm_limit", &Lamb::norm_limit, "largest norm taken for a parameter; none: no limit",
               at_least(1e-30)),
-        field("clip_norm",
-              &Lamb::clip_norm,
-              "largest norm of all gradients together; none: not clipped",
-              at_least(1e-30)),
-        field("decoupled_decay",
-              &Lamb::decoupled_decay,
+        field("clip_norm", &Lamb::clip_norm,
+              "largest norm of all gradients together; none: not clipped", at_least(1e-30)),
+        field("decoupled_decay", &Lamb::decoupled_decay,
               "decay the parameter itself, outside the norm")};
   }
 
@@ -97,10 +91,8 @@ struct Lamb {
   static constexpr std::size_t kSums = 2;
 
   template <class Real>
-  SING_HOST_DEVICE static void sums(const Constants<Real>& c,
-                                    const Element<Real>& e,
-                                    const ElementState<Lamb, Real>& state,
-                                    Real (&out)[kSums]) {
+  SING_HOST_DEVICE static void sums(const Constants<Real>& c, const Element<Real>& e,
+                                    const ElementState<Lamb, Real>& state, Real (&out)[kSums]) {
     ElementState<Lamb, Real> next = state;
     const Real direction = direction_of(c, e, next);
     out[0] = e.parameter * e.parameter;
@@ -108,8 +100,7 @@ struct Lamb {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static void finish(Constants<Real>& c,
-                                      const double (&totals)[kSums],
+  SING_HOST_DEVICE static void finish(Constants<Real>& c, const double (&totals)[kSums],
                                       std::int64_t /*size*/) {
     const double unlimited = ::fabs(static_cast<double>(c.keep)) * ::sqrt(totals[0]);
     const double limit = static_cast<double>(c.norm_limit);
@@ -120,16 +111,14 @@ struct Lamb {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real update(const Constants<Real>& c,
-                                      const Element<Real>& e,
+  SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<Lamb, Real>& state) {
     return c.keep * e.parameter - c.step_size * direction_of(c, e, state);
   }
 
  private:
   template <class Real>
-  SING_HOST_DEVICE static Real direction_of(const Constants<Real>& c,
-                                            const Element<Real>& e,
+  SING_HOST_DEVICE static Real direction_of(const Constants<Real>& c, const Element<Real>& e,
                                             ElementState<Lamb, Real>& state) {
     const Real m = c.beta1 * state.slot[0] + c.rest1 * e.gradient;
     const Real v = c.beta2 * state.slot[1] + c.rest2 * e.gradient * e.gradient;

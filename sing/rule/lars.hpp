@@ -28,16 +28,12 @@ struct Lars {
         field("momentum", &Lars::momentum, "decay of the momentum; 0: none", from_zero_below(1)),
         field("nesterov", &Lars::nesterov, "look one momentum step ahead"),
         field("weight_decay", &Lars::weight_decay, "weight decay, inside the ratio", at_least(0)),
-        field("trust_coefficient",
-              &Lars::trust_coefficient,
-              "size of a step against the parameter's norm",
-              at_least(0)),
+        field("trust_coefficient", &Lars::trust_coefficient,
+              "size of a step against the parameter's norm", at_least(0)),
         field("epsilon", &Lars::epsilon, "added to the ratio's denominator", at_least(0)),
-        field("always_adapt",
-              &Lars::always_adapt,
+        field("always_adapt", &Lars::always_adapt,
               "give tensors without weight decay a trust ratio too"),
-        field("decoupled_decay",
-              &Lars::decoupled_decay,
+        field("decoupled_decay", &Lars::decoupled_decay,
               "decay the parameter itself, outside the ratio")};
   }
 
@@ -73,17 +69,14 @@ struct Lars {
   static constexpr std::size_t kSums = 2;
 
   template <class Real>
-  SING_HOST_DEVICE static void sums(const Constants<Real>& /*c*/,
-                                    const Element<Real>& e,
-                                    const ElementState<Lars, Real>& /*state*/,
-                                    Real (&out)[kSums]) {
+  SING_HOST_DEVICE static void sums(const Constants<Real>& /*c*/, const Element<Real>& e,
+                                    const ElementState<Lars, Real>& /*state*/, Real (&out)[kSums]) {
     out[0] = e.parameter * e.parameter;
     out[1] = e.gradient * e.gradient;
   }
 
   template <class Real>
-  SING_HOST_DEVICE static void finish(Constants<Real>& c,
-                                      const double (&totals)[kSums],
+  SING_HOST_DEVICE static void finish(Constants<Real>& c, const double (&totals)[kSums],
                                       std::int64_t /*size*/) {
     const double weights = ::fabs(static_cast<double>(c.keep)) * ::sqrt(totals[0]);
     const double gradient = ::sqrt(totals[1]);
@@ -95,8 +88,7 @@ struct Lars {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real update(const Constants<Real>& c,
-                                      const Element<Real>& e,
+  SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<Lars, Real>& state) {
     const Real direction = c.trust * (e.gradient + c.decay * e.parameter);
     const Real m = c.momentum * state.slot[0] + direction;

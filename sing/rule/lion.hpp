@@ -46,8 +46,7 @@ struct Lion {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real update(const Constants<Real>& c,
-                                      const Element<Real>& e,
+  SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<Lion, Real>& state) {
     const Real gradient = c.decay.gradient(e);
     const Real direction = c.beta1 * state.slot[0] + c.rest1 * gradient;

@@ -14,9 +14,7 @@ struct Lookahead {
   static constexpr auto fields() {
     return std::tuple{
         field("lookahead_period", &Lookahead::period, "steps from merge to merge", at_least(1)),
-        field("lookahead_alpha",
-              &Lookahead::alpha,
-              "share of the fast weights in a merge",
+        field("lookahead_alpha", &Lookahead::alpha, "share of the fast weights in a merge",
               between(0, 1))};
   }
 

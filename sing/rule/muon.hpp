@@ -55,22 +55,16 @@ struct Muon {
         field("momentum", &Muon::momentum, "decay of a matrix's momentum", from_zero_below(1)),
         field("nesterov", &Muon::nesterov, "look one momentum step ahead"),
         field("weight_decay", &Muon::weight_decay, "decoupled weight decay", at_least(0)),
-        field("norm_floor",
-              &Muon::norm_floor,
-              "least norm that a matrix is divided by",
+        field("norm_floor", &Muon::norm_floor, "least norm that a matrix is divided by",
               at_least(1e-300)),
-        field("newton_steps",
-              &Muon::newton_steps,
-              "iterations that make a matrix orthogonal",
+        field("newton_steps", &Muon::newton_steps, "iterations that make a matrix orthogonal",
               between(0, 99)),
         field("newton_a", &Muon::newton_a, "their polynomial: of X", between(-100, 100)),
         field("newton_b", &Muon::newton_b, "of X X' X", between(-100, 100)),
         field("newton_c", &Muon::newton_c, "of X X' X X' X", between(-100, 100)),
-        field("rate_adjustment",
-              &Muon::rate_adjustment,
+        field("rate_adjustment", &Muon::rate_adjustment,
               "the rate times sqrt(max(1, rows / columns)), or 0.2 sqrt(max(rows, columns))"),
-        field("orthogonalize",
-              &Muon::orthogonalize,
+        field("orthogonalize", &Muon::orthogonalize,
               "off: AdamW for matrices too, as for embeddings and output layers"),
         field("beta1", &Muon::beta1, "AdamW: decay of the first moment", from_zero_below(1)),
         field("beta2", &Muon::beta2, "AdamW: decay of the second moment", from_zero_below(1)),
@@ -123,32 +117,27 @@ struct Muon {
   static constexpr std::size_t kSums = 1;
 
   template <class Real>
-  SING_HOST_DEVICE static void sums(const Constants<Real>& c,
-                                    const Element<Real>& e,
-                                    const ElementState<Muon, Real>& state,
-                                    Real (&out)[kSums]) {
+  SING_HOST_DEVICE static void sums(const Constants<Real>& c, const Element<Real>& e,
+                                    const ElementState<Muon, Real>& state, Real (&out)[kSums]) {
     const Real input = blended(c, e, state);
     out[0] = input * input;
   }
 
   template <class Real>
-  SING_HOST_DEVICE static void finish(Constants<Real>& c,
-                                      const double (&totals)[kSums],
+  SING_HOST_DEVICE static void finish(Constants<Real>& c, const double (&totals)[kSums],
                                       std::int64_t /*size*/) {
     c.input_factor = Real(1 / larger(::sqrt(totals[0]), static_cast<double>(c.norm_floor)));
   }
 
   // An element of the matrix that the backend makes orthogonal; it comes back as second_input.
   template <class Real>
-  SING_HOST_DEVICE static Real matrix_input(const Constants<Real>& c,
-                                            const Element<Real>& e,
+  SING_HOST_DEVICE static Real matrix_input(const Constants<Real>& c, const Element<Real>& e,
                                             const ElementState<Muon, Real>& state) {
     return c.input_factor * blended(c, e, state);
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real update(const Constants<Real>& c,
-                                      const Element<Real>& e,
+  SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<Muon, Real>& state) {
     const Real m = c.beta1 * state.slot[0] + c.rest1 * e.gradient;
     const Real v = c.beta2 * state.slot[1] + c.rest2 * e.gradient * e.gradient;
@@ -167,8 +156,7 @@ struct Muon {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real blended(const Constants<Real>& c,
-                                       const Element<Real>& e,
+  SING_HOST_DEVICE static Real blended(const Constants<Real>& c, const Element<Real>& e,
                                        const ElementState<Muon, Real>& state) {
     const Real m = c.beta1 * state.slot[0] + c.rest1 * e.gradient;
     return c.of_gradient * e.gradient + c.of_momentum * m;

@@ -22,13 +22,11 @@ struct NAdam {
                                     {"second_moment", SlotShape::kElement}};
 
   static constexpr auto fields() {
-    return std::tuple_cat(moment_fields<NAdam>(),
-                          epsilon_field<NAdam>(),
-                          std::tuple{field("momentum_decay",
-                                           &NAdam::momentum_decay,
-                                           "how fast the momentum rises from beta1 / 2 to beta1",
-                                           at_least(0))},
-                          decay_fields<NAdam>());
+    return std::tuple_cat(
+        moment_fields<NAdam>(), epsilon_field<NAdam>(),
+        std::tuple{field("momentum_decay", &NAdam::momentum_decay,
+                         "how fast the momentum rises from beta1 / 2 to beta1", at_least(0))},
+        decay_fields<NAdam>());
   }
 
   bool uses_slot(std::size_t /*slot*/, bool /*factored*/) const { return true; }
@@ -55,8 +53,7 @@ struct NAdam {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real update(const Constants<Real>& c,
-                                      const Element<Real>& e,
+  SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<NAdam, Real>& state) {
     const Real gradient = c.decay.gradient(e);
     const Real m = c.moments.first(state.slot[0], gradient);

@@ -27,12 +27,9 @@ struct RAdam {
     return std::tuple_cat(
         moment_fields<RAdam>(),
         std::tuple{
-            field("epsilon",
-                  &RAdam::epsilon,
-                  "added to the root of the uncorrected second moment",
+            field("epsilon", &RAdam::epsilon, "added to the root of the uncorrected second moment",
                   at_least(0)),
-            field("early_momentum",
-                  &RAdam::early_momentum,
+            field("early_momentum", &RAdam::early_momentum,
                   "momentum alone while it is too early to rectify; off: no step, as its authors")},
         decay_fields<RAdam>());
   }
@@ -70,8 +67,7 @@ struct RAdam {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real update(const Constants<Real>& c,
-                                      const Element<Real>& e,
+  SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<RAdam, Real>& state) {
     const Real gradient = c.decay.gradient(e);
     const Real m = c.moments.first(state.slot[0], gradient);

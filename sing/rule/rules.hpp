@@ -30,25 +30,8 @@
 namespace sing {
 
 using Rule = std::variant<  //
-    AdamW,
-    Sgd,
-    AdaBelief,
-    AdaFactor,
-    Gradient,
-    NAdam,
-    Yogi,
-    RAdam,
-    AdaBound,
-    AdaMod,
-    EAdam,
-    SAdam,
-    Lion,
-    Lamb,
-    Lars,
-    AdaNorm,
-    ScheduleFreeAdamW,
-    Muon,
-    AdaHessian>;
+    AdamW, Sgd, AdaBelief, AdaFactor, Gradient, NAdam, Yogi, RAdam, AdaBound, AdaMod, EAdam, SAdam,
+    Lion, Lamb, Lars, AdaNorm, ScheduleFreeAdamW, Muon, AdaHessian>;
 
 inline constexpr std::size_t kRuleCount = std::variant_size_v<Rule>;
 
@@ -57,8 +40,7 @@ template <class Visitor>
 void for_each_rule_type(Visitor&& visitor) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (visitor.template operator()<std::variant_alternative_t<I, Rule>>(), ...);
-  }
-  (std::make_index_sequence<kRuleCount>{});
+  }(std::make_index_sequence<kRuleCount>{});
 }
 
 // Calls visitor(name, rule) for every second name of a rule and the defaults it stands for.

@@ -29,15 +29,12 @@ struct SAdam {
   static constexpr auto fields() {
     return std::tuple_cat(
         moment_fields<SAdam>(),
-        std::tuple{field("epsilon",
-                         &SAdam::epsilon,
-                         "added to the root of the second moment where softplus is off",
-                         at_least(0)),
-                   field("softplus_beta",
-                         &SAdam::softplus_beta,
-                         "sharpness of the softplus of the root; none: root + epsilon",
-                         at_least(1e-3)),
-                   field("amsgrad", &SAdam::amsgrad, "divide by the largest second moment so far")},
+        std::tuple{
+            field("epsilon", &SAdam::epsilon,
+                  "added to the root of the second moment where softplus is off", at_least(0)),
+            field("softplus_beta", &SAdam::softplus_beta,
+                  "sharpness of the softplus of the root; none: root + epsilon", at_least(1e-3)),
+            field("amsgrad", &SAdam::amsgrad, "divide by the largest second moment so far")},
         decay_fields<SAdam>());
   }
 
@@ -65,8 +62,7 @@ struct SAdam {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real update(const Constants<Real>& c,
-                                      const Element<Real>& e,
+  SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<SAdam, Real>& state) {
     const Real gradient = c.decay.gradient(e);
     const Real m = c.moments.first(state.slot[0], gradient);

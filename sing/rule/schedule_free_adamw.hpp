@@ -30,27 +30,18 @@ struct ScheduleFreeAdamW {
     using Self = ScheduleFreeAdamW;
     return std::tuple{
         field("learning_rate", &Self::learning_rate, "step size", at_least(0)),
-        field("beta1",
-              &Self::beta1,
-              "share of the average in the point where gradients are taken",
+        field("beta1", &Self::beta1, "share of the average in the point where gradients are taken",
               between(1e-3, 1)),
         field("beta2", &Self::beta2, "decay of the second moment", from_zero_below(1)),
         field("epsilon", &Self::epsilon, "added to the root of the second moment", at_least(0)),
         field("weight_decay", &Self::weight_decay, "weight decay", at_least(0)),
-        field("own_warmup_steps",
-              &Self::own_warmup_steps,
-              "steps of a linear warm-up of the rule's own",
-              at_least(0)),
-        field("step_power",
-              &Self::step_power,
-              "a step weighs its number to this power in the average",
-              at_least(0)),
-        field("rate_power",
-              &Self::rate_power,
-              "a step weighs the largest rate so far to this power in the average",
-              at_least(0)),
-        field("decoupled_decay",
-              &Self::decoupled_decay,
+        field("own_warmup_steps", &Self::own_warmup_steps,
+              "steps of a linear warm-up of the rule's own", at_least(0)),
+        field("step_power", &Self::step_power,
+              "a step weighs its number to this power in the average", at_least(0)),
+        field("rate_power", &Self::rate_power,
+              "a step weighs the largest rate so far to this power in the average", at_least(0)),
+        field("decoupled_decay", &Self::decoupled_decay,
               "decay the parameter itself, not its gradient")};
   }
 
@@ -106,8 +97,7 @@ struct ScheduleFreeAdamW {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real update(const Constants<Real>& c,
-                                      const Element<Real>& e,
+  SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<ScheduleFreeAdamW, Real>& state) {
     const Real gradient = e.gradient + c.gradient_decay * e.parameter;
     const Real v = c.beta2 * state.slot[1] + c.rest2 * gradient * gradient;

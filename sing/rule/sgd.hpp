@@ -45,8 +45,7 @@ struct Sgd {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real update(const Constants<Real>& c,
-                                      const Element<Real>& e,
+  SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<Sgd, Real>& state) {
     const Real gradient = c.decay.gradient(e);
     const Real m = c.momentum * state.slot[0] + gradient;

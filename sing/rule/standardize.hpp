@@ -48,21 +48,15 @@ struct Standardize {
 
   static constexpr auto fields() {
     return std::tuple{
-        field("centralize",
-              &Standardize::centralize,
+        field("centralize", &Standardize::centralize,
               "subtract each row's mean from tensors of rank 2 and more"),
-        field("centralize_axis",
-              &Standardize::centralize_axis,
-              "the axis whose entries are rows; 0 is the paper's",
-              at_least(0)),
-        field("normalize",
-              &Standardize::normalize,
+        field("centralize_axis", &Standardize::centralize_axis,
+              "the axis whose entries are rows; 0 is the paper's", at_least(0)),
+        field("normalize", &Standardize::normalize,
               "norm given to each tensor's gradient: off, 1, or sqrt(size / reference_size)"),
         field("norm_epsilon", &Standardize::norm_epsilon, "added to the norm", at_least(0)),
-        field("reference_size",
-              &Standardize::reference_size,
-              "size of a tensor whose calibrated norm is 1",
-              at_least(1))};
+        field("reference_size", &Standardize::reference_size,
+              "size of a tensor whose calibrated norm is 1", at_least(1))};
   }
 
   // Whether a tensor of this rank loses its row means.
@@ -96,10 +90,8 @@ SING_HOST_DEVICE bool sum_fits(double sum, Dtype parameter) {
 
 // Equation 3, with the guard: what centring leaves of a row-constant gradient is rounding noise,
 // and noise must not be blown up to the target norm; nor can a zero gradient be.
-SING_HOST_DEVICE GradientScale gradient_scale(const Standardize& options,
-                                              const GradientSums& sums,
-                                              std::int64_t size,
-                                              Dtype parameter,
+SING_HOST_DEVICE GradientScale gradient_scale(const Standardize& options, const GradientSums& sums,
+                                              std::int64_t size, Dtype parameter,
                                               double loss_scale) {
   const double norm = ::sqrt(sums.squares);
   const double centred_norm = ::sqrt(sums.centred_squares);

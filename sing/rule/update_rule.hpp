@@ -87,6 +87,8 @@ inline constexpr std::size_t kElementSlotCount = count_slots<Rule>(SlotShape::kE
 template <class Rule>
 inline constexpr std::size_t kScalarSlotCount = count_slots<Rule>(SlotShape::kScalar);
 template <class Rule>
+inline constexpr bool kHasScalars = kScalarSlotCount<Rule> != 0;
+template <class Rule>
 inline constexpr std::size_t kFirstScalarSlot = kSlotCount<Rule> - kScalarSlotCount<Rule>;
 
 // The element slots of one element. At least one value, because C++ has no empty arrays.
@@ -105,6 +107,8 @@ constexpr std::size_t count_sums() {
 }
 template <class Rule>
 inline constexpr std::size_t kSumCount = count_sums<Rule>();
+template <class Rule>
+inline constexpr bool kHasSums = kSumCount<Rule> != 0;
 
 // The scalar slots of one tensor, 0 before its first update. A rule that has some offers
 //   template <class Real> static void advance(Constants<Real>&, ScalarState<Rule>&)
@@ -115,9 +119,7 @@ struct ScalarState {
 };
 
 template <class Rule>
-inline constexpr bool kIsFactored = requires {
-  Rule::kFactored;
-};
+inline constexpr bool kIsFactored = requires { Rule::kFactored; };
 
 // The polynomial a X + (b A + c A²) X, A = X Xᵀ, and how often it is applied.
 struct NewtonSchulz {
@@ -129,26 +131,18 @@ struct NewtonSchulz {
 };
 
 template <class Rule>
-inline constexpr bool kIsOrthogonal = requires(const Rule rule) {
-  rule.newton_schulz();
-};
+inline constexpr bool kIsOrthogonal = requires(const Rule rule) { rule.newton_schulz(); };
 
 template <class Rule>
-inline constexpr bool kTakesCurvature = requires {
-  Rule::kTakesCurvature;
-};
+inline constexpr bool kTakesCurvature = requires { Rule::kTakesCurvature; };
 
 template <class Rule>
-inline constexpr bool kHasForms = requires {
-  Rule::kForms;
-};
+inline constexpr bool kHasForms = requires { Rule::kForms; };
 
 template <class Rule>
-inline constexpr bool kBoundsSoftplus =
-    requires(const typename Rule::template Constants<float> constants,
-             const ElementState<Rule, float> state) {
-  Rule::softplus_bound(constants, 0.0F, state);
-};
+inline constexpr bool kBoundsSoftplus = requires(
+    const typename Rule::template Constants<float> constants,
+    const ElementState<Rule, float> state) { Rule::softplus_bound(constants, 0.0F, state); };
 
 template <class Rule>
 inline constexpr bool kHasSecondInput =
@@ -156,17 +150,15 @@ inline constexpr bool kHasSecondInput =
 
 template <class Rule>
 concept UpdateRule = HasFields<Rule> && std::is_aggregate_v<Rule> &&
-    requires(const Rule rule,
-             const StepScalars scalars,
-             const typename Rule::template Constants<float> constants,
-             const Element<float> element,
-             ElementState<Rule, float> state) {
-  { Rule::kName } -> std::convertible_to<std::string_view>;
-  { rule.learning_rate } -> std::convertible_to<double>;
-  { rule.weight_decay } -> std::convertible_to<double>;
-  { rule.uses_slot(std::size_t{}, bool{}) } -> std::same_as<bool>;
-  {rule.template constants<double>(scalars)};
-  { Rule::update(constants, element, state) } -> std::same_as<float>;
-};
+                     requires(const Rule rule, const StepScalars scalars,
+                              const typename Rule::template Constants<float> constants,
+                              const Element<float> element, ElementState<Rule, float> state) {
+                       { Rule::kName } -> std::convertible_to<std::string_view>;
+                       { rule.learning_rate } -> std::convertible_to<double>;
+                       { rule.weight_decay } -> std::convertible_to<double>;
+                       { rule.uses_slot(std::size_t{}, bool{}) } -> std::same_as<bool>;
+                       { rule.template constants<double>(scalars) };
+                       { Rule::update(constants, element, state) } -> std::same_as<float>;
+                     };
 
 }  // namespace sing

@@ -10,8 +10,7 @@ template <class Rule>
 constexpr auto decay_fields() {
   return std::tuple{
       field("weight_decay", &Rule::weight_decay, "strength of the weight decay", at_least(0)),
-      field("decoupled_decay",
-            &Rule::decoupled_decay,
+      field("decoupled_decay", &Rule::decoupled_decay,
             "decay shrinks the parameter; off: it joins the standardized gradient (L2)")};
 }
 

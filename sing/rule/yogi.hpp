@@ -23,12 +23,10 @@ struct Yogi {
                                     {"second_moment", SlotShape::kElement}};
 
   static constexpr auto fields() {
-    return std::tuple_cat(
-        moment_fields<Yogi>(),
-        epsilon_field<Yogi>(),
-        std::tuple{field(
-            "initial_moment", &Yogi::initial_moment, "what both moments start from", at_least(0))},
-        decay_fields<Yogi>());
+    return std::tuple_cat(moment_fields<Yogi>(), epsilon_field<Yogi>(),
+                          std::tuple{field("initial_moment", &Yogi::initial_moment,
+                                           "what both moments start from", at_least(0))},
+                          decay_fields<Yogi>());
   }
 
   bool uses_slot(std::size_t /*slot*/, bool /*factored*/) const { return true; }
@@ -55,8 +53,7 @@ struct Yogi {
   }
 
   template <class Real>
-  SING_HOST_DEVICE static Real update(const Constants<Real>& c,
-                                      const Element<Real>& e,
+  SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<Yogi, Real>& state) {
     const Real gradient = c.decay.gradient(e);
     const Real square = gradient * gradient;

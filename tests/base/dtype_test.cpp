@@ -148,14 +148,9 @@ TYPED_TEST(SixteenBits, EdgesOfEveryBinadeRoundToNearestEven) {
       }
     }
   }
-  for (const float value : {kInfinity,
-                            -kInfinity,
-                            std::numeric_limits<float>::max(),
-                            std::numeric_limits<float>::lowest(),
-                            65519.996F,
-                            65520.0F,
-                            0.0F,
-                            -0.0F}) {
+  for (const float value :
+       {kInfinity, -kInfinity, std::numeric_limits<float>::max(),
+        std::numeric_limits<float>::lowest(), 65519.996F, 65520.0F, 0.0F, -0.0F}) {
     ASSERT_TRUE(rounds_correctly<TypeParam>(value)) << value;
   }
 }

@@ -55,9 +55,8 @@ TEST(Fields, AreVisitedInTheOrderOfTheList) {
   visit_fields(paint, [&](const auto& each, auto& member) {
     seen.push_back(concat(each.name, "=", to_text(to_value(member))));
   });
-  EXPECT_THAT(
-      seen,
-      ElementsAre("thickness=0.25", "coats=3", "glossy=true", "thinner=0.75", "colour='green'"));
+  EXPECT_THAT(seen, ElementsAre("thickness=0.25", "coats=3", "glossy=true", "thinner=0.75",
+                                "colour='green'"));
 }
 
 TEST(Fields, AVisitorMayChangeTheMember) {

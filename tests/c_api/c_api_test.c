@@ -14,9 +14,7 @@ static sing_options* make_options(const char* rule, const char* learning_rate) {
   return options;
 }
 
-static sing_parameter make_parameter(const char* name,
-                                     float* data,
-                                     const int64_t* shape,
+static sing_parameter make_parameter(const char* name, float* data, const int64_t* shape,
                                      int rank) {
   sing_parameter parameter;
   memset(&parameter, 0, sizeof parameter);
@@ -161,8 +159,7 @@ static void test_groups_override_defaults(void) {
   CHECK_NEAR(first[0], -0.5 * unit, kFloatTolerance);
   CHECK_NEAR(second[0], -0.25 * unit, kFloatTolerance);
   CHECK_NEAR(third[0], -0.125, kFloatTolerance);
-  CHECK_FAILS(sing_optimizer_set_option(optimizer, 0, "rule", "adamw"),
-              SING_INVALID_ARGUMENT,
+  CHECK_FAILS(sing_optimizer_set_option(optimizer, 0, "rule", "adamw"), SING_INVALID_ARGUMENT,
               "cannot change");
   sing_optimizer_destroy(optimizer);
 }

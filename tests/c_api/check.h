@@ -20,35 +20,26 @@
 
 #define CHECK_OK(call) CHECK((call) == SING_OK)
 
-#define CHECK_NEAR(given, wanted, tolerance)                  \
-  do {                                                        \
-    const double given_value = (given);                       \
-    const double wanted_value = (wanted);                     \
-    if (!(fabs(given_value - wanted_value) <= (tolerance))) { \
-      fprintf(stderr,                                         \
-              "%s:%d: wanted %s = %.17g, got %.17g\n",        \
-              __FILE__,                                       \
-              __LINE__,                                       \
-              #given,                                         \
-              wanted_value,                                   \
-              given_value);                                   \
-      exit(1);                                                \
-    }                                                         \
+#define CHECK_NEAR(given, wanted, tolerance)                                               \
+  do {                                                                                     \
+    const double given_value = (given);                                                    \
+    const double wanted_value = (wanted);                                                  \
+    if (!(fabs(given_value - wanted_value) <= (tolerance))) {                              \
+      fprintf(stderr, "%s:%d: wanted %s = %.17g, got %.17g\n", __FILE__, __LINE__, #given, \
+              wanted_value, given_value);                                                  \
+      exit(1);                                                                             \
+    }                                                                                      \
   } while (0)
 
 /* The call must fail with this status and a message that contains `part`. */
-#define CHECK_FAILS(call, status, part)                        \
-  do {                                                         \
-    CHECK((call) == (status));                                 \
-    if (strstr(sing_last_error(), (part)) == NULL) {           \
-      fprintf(stderr,                                          \
-              "%s:%d: wanted a message with '%s', got '%s'\n", \
-              __FILE__,                                        \
-              __LINE__,                                        \
-              (part),                                          \
-              sing_last_error());                              \
-      exit(1);                                                 \
-    }                                                          \
+#define CHECK_FAILS(call, status, part)                                                            \
+  do {                                                                                             \
+    CHECK((call) == (status));                                                                     \
+    if (strstr(sing_last_error(), (part)) == NULL) {                                               \
+      fprintf(stderr, "%s:%d: wanted a message with '%s', got '%s'\n", __FILE__, __LINE__, (part), \
+              sing_last_error());                                                                  \
+      exit(1);                                                                                     \
+    }                                                                                              \
   } while (0)
 
 #endif

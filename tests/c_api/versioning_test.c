@@ -66,8 +66,7 @@ static void test_newer_parameters(void) {
   }
   CHECK_OK(sing_optimizer_create(NULL, NULL, &optimizer));
   parameters[1].added = 1;
-  CHECK_FAILS(sing_optimizer_add_group(optimizer, given, 2, NULL, NULL),
-              SING_INVALID_ARGUMENT,
+  CHECK_FAILS(sing_optimizer_add_group(optimizer, given, 2, NULL, NULL), SING_INVALID_ARGUMENT,
               "parameter 1");
   CHECK_OK(sing_optimizer_parameter_count(optimizer, &count));
   CHECK(count == 0);
@@ -81,8 +80,8 @@ static void test_newer_parameters(void) {
 
 static void test_struct_sizes_out_of_range(void) {
   float weight[2] = {1, 1};
-  const size_t wrong[4] = {
-      0, sizeof(size_t), sizeof(older_parameter) - 8, sizeof(older_parameter) + 1};
+  const size_t wrong[4] = {0, sizeof(size_t), sizeof(older_parameter) - 8,
+                           sizeof(older_parameter) + 1};
   sing_optimizer* optimizer = NULL;
   sing_parameter parameter;
   sing_backend backend;
@@ -94,14 +93,13 @@ static void test_struct_sizes_out_of_range(void) {
   parameter.data = weight;
   parameter.shape = shape;
   parameter.rank = 2;
-  CHECK_FAILS(
-      sing_optimizer_create(NULL, &backend, &optimizer), SING_INVALID_ARGUMENT, "struct_size");
+  CHECK_FAILS(sing_optimizer_create(NULL, &backend, &optimizer), SING_INVALID_ARGUMENT,
+              "struct_size");
   CHECK_OK(sing_optimizer_create(NULL, NULL, &optimizer));
   for (i = 0; i < 4; ++i) {
     parameter.struct_size = wrong[i];
     CHECK_FAILS(sing_optimizer_add_group(optimizer, &parameter, 1, NULL, NULL),
-                SING_INVALID_ARGUMENT,
-                "struct_size");
+                SING_INVALID_ARGUMENT, "struct_size");
   }
   CHECK_FAILS(sing_optimizer_counts(optimizer, &counts), SING_INVALID_ARGUMENT, "struct_size");
   sing_optimizer_destroy(optimizer);
@@ -198,13 +196,13 @@ static void test_listings(void) {
 static void test_schedules(void) {
   double factor = -1;
   sing_schedule* schedule = NULL;
-  CHECK_FAILS(
-      sing_schedule_create("warmup_cosin", &schedule), SING_INVALID_ARGUMENT, "'warmup_cosine'");
+  CHECK_FAILS(sing_schedule_create("warmup_cosin", &schedule), SING_INVALID_ARGUMENT,
+              "'warmup_cosine'");
   CHECK_OK(sing_schedule_create("warmup_cosine", &schedule));
   CHECK_FAILS(sing_schedule_factor(schedule, 0, &factor), SING_INVALID_ARGUMENT, "total_steps");
   CHECK_FAILS(sing_schedule_set(schedule, "total", "12"), SING_INVALID_ARGUMENT, "'total'");
-  CHECK_FAILS(
-      sing_schedule_set(schedule, "total_steps", "dozen"), SING_INVALID_ARGUMENT, "'dozen'");
+  CHECK_FAILS(sing_schedule_set(schedule, "total_steps", "dozen"), SING_INVALID_ARGUMENT,
+              "'dozen'");
   CHECK_FAILS(sing_schedule_set(schedule, NULL, "1"), SING_INVALID_ARGUMENT, "null");
   CHECK_FAILS(sing_schedule_set(schedule, "total_steps", NULL), SING_INVALID_ARGUMENT, "null");
   CHECK_OK(sing_schedule_set(schedule, "total_steps", "12"));

@@ -67,10 +67,8 @@ struct Agreement {
   double of_state(double size) const { return steps * roundoff(dtype) * kUpdateRoundings * size; }
 };
 
-inline void expect_close(const std::vector<double>& actual,
-                         const std::vector<double>& expected,
-                         const Agreement& agreement,
-                         const std::string& what) {
+inline void expect_close(const std::vector<double>& actual, const std::vector<double>& expected,
+                         const Agreement& agreement, const std::string& what) {
   ASSERT_EQ(actual.size(), expected.size()) << what;
   for (std::size_t i = 0; i < actual.size(); ++i) {
     ASSERT_LE(std::abs(actual[i] - expected[i]), agreement.of_parameter(expected[i]))
@@ -84,8 +82,7 @@ inline void expect_close(const std::vector<double>& actual,
 // further off than one unit a step. (A few more in the smallest tensors, where one such element is
 // felt by rules that take the parameter's root mean square.)
 inline void expect_close_16_bit(const std::vector<double>& actual,
-                                const std::vector<double>& expected,
-                                const Agreement& agreement,
+                                const std::vector<double>& expected, const Agreement& agreement,
                                 const std::string& what) {
   ASSERT_EQ(actual.size(), expected.size()) << what;
   const double unit = agreement.dtype == Dtype::kBFloat16 ? 0x1p-8 : 0x1p-11;

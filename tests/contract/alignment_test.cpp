@@ -23,10 +23,8 @@ constexpr std::int64_t kLargestSize = 2 * kVector + 3;
 // All memory of one parameter's step, each array with its own offset.
 class RawTensor {
  public:
-  RawTensor(const std::shared_ptr<Backend>& backend,
-            const Types& types,
-            const std::vector<std::int64_t>& shape,
-            std::size_t offset)
+  RawTensor(const std::shared_ptr<Backend>& backend, const Types& types,
+            const std::vector<std::int64_t>& shape, std::size_t offset)
       : backend_(backend),
         parameter_(backend, types.parameter, shape, offset),
         gradient_(backend, types.gradient, shape, (offset + 1) % 4),
@@ -54,10 +52,8 @@ class RawTensor {
             if (!each.uses_slot(k, step.layout.factored())) {
               continue;
             }
-            slots_.emplace_back(backend_,
-                                state_dtype(step.dtype),
-                                shape_of(each.kSlots[k].shape, shape),
-                                (offset + k) % 4);
+            slots_.emplace_back(backend_, state_dtype(step.dtype),
+                                shape_of(each.kSlots[k].shape, shape), (offset + k) % 4);
             step.slots[k] = slots_.back().data();
           }
         },
@@ -94,11 +90,8 @@ class RawTensor {
 };
 
 // Two steps (the second merges) of all sizes in one list.
-std::vector<RawTensor> run(const std::shared_ptr<Backend>& backend,
-                           const Rule& rule,
-                           const Types& types,
-                           std::size_t offset,
-                           bool matrices) {
+std::vector<RawTensor> run(const std::shared_ptr<Backend>& backend, const Rule& rule,
+                           const Types& types, std::size_t offset, bool matrices) {
   std::vector<RawTensor> tensors;
   std::vector<TensorStep> steps;
   for (std::int64_t size = 0; size <= kLargestSize; ++size) {
@@ -129,8 +122,8 @@ void expect_agreement(const RawTensor& actual, const RawTensor& expected, const 
   const std::int64_t size = expected.parameter().size();
   const std::vector<double> start = test::random_values(static_cast<std::uint64_t>(size), size);
   const std::vector<double> wanted = expected.parameter().values();
-  const test::Agreement agreement{
-      expected.step.dtype, 2, 2 * test::largest_difference(start, wanted)};
+  const test::Agreement agreement{expected.step.dtype, 2,
+                                  2 * test::largest_difference(start, wanted)};
   test::expect_close(actual.parameter().values(), wanted, agreement, what);
   EXPECT_TRUE(test::same_bytes(actual.gradient().bytes(), expected.gradient().bytes())) << what;
 }

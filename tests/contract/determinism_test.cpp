@@ -86,9 +86,9 @@ TEST_P(CpuVariants, HaveTheBitsOfTheBaselineOnOneThread) {
 }
 
 TEST_P(CpuVariants, HaveTheBitsOfTheBaselineInOtherTypes) {
-  for (const Types& types : {Types{Dtype::kFloat64, Dtype::kFloat64},
-                             Types{Dtype::kBFloat16, Dtype::kBFloat16},
-                             Types{Dtype::kFloat16, Dtype::kFloat32, true}}) {
+  for (const Types& types :
+       {Types{Dtype::kFloat64, Dtype::kFloat64}, Types{Dtype::kBFloat16, Dtype::kBFloat16},
+        Types{Dtype::kFloat16, Dtype::kFloat32, true}}) {
     EXPECT_TRUE(same_bytes(run_all(backend_, types, NonFinite::kSkipTensor),
                            baseline_on_one_thread(types, NonFinite::kSkipTensor)))
         << types.name();
@@ -125,10 +125,10 @@ TEST_P(EveryBackend, GivesTheSameBitsForPermutedTensors) {
       std::vector<test::DeviceTensor> parameters;
       std::vector<test::DeviceTensor> gradients;
       for (std::size_t i = 0; i < shapes.size(); ++i) {
-        parameters.emplace_back(
-            backend_, Dtype::kFloat32, shapes[i], test::random_values(i, product(shapes[i])));
-        gradients.emplace_back(
-            backend_, Dtype::kFloat32, shapes[i], test::random_values(50 + i, product(shapes[i])));
+        parameters.emplace_back(backend_, Dtype::kFloat32, shapes[i],
+                                test::random_values(i, product(shapes[i])));
+        gradients.emplace_back(backend_, Dtype::kFloat32, shapes[i],
+                               test::random_values(50 + i, product(shapes[i])));
       }
       std::vector<Parameter> list;
       for (const std::size_t i : order) {

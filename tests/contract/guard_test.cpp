@@ -15,8 +15,8 @@ namespace {
 using test::DeviceTensor;
 using test::Shape;
 
-constexpr Dtype kFloatingTypes[] = {
-    Dtype::kFloat32, Dtype::kFloat64, Dtype::kBFloat16, Dtype::kFloat16};
+constexpr Dtype kFloatingTypes[] = {Dtype::kFloat32, Dtype::kFloat64, Dtype::kBFloat16,
+                                    Dtype::kFloat16};
 
 struct Extremes {
   double subnormal;  // smallest positive
@@ -45,12 +45,10 @@ class Guard : public test::BackendTest {
     OptimizerProgress whole;
   };
 
-  Result step(const Options& options,
-              Dtype dtype,
-              const Shape& shape,
+  Result step(const Options& options, Dtype dtype, const Shape& shape,
               const std::vector<double>& gradient) {
-    DeviceTensor parameter(
-        backend_, dtype, shape, std::vector<double>(static_cast<std::size_t>(product(shape)), 1.0));
+    DeviceTensor parameter(backend_, dtype, shape,
+                           std::vector<double>(static_cast<std::size_t>(product(shape)), 1.0));
     const DeviceTensor given(backend_, dtype, shape, gradient);
     Optimizer optimizer({parameter.parameter("tensor", given)}, options, backend_);
     optimizer.step();
@@ -61,9 +59,7 @@ class Guard : public test::BackendTest {
 
   // No change of the parameter (which is the gradient where no host updates it), but a step that
   // counts.
-  void expect_zero_step(const Options& options,
-                        Dtype dtype,
-                        const Shape& shape,
+  void expect_zero_step(const Options& options, Dtype dtype, const Shape& shape,
                         const std::vector<double>& gradient) {
     const Result result = step(options, dtype, shape, gradient);
     const double expected = std::holds_alternative<Gradient>(options.rule) ? 0 : 1;
@@ -298,9 +294,9 @@ TEST_P(Guard, TheLargestGradientsOfEachType) {
 
 TEST_P(Guard, InfinityAndNanAreNotFiniteWhereverTheyStand) {
   for (const Dtype dtype : kFloatingTypes) {
-    for (const double bad : {std::numeric_limits<double>::infinity(),
-                             -std::numeric_limits<double>::infinity(),
-                             std::numeric_limits<double>::quiet_NaN()}) {
+    for (const double bad :
+         {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
+          std::numeric_limits<double>::quiet_NaN()}) {
       for (const Shape& shape : {Shape{129}, Shape{3, 43}}) {
         for (const std::size_t place : {0U, 1U, 63U, 64U, 127U, 128U}) {
           std::vector<double> gradient = test::random_values(11, 129);

@@ -41,23 +41,16 @@ struct Types {
   bool master = false;
 
   std::string name() const {
-    return concat(name_of(parameter),
-                  " parameters, ",
-                  name_of(gradient),
-                  " gradients",
+    return concat(name_of(parameter), " parameters, ", name_of(gradient), " gradients",
                   master ? ", masters" : "");
   }
 };
 
 inline std::vector<Types> all_types() {
-  return {{Dtype::kFloat32, Dtype::kFloat32},
-          {Dtype::kFloat64, Dtype::kFloat64},
-          {Dtype::kBFloat16, Dtype::kBFloat16},
-          {Dtype::kFloat16, Dtype::kFloat16},
-          {Dtype::kFloat32, Dtype::kBFloat16},
-          {Dtype::kBFloat16, Dtype::kFloat32},
-          {Dtype::kBFloat16, Dtype::kBFloat16, true},
-          {Dtype::kFloat16, Dtype::kFloat32, true}};
+  return {{Dtype::kFloat32, Dtype::kFloat32},         {Dtype::kFloat64, Dtype::kFloat64},
+          {Dtype::kBFloat16, Dtype::kBFloat16},       {Dtype::kFloat16, Dtype::kFloat16},
+          {Dtype::kFloat32, Dtype::kBFloat16},        {Dtype::kBFloat16, Dtype::kFloat32},
+          {Dtype::kBFloat16, Dtype::kBFloat16, true}, {Dtype::kFloat16, Dtype::kFloat32, true}};
 }
 
 // ±1 where the sum of an element's indices is even or odd: every row of every axis is balanced.
@@ -84,9 +77,7 @@ inline std::vector<double> well_conditioned_values(std::uint64_t seed, const Sha
 
 class Model {
  public:
-  Model(std::shared_ptr<Backend> backend,
-        const std::vector<Shape>& shapes,
-        const Types& types,
+  Model(std::shared_ptr<Backend> backend, const std::vector<Shape>& shapes, const Types& types,
         Options options)
       : backend_(std::move(backend)) {
     options.master_weights = types.master;
@@ -94,8 +85,8 @@ class Model {
     parameters_.reserve(shapes.size());
     gradients_.reserve(shapes.size());
     for (std::size_t i = 0; i < shapes.size(); ++i) {
-      parameters_.emplace_back(
-          backend_, types.parameter, shapes[i], random_values(i, product(shapes[i])));
+      parameters_.emplace_back(backend_, types.parameter, shapes[i],
+                               random_values(i, product(shapes[i])));
       gradients_.emplace_back(backend_, types.gradient, shapes[i]);
       list.push_back(parameters_[i].parameter(std::to_string(i), gradients_[i]));
     }

@@ -34,11 +34,8 @@ double norm_of(const std::vector<double>& values) {
 
 class Properties : public test::BackendTest {
  protected:
-  std::vector<double> standardized(const Options& options,
-                                   Dtype dtype,
-                                   const Shape& shape,
-                                   const std::vector<double>& gradient,
-                                   double loss_scale = 1) {
+  std::vector<double> standardized(const Options& options, Dtype dtype, const Shape& shape,
+                                   const std::vector<double>& gradient, double loss_scale = 1) {
     DeviceTensor parameter(backend_, dtype, shape);
     const DeviceTensor given(backend_, dtype, shape, gradient);
     Optimizer optimizer({parameter.parameter("tensor", given)}, options, backend_);
@@ -54,8 +51,8 @@ class Properties : public test::BackendTest {
 SING_ON_BACKENDS(Properties, test::backend_kinds());
 
 std::vector<Shape> property_shapes() {
-  return {
-      {}, {1}, {7}, {3, 7}, {12, 64}, {4, 3, 3, 3}, {31, 33}, {300, 333}, {2, 40'007}, {70'001}};
+  return {{},           {1},      {7},        {3, 7},      {12, 64},
+          {4, 3, 3, 3}, {31, 33}, {300, 333}, {2, 40'007}, {70'001}};
 }
 
 // Roundings of a norm over n elements in lanes and blocks stay below 32 units; the stored result
@@ -78,8 +75,7 @@ TEST_P(Properties, TheNormIsOne) {
   options.standardize.norm_epsilon = 0;
   for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat64, Dtype::kBFloat16}) {
     for (const Shape& shape : property_shapes()) {
-      EXPECT_NEAR(norm_of(standardized(options, dtype, shape, random_values(3, product(shape)))),
-                  1,
+      EXPECT_NEAR(norm_of(standardized(options, dtype, shape, random_values(3, product(shape)))), 1,
                   norm_tolerance(dtype))
           << name_of(dtype) << " size " << product(shape);
     }
@@ -95,8 +91,7 @@ TEST_P(Properties, TheSizeCalibratedNormIsTheRootOfTheSize) {
     for (const Shape& shape : property_shapes()) {
       const double target = std::sqrt(static_cast<double>(product(shape)) / 100);
       EXPECT_NEAR(norm_of(standardized(options, dtype, shape, random_values(3, product(shape)))),
-                  target,
-                  target * norm_tolerance(dtype))
+                  target, target * norm_tolerance(dtype))
           << name_of(dtype) << " size " << product(shape);
     }
   }
@@ -155,10 +150,10 @@ TEST_P(Properties, TheScaleOfTheGradientDoesNotMatter) {
     Dtype dtype;
     std::vector<int> exponents;
   };
-  for (const Range& range : {Range{Dtype::kFloat32, {-50, -30, -7, 7, 30, 50}},
-                             Range{Dtype::kFloat64, {-450, -100, 100, 450}},
-                             Range{Dtype::kBFloat16, {-50, -7, 7, 50}},
-                             Range{Dtype::kFloat16, {-4, 4, 10}}}) {
+  for (const Range& range :
+       {Range{Dtype::kFloat32, {-50, -30, -7, 7, 30, 50}},
+        Range{Dtype::kFloat64, {-450, -100, 100, 450}}, Range{Dtype::kBFloat16, {-50, -7, 7, 50}},
+        Range{Dtype::kFloat16, {-4, 4, 10}}}) {
     for (const Shape& shape : {Shape{3, 7}, Shape{31, 33}, Shape{129}}) {
       std::vector<double> gradient = random_values(6, product(shape));
       for (double& value : gradient) {

@@ -27,10 +27,8 @@ Options options_of(const Rule& rule) {
 
 class RuleContract : public test::BackendTest {
  protected:
-  void expect_reference(const Options& options,
-                        const std::vector<test::Shape>& shapes,
-                        const Types& types,
-                        int steps) {
+  void expect_reference(const Options& options, const std::vector<test::Shape>& shapes,
+                        const Types& types, int steps) {
     SCOPED_TRACE(types.name());
     Model model(backend_, shapes, types, options);
     Model reference(make_reference_backend(), shapes, types, options);
@@ -51,9 +49,9 @@ TEST_P(RuleContract, SmallTensorsOfEveryType) {
 TEST_P(RuleContract, LargeTensors) {
   for (const RuleVariant& variant : all_rules()) {
     SCOPED_TRACE(variant.name);
-    for (const Types& types : {Types{Dtype::kFloat32, Dtype::kFloat32},
-                               Types{Dtype::kFloat64, Dtype::kFloat64},
-                               Types{Dtype::kBFloat16, Dtype::kBFloat16, true}}) {
+    for (const Types& types :
+         {Types{Dtype::kFloat32, Dtype::kFloat32}, Types{Dtype::kFloat64, Dtype::kFloat64},
+          Types{Dtype::kBFloat16, Dtype::kBFloat16, true}}) {
       expect_reference(options_of(variant.rule), test::large_shapes(), types, 2);
     }
   }
@@ -129,8 +127,8 @@ TEST_P(RuleContract, EveryCentralizedAxis) {
       SCOPED_TRACE(concat("axis ", axis));
       for (const Types& types :
            {Types{Dtype::kFloat32, Dtype::kFloat32}, Types{Dtype::kFloat64, Dtype::kFloat64}}) {
-        expect_reference(
-            options, {{4, 3, 5, 7}, {2, 3, 1, 70}, {3, 40, 2, 1}, {3, 2, 61, 101}}, types, 2);
+        expect_reference(options, {{4, 3, 5, 7}, {2, 3, 1, 70}, {3, 40, 2, 1}, {3, 2, 61, 101}},
+                         types, 2);
       }
     }
   }
@@ -140,10 +138,8 @@ TEST_P(RuleContract, EveryCentralizedAxis) {
 TEST_P(RuleContract, TheLastAxisOfALargeMatrix) {
   Options options = options_of(test::strong_rule<AdamW>());
   options.standardize.centralize_axis = 1;
-  expect_reference(options,
-                   {{300, 333}, {2, 40'007}, {50'021, 2}, {1, 70'001}},
-                   {Dtype::kFloat32, Dtype::kFloat32},
-                   2);
+  expect_reference(options, {{300, 333}, {2, 40'007}, {50'021, 2}, {1, 70'001}},
+                   {Dtype::kFloat32, Dtype::kFloat32}, 2);
 }
 
 // Decay of vectors, learning rates of groups, LookAhead at its edges.
@@ -168,9 +164,7 @@ TEST_P(RuleContract, MeasuringFirstGivesTheSameBits) {
     shapes.push_back({9});
     Options options = options_of(variant.rule);
     std::vector<std::vector<std::string>> results;
-    for (const NonFinite policy : {NonFinite::kSkipTensor,
-                                   NonFinite::kSkipStep,
-                                   NonFinite::kThrow,
+    for (const NonFinite policy : {NonFinite::kSkipTensor, NonFinite::kSkipStep, NonFinite::kThrow,
                                    NonFinite::kPassThrough}) {
       options.non_finite = policy;
       Model model(backend_, shapes, {Dtype::kFloat32, Dtype::kFloat32}, options);

@@ -87,9 +87,8 @@ inline std::vector<RuleVariant> rule_variants() {
 // One of each type, for what does not depend on switches.
 inline std::vector<RuleVariant> all_rules() {
   std::vector<RuleVariant> rules;
-  for_each_rule_type([&]<class R>() {
-    rules.push_back({std::string(R::kName), strong_rule<R>()});
-  });
+  for_each_rule_type(
+      [&]<class R>() { rules.push_back({std::string(R::kName), strong_rule<R>()}); });
   return rules;
 }
 

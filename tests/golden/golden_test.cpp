@@ -66,10 +66,8 @@ double state_tolerance(Dtype dtype, int steps, double size) {
   return (dtype == Dtype::kFloat64 ? 1e-12 : steps * 64 * 0x1p-24) * size;
 }
 
-void expect_near(const std::vector<double>& actual,
-                 const std::vector<double>& expected,
-                 double tolerance,
-                 const std::string& what) {
+void expect_near(const std::vector<double>& actual, const std::vector<double>& expected,
+                 double tolerance, const std::string& what) {
   ASSERT_EQ(actual.size(), expected.size()) << what;
   for (std::size_t i = 0; i < actual.size(); ++i) {
     ASSERT_LE(std::abs(actual[i] - expected[i]), tolerance)
@@ -110,11 +108,9 @@ class Replay {
   void check_parameters(int step, const Arrays& expected) const {
     for (const auto& [name, values] : expected) {
       const std::vector<double> wanted = as(golden_.dtype, values);
-      const double tolerance = parameter_tolerance(
-          golden_.dtype, step + 1, moved_from_start(name, wanted), largest(wanted));
-      expect_near(parameters_.at(name).values(),
-                  wanted,
-                  tolerance,
+      const double tolerance = parameter_tolerance(golden_.dtype, step + 1,
+                                                   moved_from_start(name, wanted), largest(wanted));
+      expect_near(parameters_.at(name).values(), wanted, tolerance,
                   name + " after step " + std::to_string(step));
     }
   }
@@ -131,10 +127,8 @@ class Replay {
         std::string bytes(wanted.size() * size_of(tensor.dtype), '\0');
         optimizer_.backend().read(bytes.data(), tensor.memory.get(), bytes.size());
         const double tolerance =
-            slot == "slow" ? parameter_tolerance(golden_.dtype,
-                                                 golden_file().steps,
-                                                 moved_from_start(name, wanted),
-                                                 largest(wanted))
+            slot == "slow" ? parameter_tolerance(golden_.dtype, golden_file().steps,
+                                                 moved_from_start(name, wanted), largest(wanted))
                            : state_tolerance(golden_.dtype, golden_file().steps, largest(wanted));
         expect_near(DeviceTensor::values_of(bytes, tensor.dtype), wanted, tolerance, tensor.name);
       }

@@ -60,10 +60,7 @@ class CountingBackend final : public Backend {
   void write(void* memory, const void* host, std::size_t bytes) const override {
     inner_->write(memory, host, bytes);
   }
-  void convert(void* destination,
-               Dtype destination_dtype,
-               const void* source,
-               Dtype source_dtype,
+  void convert(void* destination, Dtype destination_dtype, const void* source, Dtype source_dtype,
                std::int64_t count) override {
     inner_->convert(destination, destination_dtype, source, source_dtype, count);
   }
@@ -93,9 +90,7 @@ struct Tensors {
   Tensors(const std::vector<Shape>& shapes, Dtype dtype, const std::shared_ptr<Backend>& backend) {
     for (const Shape& shape : shapes) {
       parameters.emplace_back(backend, dtype, shape);
-      gradients.emplace_back(backend,
-                             dtype,
-                             shape,
+      gradients.emplace_back(backend, dtype, shape,
                              test::random_values(1, std::min<std::int64_t>(1000, product(shape))));
     }
   }
@@ -154,9 +149,8 @@ TEST_P(MemoryTest, AdaFactorKeepsRowsAndColumns) {
 }
 
 class CpuScratch : public test::BackendTest {};
-SING_ON_BACKENDS(CpuScratch,
-                 std::vector{test::cpu_backend(InstructionSet::kBest, 1),
-                             test::cpu_backend(InstructionSet::kBest, 2)});
+SING_ON_BACKENDS(CpuScratch, std::vector{test::cpu_backend(InstructionSet::kBest, 1),
+                                         test::cpu_backend(InstructionSet::kBest, 2)});
 
 // 256 chunks of a tensor at most, each with an item for measure and apply (12 bytes each, and a
 // vector may hold twice what it needs) and one partial result (48 bytes); besides a plan, a run and

@@ -38,9 +38,8 @@ TEST(StateMemory, ArraysAreZeroedAlignedAndApart) {
       EXPECT_TRUE(std::all_of(bytes, bytes + array.bytes, [](unsigned char b) { return b == 0; }));
       EXPECT_EQ(array.address() % 64, 0U);
     }
-    std::sort(arrays.begin(), arrays.end(), [](const Array& a, const Array& b) {
-      return a.address() < b.address();
-    });
+    std::sort(arrays.begin(), arrays.end(),
+              [](const Array& a, const Array& b) { return a.address() < b.address(); });
     for (std::size_t i = 0; i + 1 < arrays.size(); ++i) {
       EXPECT_LE(arrays[i].address() + arrays[i].bytes, arrays[i + 1].address());
     }

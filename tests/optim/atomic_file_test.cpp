@@ -124,9 +124,8 @@ TEST(AtomicFile, AFullDiskLeavesTheOldFileAndNothingElse) {
   small.rlim_cur = 100'000;
   auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  const std::string message = message_of<FileError>([&] {
-    write_safetensors(path, {{"key", "value"}}, tensors);
-  });
+  const std::string message =
+      message_of<FileError>([&] { write_safetensors(path, {{"key", "value"}}, tensors); });
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, handler);
 
@@ -147,8 +146,7 @@ std::vector<std::int64_t> content_of(std::int64_t sequence) {
 }
 
 // Saves for ever and reports each finished save.
-[[noreturn]] void save_in_a_loop(const std::filesystem::path& path,
-                                 std::int64_t first,
+[[noreturn]] void save_in_a_loop(const std::filesystem::path& path, std::int64_t first,
                                  int report) {
   for (std::int64_t sequence = first;; ++sequence) {
     const std::vector<std::int64_t> values = content_of(sequence);

@@ -112,8 +112,7 @@ class BadStateFile : public test::BackendTest {
 };
 SING_ON_BACKENDS(BadStateFile,
                  (std::vector{test::reference_backend(),
-                              test::cpu_backend(InstructionSet::kBest, 2),
-                              test::cuda_backend()}));
+                              test::cpu_backend(InstructionSet::kBest, 2), test::cuda_backend()}));
 
 TEST_P(BadStateFile, AnUnchangedCopyIsGood) {
   FileParts parts(path_);
@@ -147,9 +146,7 @@ TEST_P(BadStateFile, ForeignText) {
 }
 
 TEST_P(BadStateFile, ForeignSafetensors) {
-  EXPECT_THAT(refusal([](FileParts& parts) {
-                parts.metadata = {{"format", "pt"}};
-              }),
+  EXPECT_THAT(refusal([](FileParts& parts) { parts.metadata = {{"format", "pt"}}; }),
               AllOf(HasSubstr("format"), HasSubstr("'pt'")));
   EXPECT_THAT(refusal([](FileParts& parts) { parts.metadata.clear(); }), HasSubstr("format"));
   EXPECT_THAT(refusal([](FileParts& parts) { parts.metadata.erase("optimizer"); }),

@@ -134,8 +134,8 @@ TEST_P(LiveMemory, WrittenCountersDriveTheNextStep) {
     ASSERT_EQ(to.size(), 3U);
     for (std::size_t k = 0; k < to.size(); ++k) {
       EXPECT_EQ(read<float>(to[k].memory.get(), 3), std::vector<float>(3)) << to[k].name;
-      backend_->write(
-          to[k].memory.get(), read<float>(from[k].memory.get(), 3).data(), 3 * sizeof(float));
+      backend_->write(to[k].memory.get(), read<float>(from[k].memory.get(), 3).data(),
+                      3 * sizeof(float));
     }
     const TensorProgress tensor_steps{.steps = 4};
     const GroupProgress group_steps{.steps = 4};

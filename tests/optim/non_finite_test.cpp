@@ -223,8 +223,8 @@ TEST_P(NonFinitePolicy, PassThroughOfAPlainRuleStillMeasures) {
                            .non_finite = NonFinite::kPassThrough},
                           backend_);
       optimizer.step(/*loss_scale=*/4);
-      EXPECT_NEAR(
-          optimizer.gradient_norms()[0] / std::sqrt(static_cast<double>(size) / 64), 1, 1e-6);
+      EXPECT_NEAR(optimizer.gradient_norms()[0] / std::sqrt(static_cast<double>(size) / 64), 1,
+                  1e-6);
       EXPECT_EQ(optimizer.tensor_progress()[0].non_finite, 0);
     }
   }

@@ -44,8 +44,8 @@ SING_ON_BACKENDS(OptimizerTest, test::backend_kinds());
 TEST_P(OptimizerTest, AParameterListedTwiceIsOne) {
   DeviceTensor shared = tensor({1, 2});
   const DeviceTensor gradient = tensor({0.25, 0.5});
-  Optimizer optimizer(
-      {shared.parameter("embedding"), shared.parameter("head", gradient)}, descent(), backend_);
+  Optimizer optimizer({shared.parameter("embedding"), shared.parameter("head", gradient)},
+                      descent(), backend_);
   EXPECT_EQ(optimizer.parameter_count(), 1U);
   EXPECT_EQ(optimizer.find_parameter("embedding"), 0U);
   EXPECT_THROW(optimizer.find_parameter("head"), std::invalid_argument);
@@ -132,8 +132,7 @@ TEST_P(OptimizerTest, AbsentGradientsStartTheirStateLater) {
   DeviceTensor late = tensor({1});
   const DeviceTensor gradient = tensor({0.5});
   Optimizer optimizer({early.parameter("early", gradient), late.parameter("late")},
-                      bare_rule(AdamW{.learning_rate = 0.25}),
-                      backend_);
+                      bare_rule(AdamW{.learning_rate = 0.25}), backend_);
   optimizer.step();
   optimizer.step();
   EXPECT_EQ(late.values()[0], 1);
@@ -196,8 +195,8 @@ TEST_P(OptimizerTest, VectorsAreDecayedOnlyOnDemand) {
     const DeviceTensor zero = tensor({0});
     Options options = bare_rule(Sgd{.learning_rate = 0.5, .weight_decay = 0.5});
     options.decay_vectors = decay_vectors;
-    Optimizer optimizer(
-        {vector.parameter("v", zero), matrix.parameter("m", zero)}, options, backend_);
+    Optimizer optimizer({vector.parameter("v", zero), matrix.parameter("m", zero)}, options,
+                        backend_);
     optimizer.set_learning_rate_factor(0.5);
     optimizer.step();
     EXPECT_EQ(vector.values()[0], decay_vectors ? 0.875 : 1);
@@ -286,8 +285,8 @@ TEST_P(OptimizerTest, SlowWeightsSwapInAndBackExactly) {
     Options options;
     options.lookahead = Lookahead{.period = 3, .alpha = 0.25};
     options.master_weights = is_low_precision(dtype);
-    Optimizer optimizer(
-        {weight.parameter("w", gradient), late.parameter("late")}, options, backend_);
+    Optimizer optimizer({weight.parameter("w", gradient), late.parameter("late")}, options,
+                        backend_);
     for (int step = 0; step < 5; ++step) {
       optimizer.step();
     }

@@ -56,14 +56,8 @@ TEST(Options, TheListNamesEachOnceWithHelp) {
       EXPECT_TRUE(names.insert(info.name).second) << info.name << " twice in " << rule;
       EXPECT_FALSE(info.help.empty()) << info.name;
     }
-    for (const char* name : {"rule",
-                             "lookahead",
-                             "learning_rate",
-                             "weight_decay",
-                             "centralize",
-                             "normalize",
-                             "lookahead_period",
-                             "non_finite"}) {
+    for (const char* name : {"rule", "lookahead", "learning_rate", "weight_decay", "centralize",
+                             "normalize", "lookahead_period", "non_finite"}) {
       EXPECT_TRUE(names.contains(name)) << name;
     }
   }
@@ -197,17 +191,14 @@ TEST(Groups, RefuseUnknownOptionsAndAreNotAdded) {
   float a = 1;
   Optimizer optimizer{Options{}};
   const std::vector<Parameter> parameters{{.name = "a", .data = &a, .shape = {1}}};
-  EXPECT_THAT(message_of<std::invalid_argument>([&] {
-                optimizer.add_group(parameters, {{"weight_dekay", 0.1}});
-              }),
+  EXPECT_THAT(message_of<std::invalid_argument>(
+                  [&] { optimizer.add_group(parameters, {{"weight_dekay", 0.1}}); }),
               HasSubstr("'weight_decay'"));
-  EXPECT_THAT(message_of<std::invalid_argument>([&] {
-                optimizer.add_group(parameters, {{"beta2", 1.0}});
-              }),
-              HasSubstr("beta2"));
-  EXPECT_THAT(message_of<std::invalid_argument>([&] {
-                optimizer.add_group(parameters, {{"non_finite", "throw"}});
-              }),
+  EXPECT_THAT(
+      message_of<std::invalid_argument>([&] { optimizer.add_group(parameters, {{"beta2", 1.0}}); }),
+      HasSubstr("beta2"));
+  EXPECT_THAT(message_of<std::invalid_argument>(
+                  [&] { optimizer.add_group(parameters, {{"non_finite", "throw"}}); }),
               HasSubstr("non_finite"));
   EXPECT_EQ(optimizer.group_count(), 0U);
   EXPECT_EQ(optimizer.parameter_count(), 0U);
@@ -234,9 +225,8 @@ TEST(Groups, OptionsChangeTogetherOrNotAtAll) {
   float a = 1;
   Optimizer optimizer({{.name = "a", .data = &a, .shape = {1}}},
                       {.rule = Sgd{.learning_rate = 0.1, .momentum = 0.9}});
-  EXPECT_THAT(message_of<std::invalid_argument>([&] {
-                optimizer.set_options(0, {{"learning_rate", 5.0}, {"momentum", 0.0}});
-              }),
+  EXPECT_THAT(message_of<std::invalid_argument>(
+                  [&] { optimizer.set_options(0, {{"learning_rate", 5.0}, {"momentum", 0.0}}); }),
               HasSubstr("drop 'momentum' of 'a'"));
   EXPECT_EQ(number(optimizer.options(0), "learning_rate"), 0.1);
   optimizer.set_options(0, {{"learning_rate", 0.5}, {"momentum", 0.5}});

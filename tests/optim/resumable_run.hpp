@@ -61,8 +61,8 @@ class ResumableRun {
     const std::vector<TensorProgress> progress = optimizer_.tensor_progress();
     for (std::size_t i = 0; i < kTensors; ++i) {
       all.push_back(parameters_[i].bytes());
-      all.push_back(concat(
-          optimizer_.parameter_name(i), " ", progress[i].steps, " ", progress[i].non_finite));
+      all.push_back(concat(optimizer_.parameter_name(i), " ", progress[i].steps, " ",
+                           progress[i].non_finite));
       if (progress[i].steps == 0) {
         continue;  // arrays that exist before the first update hold nothing yet
       }

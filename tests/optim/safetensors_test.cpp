@@ -65,8 +65,7 @@ void expect_refused(const std::string& file_bytes, const std::string& reason) {
               AllOf(HasSubstr(path.string()), HasSubstr(reason)));
 }
 
-void expect_header_refused(const std::string& header,
-                           const std::string& payload,
+void expect_header_refused(const std::string& header, const std::string& payload,
                            const std::string& reason) {
   SCOPED_TRACE(header.substr(0, 200));
   expect_refused(file_of(header, payload), reason);
@@ -83,10 +82,9 @@ TEST(SafetensorsReader, ReadsAFileOfThePythonPackage) {
 
   EXPECT_THAT(reader.metadata(),
               ElementsAre(std::pair<const std::string, std::string>("format", "pt")));
-  EXPECT_THAT(reader.tensors(),
-              ElementsAre(TensorEntry{"größe", Dtype::kInt64, {}},
-                          TensorEntry{"weight", Dtype::kFloat32, {2, 2}},
-                          TensorEntry{"h", Dtype::kFloat16, {1}}));
+  EXPECT_THAT(reader.tensors(), ElementsAre(TensorEntry{"größe", Dtype::kInt64, {}},
+                                            TensorEntry{"weight", Dtype::kFloat32, {2, 2}},
+                                            TensorEntry{"h", Dtype::kFloat16, {1}}));
   std::array<float, 4> weight = {};
   reader.read(*reader.find("weight"), reinterpret_cast<std::byte*>(weight.data()));
   EXPECT_THAT(weight, ElementsAre(1.0F, -2.0F, 0.5F, 3.0F));
@@ -99,14 +97,12 @@ TEST(SafetensorsReader, ReadsAFileOfThePythonPackage) {
 
 TEST(SafetensorsReader, OrdersTensorsByTheirBytesNotByTheirPlaceInTheHeader) {
   const TemporaryFolder folder;
-  write_whole(folder / "a",
-              file_of(R"({"late":{"dtype":"F16","shape":[1],"data_offsets":[2,4]},)"
-                      R"("early":{"data_offsets":[0,2],"shape":[1],"dtype":"BF16"}})",
-                      "abcd"));
+  write_whole(folder / "a", file_of(R"({"late":{"dtype":"F16","shape":[1],"data_offsets":[2,4]},)"
+                                    R"("early":{"data_offsets":[0,2],"shape":[1],"dtype":"BF16"}})",
+                                    "abcd"));
   const SafetensorsReader reader(folder / "a");
-  EXPECT_THAT(reader.tensors(),
-              ElementsAre(TensorEntry{"early", Dtype::kBFloat16, {1}},
-                          TensorEntry{"late", Dtype::kFloat16, {1}}));
+  EXPECT_THAT(reader.tensors(), ElementsAre(TensorEntry{"early", Dtype::kBFloat16, {1}},
+                                            TensorEntry{"late", Dtype::kFloat16, {1}}));
   EXPECT_EQ(read_tensor(reader, reader.tensors()[0]), "ab");
   EXPECT_EQ(read_tensor(reader, reader.tensors()[1]), "cd");
 }
@@ -116,9 +112,9 @@ TEST(SafetensorsReader, RefusesAnEntryOfAnotherFile) {
   write_whole(folder / "a", python_file());
   const SafetensorsReader reader(folder / "a");
   std::byte unused{};
-  for (const TensorEntry& foreign : {TensorEntry{"other", Dtype::kFloat16, {1}},
-                                     TensorEntry{"h", Dtype::kFloat16, {2}},
-                                     TensorEntry{"h", Dtype::kBFloat16, {1}}}) {
+  for (const TensorEntry& foreign :
+       {TensorEntry{"other", Dtype::kFloat16, {1}}, TensorEntry{"h", Dtype::kFloat16, {2}},
+        TensorEntry{"h", Dtype::kBFloat16, {1}}}) {
     EXPECT_THAT(message_of<std::invalid_argument>([&] { reader.read(foreign, &unused); }),
                 HasSubstr("'" + foreign.name + "'"));
   }
@@ -188,17 +184,12 @@ TEST(SafetensorsReader, SaysWhyAPathCannotBeRead) {
 }
 
 TEST(SafetensorsReader, RefusesTextThatIsNotJson) {
-  for (const std::string& header : {std::string("{"),
-                                    std::string("{}}"),
-                                    std::string("{} x"),
-                                    std::string("{/**/}"),
-                                    std::string(R"({"a" 1})"),
-                                    std::string(R"({"w":{"shape":[1,]}})"),
-                                    std::string(R"({"w":{"shape":[1e999]}})"),
-                                    std::string("{\"\xff\":{}}"),
-                                    std::string(R"({"\ud800":{}})"),
-                                    std::string("{}\0", 3),
-                                    std::string("{\"a\0b\":{}}", 10)}) {
+  for (const std::string& header :
+       {std::string("{"), std::string("{}}"), std::string("{} x"), std::string("{/**/}"),
+        std::string(R"({"a" 1})"), std::string(R"({"w":{"shape":[1,]}})"),
+        std::string(R"({"w":{"shape":[1e999]}})"), std::string("{\"\xff\":{}}"),
+        std::string(R"({"\ud800":{}})"), std::string("{}\0", 3),
+        std::string("{\"a\0b\":{}}", 10)}) {
     expect_header_refused(header, "", "not valid JSON");
   }
 }
@@ -225,14 +216,14 @@ TEST(SafetensorsReader, RefusesAnotherStructure) {
 
 TEST(SafetensorsReader, RefusesKeysThatOccurTwiceOrNotAtAll) {
   const std::string empty = R"("dtype":"F32","shape":[0],"data_offsets":[0,0])";
-  expect_header_refused(
-      R"({"w":{)" + empty + R"(},"w":{)" + empty + "}}", "", R"(key "w" occurs twice)");
-  expect_header_refused(
-      header_with_tensor(empty + R"(,"shape":[0])"), "", R"("w": key "shape" occurs twice)");
-  expect_header_refused(
-      R"({"__metadata__":{"a":"1","a":"2"}})", "", R"("__metadata__": key "a" occurs twice)");
-  expect_header_refused(
-      R"({"__metadata__":{},"__metadata__":{}})", "", R"(key "__metadata__" occurs twice)");
+  expect_header_refused(R"({"w":{)" + empty + R"(},"w":{)" + empty + "}}", "",
+                        R"(key "w" occurs twice)");
+  expect_header_refused(header_with_tensor(empty + R"(,"shape":[0])"), "",
+                        R"("w": key "shape" occurs twice)");
+  expect_header_refused(R"({"__metadata__":{"a":"1","a":"2"}})", "",
+                        R"("__metadata__": key "a" occurs twice)");
+  expect_header_refused(R"({"__metadata__":{},"__metadata__":{}})", "",
+                        R"(key "__metadata__" occurs twice)");
   expect_header_refused(header_with_tensor(R"("dtype":"F32","shape":[0])"), "", "data_offsets");
   expect_header_refused(header_with_tensor(R"("dtype":"F32","data_offsets":[0,0])"), "", "shape");
   expect_header_refused(header_with_tensor(R"("shape":[0],"data_offsets":[0,0])"), "", "dtype");
@@ -242,8 +233,7 @@ TEST(SafetensorsReader, RefusesBadDtypesAndShapes) {
   const auto refuse = [](const std::string& dtype, const std::string& shape, const auto& reason) {
     expect_header_refused(header_with_tensor(R"("dtype":")" + dtype + R"(","shape":)" + shape +
                                              R"(,"data_offsets":[0,4])"),
-                          "abcd",
-                          reason);
+                          "abcd", reason);
   };
   refuse("I32", "[1]", R"("w": "dtype": expected one of F32, F64, BF16, F16, I64, found "I32")");
   refuse("f32", "[1]", R"(found "f32")");
@@ -266,8 +256,7 @@ TEST(SafetensorsReader, RefusesHolesOverlapsAndBadOffsets) {
   const auto refuse = [](const std::string& first, const std::string& second, const auto& reason) {
     expect_header_refused(R"({"a":{"dtype":"F16","shape":[1],"data_offsets":)" + first +
                               R"(},"b":{"dtype":"F16","shape":[1],"data_offsets":)" + second + "}}",
-                          "abcd",
-                          reason);
+                          "abcd", reason);
   };
   refuse("[0,2]", "[1,3]", R"("b": "data_offsets": expected to begin at 2)");
   refuse("[0,2]", "[0,2]", R"("b": "data_offsets": expected to begin at 2)");
@@ -398,8 +387,7 @@ TEST(WriteSafetensors, RefusesMistakesBeforeTouchingTheFile) {
   write_whole(path, "old");
   const std::string bytes(64, 'x');
   const auto refuse = [&](const std::map<std::string, std::string>& metadata,
-                          const std::vector<TensorBytes>& tensors,
-                          const std::string& reason) {
+                          const std::vector<TensorBytes>& tensors, const std::string& reason) {
     EXPECT_THAT(
         message_of<std::invalid_argument>([&] { write_safetensors(path, metadata, tensors); }),
         AllOf(HasSubstr("[safetensors]"), HasSubstr(reason)));

@@ -157,12 +157,8 @@ TEST(Schedule, RefusesANegativeStep) {
 
 TEST(Schedule, EachNameMakesItsKind) {
   EXPECT_THAT(schedule_names(),
-              ElementsAre("constant",
-                          "warmup_cosine",
-                          "warmup_hold_cosine",
-                          "warmup_inverse_square_root",
-                          "warmup_linear",
-                          "piecewise_linear"));
+              ElementsAre("constant", "warmup_cosine", "warmup_hold_cosine",
+                          "warmup_inverse_square_root", "warmup_linear", "piecewise_linear"));
   for (const std::string& name : schedule_names()) {
     EXPECT_EQ(name_of(make_schedule(name)), name);
   }

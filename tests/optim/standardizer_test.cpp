@@ -99,10 +99,9 @@ TEST_P(StandardizerTest, FollowsGradientsThatMoveAndListsThatChange) {
     c.set(std::vector<double>{2, 0, 0, 0});
   };
   // The third list is the first with the two gradients in each other's place.
-  for (const std::vector<StandardizeTensor>& list : {std::vector{listed(a, a), listed(b, b)},
-                                                     std::vector{listed(c, c)},
-                                                     std::vector{listed(b, b), listed(a, a)},
-                                                     std::vector{listed(a, a), listed(b, b)}}) {
+  for (const std::vector<StandardizeTensor>& list :
+       {std::vector{listed(a, a), listed(b, b)}, std::vector{listed(c, c)},
+        std::vector{listed(b, b), listed(a, a)}, std::vector{listed(a, a), listed(b, b)}}) {
     fill();
     standardizer.run(list);
     if (list.size() == 1) {

@@ -45,8 +45,8 @@ class StateFile : public test::BackendTest {
 };
 SING_ON_BACKENDS(StateFile, test::backend_kinds());
 
-constexpr Dtype kFloatingTypes[] = {
-    Dtype::kFloat32, Dtype::kFloat64, Dtype::kBFloat16, Dtype::kFloat16};
+constexpr Dtype kFloatingTypes[] = {Dtype::kFloat32, Dtype::kFloat64, Dtype::kBFloat16,
+                                    Dtype::kFloat16};
 
 TEST_P(StateFile, BytesAreThoseOfTheFile) {
   const TemporaryFolder folder;

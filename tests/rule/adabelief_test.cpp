@@ -34,8 +34,8 @@ TEST_P(AdaBeliefSteps, WithoutRectification) {
   Trajectory path(backend_, bare_rule(rule), {1}, {1});
   const double first = 1 - 0.1 * 2 / (std::sqrt(2.0) + 0.25);
   expect_values(path.take({2}), {first}, kHandTolerance);
-  expect_values(
-      path.take({1}), {first - 0.1 * (4.0 / 3) / (std::sqrt(10.0 / 7) + 0.25)}, kHandTolerance);
+  expect_values(path.take({1}), {first - 0.1 * (4.0 / 3) / (std::sqrt(10.0 / 7) + 0.25)},
+                kHandTolerance);
   expect_values(path.state(0), {1}, kHandTolerance);
   expect_values(path.state(1), {0.625}, kHandTolerance);
 }
@@ -60,8 +60,7 @@ TEST_P(AdaBeliefSteps, DecoupledDecay) {
   Trajectory path(backend_, bare_rule(rule), {1}, {1});
   const double first = 0.95 - 0.1 * 2 / (std::sqrt(2.0) + 0.25);
   expect_values(path.take({2}), {first}, kHandTolerance);
-  expect_values(path.take({1}),
-                {0.95 * first - 0.1 * (4.0 / 3) / (std::sqrt(10.0 / 7) + 0.25)},
+  expect_values(path.take({1}), {0.95 * first - 0.1 * (4.0 / 3) / (std::sqrt(10.0 / 7) + 0.25)},
                 kHandTolerance);
 }
 

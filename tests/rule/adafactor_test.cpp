@@ -55,8 +55,8 @@ TEST_P(AdaFactorSteps, UpdatesAreClippedByTheirRootMeanSquare) {
 TEST_P(AdaFactorSteps, TheStepScalesWithTheParameter) {
   AdaFactor rule = bare_adafactor();
   rule.scale_parameter = true;
-  expect_path(
-      rule, {0.841886116991581, 1.841886116991581}, {0.6683263573565814, 1.841886116991581});
+  expect_path(rule, {0.841886116991581, 1.841886116991581},
+              {0.6683263573565814, 1.841886116991581});
 }
 
 // RMS(p) = 1.6e-5 is below scale_epsilon = 1e-3, which takes its place.
@@ -80,16 +80,16 @@ TEST_P(AdaFactorSteps, DecoupledDecayTakesTheScaledRate) {
   AdaFactor rule = bare_adafactor();
   rule.scale_parameter = true;
   rule.weight_decay = 0.5;
-  expect_path(
-      rule, {0.7628291754873715, 1.683772233983162}, {0.5545547577578129, 1.5737296785658201});
+  expect_path(rule, {0.7628291754873715, 1.683772233983162},
+              {0.5545547577578129, 1.5737296785658201});
 }
 
 // U = g/softplus₂(√v): softplus₂(3) = ln(1+e⁶)/2 = 3.0012378444.
 TEST_P(AdaFactorSteps, SoftplusReplacesTheRoot) {
   AdaFactor rule = bare_adafactor();
   rule.softplus_beta = 2;
-  expect_path(
-      rule, {0.9000412444009371, 1.9000041924038913}, {0.7788419236377437, 1.9000041924038913});
+  expect_path(rule, {0.9000412444009371, 1.9000041924038913},
+              {0.7788419236377437, 1.9000041924038913});
 }
 
 // square_epsilon = 1 makes v = 0² + 1 and 3² + 1: U = (0, 3/√10), RMS(U) = 0.67.
@@ -123,12 +123,8 @@ TEST_P(AdaFactorSteps, MatrixSecondStep) {
   Trajectory path(backend_, bare_rule(bare_adafactor()), {2, 3}, {0, 0, 0, 0, 0, 0});
   path.take({1, 2, 3, 4, 5, 6});
   expect_values(path.take({2, 0, 1, 0, 1, 3}),
-                {-0.21182417313246774,
-                 -0.09468641529479987,
-                 -0.16042371914389109,
-                 -0.10546560886092878,
-                 -0.13178362099340163,
-                 -0.16389416377435018},
+                {-0.21182417313246774, -0.09468641529479987, -0.16042371914389109,
+                 -0.10546560886092878, -0.13178362099340163, -0.16389416377435018},
                 kHandTolerance);
   expect_values(path.state(0), {2.943619134171114, 12.839535035866444}, 2e-14);
   expect_values(path.state(1), {4.766730346259637, 6.459111515020756, 12.448889393775945}, 2e-14);
@@ -141,12 +137,8 @@ TEST_P(AdaFactorSteps, MatrixSoftplus) {
   Trajectory path(backend_, bare_rule(rule), {2, 3}, {0, 0, 0, 0, 0, 0});
   path.take({1, 2, 3, 4, 5, 6});
   expect_values(path.take({2, 0, 1, 0, 1, 3}),
-                {-0.20740980409444987,
-                 -0.09436192495242259,
-                 -0.16016854419571258,
-                 -0.10545855072127147,
-                 -0.13177584858490926,
-                 -0.16389321633905435},
+                {-0.20740980409444987, -0.09436192495242259, -0.16016854419571258,
+                 -0.10545855072127147, -0.13177584858490926, -0.16389321633905435},
                 kHandTolerance);
 }
 

@@ -22,8 +22,8 @@ class AdaHessianSteps : public test::BackendTest {
   // One step from (1, 1) with gradient (3, 4) and the curvature given.
   test::Values step(const AdaHessian& rule, const test::Values& curvature, double loss_scale = 1) {
     test::DeviceTensor weight(backend_, Dtype::kFloat64, {2}, test::Values{1, 1});
-    const test::DeviceTensor gradient(
-        backend_, Dtype::kFloat64, {2}, test::Values{3 * loss_scale, 4 * loss_scale});
+    const test::DeviceTensor gradient(backend_, Dtype::kFloat64, {2},
+                                      test::Values{3 * loss_scale, 4 * loss_scale});
     const test::DeviceTensor given(backend_, Dtype::kFloat64, {2}, curvature);
     Optimizer optimizer({weight.parameter("w", gradient)}, bare_rule(rule), backend_);
     optimizer.set_curvature(0, given.data());
@@ -73,8 +73,8 @@ TEST_P(AdaHessianSteps, SecondStep) {
   gradient.set(test::Values{1});
   curvature.set(test::Values{4});
   optimizer.step();
-  expect_values(
-      weight.values(), {0.85 - 0.1 * (1.25 / 0.75) / std::sqrt(9 / 0.75)}, kHandTolerance);
+  expect_values(weight.values(), {0.85 - 0.1 * (1.25 / 0.75) / std::sqrt(9 / 0.75)},
+                kHandTolerance);
 }
 
 TEST_P(AdaHessianSteps, WithoutCurvatureItIsAdam) {

@@ -40,8 +40,7 @@ TEST_P(AdaNormSteps, AShortGradientIsStretchedInTheFirstMomentAlone) {
   path.take({3, 4});
   const double correction = 0.1 / 0.75 * std::sqrt(0.75);
   expect_values(path.take({1, 0}),
-                {0.9 - correction * 1.625 / std::sqrt(2.75), 0.9 - correction / 2},
-                kHandTolerance);
+                {0.9 - correction * 1.625 / std::sqrt(2.75), 0.9 - correction / 2}, kHandTolerance);
   expect_values(path.state(0), {1.625, 1}, kHandTolerance);
   expect_values(path.state(1), {2.75, 4}, kHandTolerance);
   expect_values(path.state(2), {1.75}, kHandTolerance);

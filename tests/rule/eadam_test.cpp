@@ -30,8 +30,8 @@ TEST_P(EAdamSteps, EpsilonStaysInTheSecondMoment) {
   Trajectory path(backend_, bare_rule(half_and_three_quarters()), {1}, {1});
   const double first = 1 - 0.2 / std::sqrt(5.0);
   expect_values(path.take({2}), {first}, kHandTolerance);
-  expect_values(
-      path.take({1}), {first - 0.4 * std::sqrt(7.0) / (3 * std::sqrt(23.0))}, kHandTolerance);
+  expect_values(path.take({1}), {first - 0.4 * std::sqrt(7.0) / (3 * std::sqrt(23.0))},
+                kHandTolerance);
   expect_values(path.state(1), {1.4375}, kHandTolerance);
 }
 

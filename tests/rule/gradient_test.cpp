@@ -23,8 +23,8 @@ TEST_P(GradientSteps, CentredAndOfUnitNorm) {
   options.standardize = {.norm_epsilon = 0};
   Trajectory path(backend_, options, {2, 2}, {9, 9, 9, 9});
   const double root = std::sqrt(34.0);
-  expect_values(
-      path.take({1, 3, 0, 8}), {-1 / root, 1 / root, -4 / root, 4 / root}, kHandTolerance);
+  expect_values(path.take({1, 3, 0, 8}), {-1 / root, 1 / root, -4 / root, 4 / root},
+                kHandTolerance);
   EXPECT_TRUE(path.optimizer().state(0).empty());
 }
 

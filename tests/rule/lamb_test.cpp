@@ -44,8 +44,8 @@ TEST_P(LambSteps, SecondStep) {
   Trajectory path(backend_, bare_rule(short_lamb()), {2}, {3, 4});
   const test::Values first = path.take({1, 2});
   const double step = 0.1 * std::hypot(first[0], first[1]) * std::sqrt(3.0);
-  expect_values(
-      path.take({-1, 0}), {first[0] + step / std::sqrt(12.0), first[1] - step / 2}, kHandTolerance);
+  expect_values(path.take({-1, 0}), {first[0] + step / std::sqrt(12.0), first[1] - step / 2},
+                kHandTolerance);
   expect_values(path.state(0), {-0.25, 0.5}, kHandTolerance);
   expect_values(path.state(1), {0.75, 1}, kHandTolerance);
 }
@@ -65,8 +65,8 @@ TEST_P(LambSteps, DecayIsPartOfTheNorm) {
   Lamb rule = short_lamb();
   rule.weight_decay = 0.5;
   const double step = 0.5 / std::hypot(kRoot + 1.5, kRoot + 2);
-  expect_values(
-      first_step(rule), {3 - step * (kRoot + 1.5), 4 - step * (kRoot + 2)}, kHandTolerance);
+  expect_values(first_step(rule), {3 - step * (kRoot + 1.5), 4 - step * (kRoot + 2)},
+                kHandTolerance);
 }
 
 // p is first multiplied by 1 − 0.1 · 0.5 = 0.95; its norm is then 4.75.

@@ -79,20 +79,16 @@ class TwoParameters {
       : always_(backend, Dtype::kFloat64, {1}),
         sometimes_(backend, Dtype::kFloat64, {1}),
         gradient_(backend, Dtype::kFloat64, {1}, std::vector<double>{1}),
-        broken_(backend,
-                Dtype::kFloat64,
-                {1},
+        broken_(backend, Dtype::kFloat64, {1},
                 std::vector<double>{std::numeric_limits<double>::quiet_NaN()}),
         optimizer_({always_.parameter("always", gradient_), sometimes_.parameter("sometimes")},
-                   descent(3, 0.5),
-                   backend) {}
+                   descent(3, 0.5), backend) {}
 
   enum class Given { kNothing, kOne, kNan };
   double step(Given given) {
-    optimizer_.set_gradient(1,
-                            given == Given::kNothing ? nullptr
-                            : given == Given::kOne   ? gradient_.data()
-                                                     : broken_.data());
+    optimizer_.set_gradient(1, given == Given::kNothing ? nullptr
+                               : given == Given::kOne   ? gradient_.data()
+                                                        : broken_.data());
     optimizer_.step();
     return sometimes_.values()[0];
   }

@@ -38,8 +38,7 @@ SING_ON_BACKENDS(MuonSteps, test::backend_kinds());
 TEST_P(MuonSteps, AWideMatrix) {
   Trajectory path(backend_, bare_rule(short_muon()), {2, 3}, test::Values(6));
   expect_values(path.take({0, 6, 0, 0, 0, -8}),
-                {0, -0.1 * iterated(0.6, 5), 0, 0, 0, 0.1 * iterated(0.8, 5)},
-                kHandTolerance);
+                {0, -0.1 * iterated(0.6, 5), 0, 0, 0, 0.1 * iterated(0.8, 5)}, kHandTolerance);
   expect_values(path.state(0), {0, 3, 0, 0, 0, -4}, kHandTolerance);
   EXPECT_EQ(path.optimizer().state(0).size(), 1U);
 }
@@ -49,8 +48,7 @@ TEST_P(MuonSteps, ATallMatrixHasALargerRate) {
   Trajectory path(backend_, bare_rule(short_muon()), {3, 2}, test::Values(6));
   const double rate = 0.1 * std::sqrt(1.5);
   expect_values(path.take({6, 0, 0, 8, 0, 0}),
-                {-rate * iterated(0.6, 5), 0, 0, -rate * iterated(0.8, 5), 0, 0},
-                kHandTolerance);
+                {-rate * iterated(0.6, 5), 0, 0, -rate * iterated(0.8, 5), 0, 0}, kHandTolerance);
 }
 
 // m = 3, then 3/2 + 4 = 5.5 and 0 after −4 · ½ + 2 = 0: a single entry has norm 1.
@@ -60,8 +58,8 @@ TEST_P(MuonSteps, MomentumGoesOn) {
   const test::Values before = path.take({8, 0, 0, 4});
   expect_values(path.state(0), {5.5, 0, 0, 0}, kHandTolerance);
   const double first = 0.1 * iterated(0.6, 5);
-  expect_values(
-      before, {-first - 0.1 * iterated(1, 5), 0, 0, 0.1 * iterated(0.8, 5)}, kHandTolerance);
+  expect_values(before, {-first - 0.1 * iterated(1, 5), 0, 0, 0.1 * iterated(0.8, 5)},
+                kHandTolerance);
 }
 
 // u = g/2 + m/2 with m = g/2: the direction is the same.
@@ -82,8 +80,7 @@ TEST_P(MuonSteps, TheOtherRateAndDecay) {
   rule.rate_adjustment = RateAdjustment::kMatchRmsAdamw;
   rule.weight_decay = 0.5;
   Trajectory path(backend_, bare_rule(rule), {1, 3}, {1, 1, 1});
-  expect_values(path.take({0, 7, 0}),
-                {0.95, 0.95 - 0.02 * std::sqrt(3.0) * iterated(1, 5), 0.95},
+  expect_values(path.take({0, 7, 0}), {0.95, 0.95 - 0.02 * std::sqrt(3.0) * iterated(1, 5), 0.95},
                 kHandTolerance);
 }
 
@@ -91,8 +88,7 @@ TEST_P(MuonSteps, TheOtherRateAndDecay) {
 TEST_P(MuonSteps, FiltersAreRows) {
   Trajectory path(backend_, bare_rule(short_muon()), {2, 3, 1, 1}, test::Values(6));
   expect_values(path.take({0, 6, 0, 0, 0, -8}),
-                {0, -0.1 * iterated(0.6, 5), 0, 0, 0, 0.1 * iterated(0.8, 5)},
-                kHandTolerance);
+                {0, -0.1 * iterated(0.6, 5), 0, 0, 0, 0.1 * iterated(0.8, 5)}, kHandTolerance);
 }
 
 TEST_P(MuonSteps, AZeroMatrixStaysWhereItIs) {

@@ -43,8 +43,7 @@ TEST_P(NAdamSteps, RisingMomentum) {
   Trajectory path(backend_, bare_rule(rule), {1}, {1});
   const double first = 1 - 0.1 * (56.0 / 107 + 2) / 2;
   expect_values(path.take({2}), {first}, kHandTolerance);
-  expect_values(path.take({1}),
-                {first - 0.1 * (1920.0 / 3781 + 72.0 / 107) * std::sqrt(7.0) / 4},
+  expect_values(path.take({1}), {first - 0.1 * (1920.0 / 3781 + 72.0 / 107) * std::sqrt(7.0) / 4},
                 kHandTolerance);
 }
 

@@ -68,15 +68,14 @@ TEST(GradientScale, OnlyNoiseLeavesNothing) {
     Dtype dtype;
     double limit;
   };
-  for (const Case& each : {Case{Dtype::kFloat32, 8 * 0x1p-23},
-                           Case{Dtype::kBFloat16, 8 * 0x1p-23},
-                           Case{Dtype::kFloat16, 8 * 0x1p-23},
-                           Case{Dtype::kFloat64, 8 * 0x1p-52}}) {
+  for (const Case& each :
+       {Case{Dtype::kFloat32, 8 * 0x1p-23}, Case{Dtype::kBFloat16, 8 * 0x1p-23},
+        Case{Dtype::kFloat16, 8 * 0x1p-23}, Case{Dtype::kFloat64, 8 * 0x1p-52}}) {
     for (const Normalize normalize :
          {Normalize::kOff, Normalize::kUnitNorm, Normalize::kSizeCalibrated}) {
       const auto factor = [&](double centred_norm) {
-        return gradient_scale(
-                   {.normalize = normalize}, {1, centred_norm * centred_norm}, 4, each.dtype, 1)
+        return gradient_scale({.normalize = normalize}, {1, centred_norm * centred_norm}, 4,
+                              each.dtype, 1)
             .factor;
       };
       EXPECT_EQ(factor(each.limit), 0) << name_of(each.dtype);

@@ -34,8 +34,8 @@ TEST_P(YogiSteps, TheSecondMomentMovesByTheSquareAtMost) {
   const double second = first - 0.1 * (17.0 / 12) / (4 / std::sqrt(7.0) + 1);
   expect_values(path.take({1}), {second}, kHandTolerance);
   expect_values(path.state(1), {1}, kHandTolerance);
-  expect_values(
-      path.take({1}), {second - 0.1 * (33.0 / 28) / (8 / std::sqrt(37.0) + 1)}, kHandTolerance);
+  expect_values(path.take({1}), {second - 0.1 * (33.0 / 28) / (8 / std::sqrt(37.0) + 1)},
+                kHandTolerance);
   expect_values(path.state(0), {33.0 / 32}, kHandTolerance);
   expect_values(path.state(1), {1}, kHandTolerance);
 }

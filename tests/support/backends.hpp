@@ -53,8 +53,7 @@ inline BackendCase cpu_backend(InstructionSet instruction_set, int threads) {
 }
 
 inline BackendCase cuda_backend() {
-  return {"cuda",
-          [] { return std::shared_ptr<Backend>(make_cuda_backend({})); },
+  return {"cuda", [] { return std::shared_ptr<Backend>(make_cuda_backend({})); },
           is_cuda_available() ? "" : "no CUDA device"};
 }
 

@@ -21,9 +21,7 @@ class DeviceTensor {
   static constexpr char kSentinel = '\x5a';
 
   // Zeros. `offset`: elements by which the memory is out of line.
-  DeviceTensor(std::shared_ptr<Backend> backend,
-               Dtype dtype,
-               std::vector<std::int64_t> shape,
+  DeviceTensor(std::shared_ptr<Backend> backend, Dtype dtype, std::vector<std::int64_t> shape,
                std::size_t offset = 0)
       : backend_(std::move(backend)),
         dtype_(dtype),
@@ -36,9 +34,7 @@ class DeviceTensor {
     set_bytes(std::string(bytes_, '\0'));
   }
 
-  DeviceTensor(std::shared_ptr<Backend> backend,
-               Dtype dtype,
-               std::vector<std::int64_t> shape,
+  DeviceTensor(std::shared_ptr<Backend> backend, Dtype dtype, std::vector<std::int64_t> shape,
                std::span<const double> values)
       : DeviceTensor(std::move(backend), dtype, std::move(shape)) {
     set(values);
@@ -79,8 +75,8 @@ class DeviceTensor {
     std::string whole(begin_ + bytes_ + kGuardBytes, '\0');
     backend_->read(whole.data(), memory_.get(), whole.size());
     const auto is_sentinel = [](char byte) { return byte == kSentinel; };
-    return std::all_of(
-               whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(begin_), is_sentinel) &&
+    return std::all_of(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(begin_),
+                       is_sentinel) &&
            std::all_of(whole.end() - kGuardBytes, whole.end(), is_sentinel);
   }
 

@@ -26,11 +26,8 @@ inline Options bare_rule(const Rule& rule) {
 // One float64 parameter; take() gives it a gradient, makes a step and returns its new values.
 class Trajectory {
  public:
-  Trajectory(const std::shared_ptr<Backend>& backend,
-             const Options& options,
-             std::vector<std::int64_t> shape,
-             const Values& start,
-             Dtype dtype = Dtype::kFloat64)
+  Trajectory(const std::shared_ptr<Backend>& backend, const Options& options,
+             std::vector<std::int64_t> shape, const Values& start, Dtype dtype = Dtype::kFloat64)
       : parameter_(backend, dtype, shape, start),
         gradient_(backend, dtype, shape),
         optimizer_({parameter_.parameter("tensor", gradient_)}, options, backend) {}

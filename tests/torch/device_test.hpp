@@ -39,9 +39,9 @@ inline std::string device_name(const ::testing::TestParamInfo<std::string>& info
   return info.param;
 }
 
-#define SING_ON_DEVICES(suite) \
-  INSTANTIATE_TEST_SUITE_P(    \
-      , suite, ::testing::ValuesIn(sing::test::torch_devices()), sing::test::device_name)
+#define SING_ON_DEVICES(suite)                                                        \
+  INSTANTIATE_TEST_SUITE_P(, suite, ::testing::ValuesIn(sing::test::torch_devices()), \
+                           sing::test::device_name)
 
 inline void set_gradient(const at::Tensor& tensor, const at::Tensor& gradient) {
   tensor.mutable_grad() = gradient;

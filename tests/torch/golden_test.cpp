@@ -44,9 +44,9 @@ TEST_P(TorchGolden, IsReproducedInEveryCase) {
     for (int step = 0; step < golden_file().steps; ++step) {
       const Arrays& gradients = golden_file().gradients[static_cast<std::size_t>(step)];
       for (auto& [name, value] : all) {
-        test::set_gradient(value,
-                           gradients.contains(name) ? given(name, gradients.at(name), golden.dtype)
-                                                    : at::Tensor());
+        test::set_gradient(value, gradients.contains(name)
+                                      ? given(name, gradients.at(name), golden.dtype)
+                                      : at::Tensor());
       }
       optimizer.set_learning_rate_factor(golden_file().learning_rate_factor(step));
       optimizer.step();

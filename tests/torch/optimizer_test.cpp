@@ -368,8 +368,7 @@ TEST(TorchThreads, AreThoseOfLibTorch) {
   sing::Optimizer with_a_pool({{.data = weight.mutable_data_ptr(),
                                 .shape = {500, 700},
                                 .gradient = gradient.const_data_ptr()}},
-                              {},
-                              make_cpu_backend({.threads = 3}));
+                              {}, make_cpu_backend({.threads = 3}));
   with_a_pool.step();
   EXPECT_EQ(threads_of_this_process(), before + 2) << "what the count shows of a pool";
   at::set_num_threads(threads);

@@ -13,9 +13,8 @@ using ::testing::HasSubstr;
 class TorchRefusals : public test::DeviceTest {
  protected:
   std::string refusal_of(const at::Tensor& tensor, const Options& options = {}) {
-    return message_of<std::invalid_argument>([&] {
-      torch::Optimizer({{"good", good_}, {"bad", tensor}}, options);
-    });
+    return message_of<std::invalid_argument>(
+        [&] { torch::Optimizer({{"good", good_}, {"bad", tensor}}, options); });
   }
 
   void SetUp() override {
@@ -70,21 +69,15 @@ TEST_P(TorchRefusals, OfLayouts) {
 TEST_P(TorchRefusals, OfGroups) {
   const at::Tensor other = tensor({1}, at::kFloat);
   torch::Optimizer optimizer({{"good", good_}});
-  EXPECT_THAT(message_of<std::invalid_argument>([&] {
-                optimizer.add_group({{"again", good_}});
-              }),
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { optimizer.add_group({{"again", good_}}); }),
               HasSubstr("is in group 0 already"));
-  EXPECT_THAT(message_of<std::invalid_argument>([&] {
-                optimizer.add_group({{"good", other}});
-              }),
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { optimizer.add_group({{"good", other}}); }),
               HasSubstr("two parameters are named 'good'"));
-  EXPECT_THAT(message_of<std::invalid_argument>([&] {
-                optimizer.add_group({{"other", other}}, {{"learning_rate", -1.0}});
-              }),
+  EXPECT_THAT(message_of<std::invalid_argument>(
+                  [&] { optimizer.add_group({{"other", other}}, {{"learning_rate", -1.0}}); }),
               HasSubstr("learning_rate must be at least 0"));
-  EXPECT_THAT(message_of<std::invalid_argument>([&] {
-                optimizer.add_group({{"other", other}}, {{"learning_rte", 1.0}});
-              }),
+  EXPECT_THAT(message_of<std::invalid_argument>(
+                  [&] { optimizer.add_group({{"other", other}}, {{"learning_rte", 1.0}}); }),
               HasSubstr("'learning_rate'"));
   EXPECT_THAT(
       message_of<std::invalid_argument>([&] {
@@ -145,10 +138,9 @@ TEST_P(TorchStepRefusals, NonFiniteGradientsUnderThrow) {
 TEST_P(TorchRefusals, OfStandardize) {
   const at::Tensor bad = at::zeros({2, 1}, at::device(device_)).expand({2, 5});
   torch::Standardizer standardizer;
-  EXPECT_THAT(message_of<std::invalid_argument>([&] {
-                standardizer.standardize_gradients_({{"g", bad}});
-              }),
-              AllOf(HasSubstr("'g'"), HasSubstr("overlaps")));
+  EXPECT_THAT(
+      message_of<std::invalid_argument>([&] { standardizer.standardize_gradients_({{"g", bad}}); }),
+      AllOf(HasSubstr("'g'"), HasSubstr("overlaps")));
   EXPECT_THROW(torch::standardized({at::zeros({2}, at::kLong)}), std::invalid_argument);
 }
 

@@ -18,11 +18,8 @@ class TorchState : public test::DeviceTest {
  protected:
   using Carry = std::function<void(torch::Optimizer& from, torch::Optimizer& to)>;
 
-  void expect_exact_resume(const Options& options,
-                           at::ScalarType type,
-                           int saved_after,
-                           const Carry& carry,
-                           bool channels_last = false) {
+  void expect_exact_resume(const Options& options, at::ScalarType type, int saved_after,
+                           const Carry& carry, bool channels_last = false) {
     const auto run = [&](SmallModel& model, torch::Optimizer& optimizer, int begin, int end) {
       for (int step = begin; step < end; ++step) {
         model.set_gradients(step);

@@ -51,8 +51,7 @@ bool has_kernels(const std::string& device_type) {
 #endif
 }
 
-std::int64_t create(const std::string& device_type,
-                    std::int64_t device_index,
+std::int64_t create(const std::string& device_type, std::int64_t device_index,
                     const std::string& options_json) {
   Options options;
   for (const auto& [name, value] : overrides_of(options_json)) {
@@ -65,11 +64,8 @@ std::int64_t create(const std::string& device_type,
 
 void destroy(std::int64_t handle) { drop_session(handle); }
 
-void add_group(std::int64_t handle,
-               const Tensors& parameters,
-               const Tensors& memory_views,
-               const std::vector<std::string>& names,
-               const std::string& overrides_json) {
+void add_group(std::int64_t handle, const Tensors& parameters, const Tensors& memory_views,
+               const std::vector<std::string>& names, const std::string& overrides_json) {
   find_session(handle).add_group(parameters, memory_views, names, overrides_of(overrides_json));
 }
 
@@ -85,8 +81,7 @@ void set_learning_rate(std::int64_t handle, std::int64_t group, double learning_
   optimizer_of(handle).set_learning_rate(index_of(group), learning_rate);
 }
 
-void set_learning_rate_source(std::int64_t handle,
-                              std::int64_t group,
+void set_learning_rate_source(std::int64_t handle, std::int64_t group,
                               const std::optional<Tensor>& source) {
   find_session(handle).set_learning_rate_source(index_of(group), source);
 }
@@ -109,8 +104,7 @@ void select(std::int64_t handle, const std::vector<std::int64_t>& parameters) {
   find_session(handle).select(parameters);
 }
 
-void set_curvature(std::int64_t handle,
-                   const std::vector<std::int64_t>& parameters,
+void set_curvature(std::int64_t handle, const std::vector<std::int64_t>& parameters,
                    const Tensors& curvatures) {
   find_session(handle).set_curvature(parameters, curvatures);
 }
@@ -177,8 +171,7 @@ void load_bytes(std::int64_t handle, const Tensor& bytes) {
 }
 
 // Factors of steps 0 … steps − 1.
-std::vector<double> schedule_factors(const std::string& kind,
-                                     const std::string& options_json,
+std::vector<double> schedule_factors(const std::string& kind, const std::string& options_json,
                                      std::int64_t steps) {
   Schedule schedule = make_schedule(kind);
   for (const auto& [name, value] : overrides_of(options_json)) {

@@ -47,8 +47,7 @@ std::shared_ptr<Backend> make_torch_backend(const Device& device,
 
 void Session::add_group(const std::vector<Tensor>& parameters,
                         const std::vector<Tensor>& memory_views,
-                        const std::vector<std::string>& names,
-                        const Overrides& overrides) {
+                        const std::vector<std::string>& names, const Overrides& overrides) {
   SING_CHECK(parameters.size() == names.size() && memory_views.size() == names.size(),
              "[operators] wanted as many names as parameters");
   std::vector<Parameter> added;
@@ -58,12 +57,8 @@ void Session::add_group(const std::vector<Tensor>& parameters,
     place.facts = facts_of(parameters[i], place.who);
     place.dtype = dtype_of(place.facts.dtype, place.who);
     place.gradient_dtype = place.dtype;
-    SING_CHECK(place.facts.device == device_,
-               place.who,
-               "wanted a tensor on ",
-               device_,
-               ", got one on ",
-               place.facts.device);
+    SING_CHECK(place.facts.device == device_, place.who, "wanted a tensor on ", device_,
+               ", got one on ", place.facts.device);
     SING_CHECK(memory_views[i].is_contiguous(), place.who, "wanted memory without gaps");
     added.push_back({.name = names[i],
                      .data = memory_views[i].mutable_data_ptr(),
@@ -75,8 +70,7 @@ void Session::add_group(const std::vector<Tensor>& parameters,
   optimizer_.add_group(std::move(added), overrides);
   SING_CHECK(optimizer_.parameter_count() == before + places.size(),
              "[sing] a tensor was given twice: two parameters of a group have the same memory");
-  places_.insert(places_.end(),
-                 std::make_move_iterator(places.begin()),
+  places_.insert(places_.end(), std::make_move_iterator(places.begin()),
                  std::make_move_iterator(places.end()));
   sources_.emplace_back();
 }
@@ -84,8 +78,7 @@ void Session::add_group(const std::vector<Tensor>& parameters,
 void Session::check_parameters(const std::vector<std::int64_t>& parameters) const {
   for (const std::int64_t parameter : parameters) {
     SING_CHECK(parameter >= 0 && static_cast<std::size_t>(parameter) < places_.size(),
-               "[operators] no parameter ",
-               parameter);
+               "[operators] no parameter ", parameter);
   }
 }
 
@@ -131,29 +124,18 @@ void Session::select(const std::vector<std::int64_t>& parameters) {
 
 // All of them are checked before the first one is set.
 void Session::set_gradients(const std::vector<Tensor>& gradients) {
-  SING_CHECK(gradients.size() == selected_.size(),
-             "[operators] wanted ",
-             selected_.size(),
-             " gradients, got ",
-             gradients.size());
+  SING_CHECK(gradients.size() == selected_.size(), "[operators] wanted ", selected_.size(),
+             " gradients, got ", gradients.size());
   kept_.clear();
   found_.resize(gradients.size());
   for (std::size_t k = 0; k < gradients.size(); ++k) {
     const Place& place = places_[selected_[k]];
     const GradientFacts facts = check_gradient(gradients[k], place.facts, place.who);
     const Dtype dtype = dtype_of(facts.dtype, place.who);
-    SING_CHECK((dtype == Dtype::kFloat64) == (place.dtype == Dtype::kFloat64),
-               place.who,
-               "a ",
-               name_of(place.dtype),
-               " parameter cannot take a ",
-               name_of(dtype),
-               " gradient");
-    SING_CHECK(!place.curvature || place.curvature_dtype == dtype,
-               place.who,
-               "wanted a curvature of the gradient's type ",
-               name_of(dtype),
-               ", got ",
+    SING_CHECK((dtype == Dtype::kFloat64) == (place.dtype == Dtype::kFloat64), place.who, "a ",
+               name_of(place.dtype), " parameter cannot take a ", name_of(dtype), " gradient");
+    SING_CHECK(!place.curvature || place.curvature_dtype == dtype, place.who,
+               "wanted a curvature of the gradient's type ", name_of(dtype), ", got ",
                name_of(place.curvature_dtype));
     if (!facts.is_alike) {
       kept_.push_back(copied_to_layout(gradients[k], place.facts));
@@ -191,8 +173,7 @@ void Session::find_data(const std::vector<Tensor>& parameters) {
     const TensorFacts facts = facts_of(parameters[i], place.who);
     SING_CHECK(facts.sizes == place.facts.sizes && facts.strides == place.facts.strides &&
                    facts.dtype == place.facts.dtype && facts.device == device_,
-               place.who,
-               "shape, layout, type and device must stay as they were");
+               place.who, "shape, layout, type and device must stay as they were");
   }
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     optimizer_.set_data(i, parameters[i].mutable_data_ptr());
@@ -206,8 +187,7 @@ void Session::set_learning_rate_source(std::size_t group, std::optional<Tensor> 
     const TensorFacts facts = facts_of(*source, "[sing] lr: ");
     SING_CHECK(facts.dtype == aoti_torch_dtype_float32() && facts.device == device_ &&
                    source->numel() == 1,
-               "[sing] wanted lr as a float32 scalar on ",
-               device_);
+               "[sing] wanted lr as a float32 scalar on ", device_);
     pointer = static_cast<const float*>(source->const_data_ptr());
   }
   optimizer_.set_learning_rate_source(group, pointer);

@@ -21,10 +21,8 @@ class Session {
   Session(const Device& device, Options options);
 
   // `memory_views` are the parameters with their axes in the order of memory: contiguous tensors.
-  void add_group(const std::vector<Tensor>& parameters,
-                 const std::vector<Tensor>& memory_views,
-                 const std::vector<std::string>& names,
-                 const Overrides& overrides);
+  void add_group(const std::vector<Tensor>& parameters, const std::vector<Tensor>& memory_views,
+                 const std::vector<std::string>& names, const Overrides& overrides);
 
   // The parameters that the following steps bring gradients for, in that order.
   void select(const std::vector<std::int64_t>& parameters);

@@ -32,10 +32,9 @@ Kept& find_kept(const Device& device, const std::string& options_json) {
       set_option(options, name, value);
     }
     validate(options);
-    kept.standardizer =
-        std::make_unique<Standardizer>(options.standardize,
-                                       make_torch_backend(device, [&kept] { return kept.stream; }),
-                                       options.non_finite);
+    kept.standardizer = std::make_unique<Standardizer>(
+        options.standardize, make_torch_backend(device, [&kept] { return kept.stream; }),
+        options.non_finite);
   }
   return kept;
 }
@@ -44,10 +43,8 @@ Kept& find_kept(const Device& device, const std::string& options_json) {
 
 std::vector<double> standardize(const std::vector<Tensor>& gradients,
                                 const std::vector<Tensor>& destinations,
-                                const std::string& options_json,
-                                double loss_scale,
-                                std::int64_t stream,
-                                bool wants_norms) {
+                                const std::string& options_json, double loss_scale,
+                                std::int64_t stream, bool wants_norms) {
   SING_CHECK(gradients.size() == destinations.size(),
              "[standardize] wanted as many destinations as gradients");
   if (gradients.empty()) {
@@ -59,13 +56,11 @@ std::vector<double> standardize(const std::vector<Tensor>& gradients,
     const std::string who = concat("[standardize] gradient ", i, ": ");
     const TensorFacts facts = facts_of(gradients[i], who);
     const TensorFacts destination = facts_of(destinations[i], who);
-    SING_CHECK(facts.device == device && destination.device == device,
-               who,
+    SING_CHECK(facts.device == device && destination.device == device, who,
                "wanted all tensors on one device");
     SING_CHECK(facts.sizes == destination.sizes && facts.dtype == destination.dtype &&
                    gradients[i].is_contiguous() && destinations[i].is_contiguous(),
-               who,
-               "wanted contiguous tensors of one shape and type");
+               who, "wanted contiguous tensors of one shape and type");
     tensors.push_back({.name = std::to_string(i),
                        .shape = facts.sizes,
                        .dtype = dtype_of(facts.dtype, who),

@@ -10,9 +10,7 @@ namespace sing::operators {
 // the device.
 std::vector<double> standardize(const std::vector<Tensor>& gradients,
                                 const std::vector<Tensor>& destinations,
-                                const std::string& options_json,
-                                double loss_scale,
-                                std::int64_t stream,
-                                bool wants_norms);
+                                const std::string& options_json, double loss_scale,
+                                std::int64_t stream, bool wants_norms);
 
 }  // namespace sing::operators

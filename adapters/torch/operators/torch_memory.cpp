@@ -11,21 +11,12 @@
 
 // Since torch 2.11; its headers hide it from a library that serves 2.10 too. Null where torch has
 // none.
-extern "C" __attribute__((weak)) AOTITorchError torch_from_blob(void* data,
-                                                                std::int64_t rank,
-                                                                const std::int64_t* sizes,
-                                                                const std::int64_t* strides,
-                                                                std::int64_t storage_offset,
-                                                                std::int32_t dtype,
-                                                                std::int32_t device_type,
-                                                                std::int32_t device_index,
-                                                                AtenTensorHandle* made,
-                                                                std::int32_t layout,
-                                                                const std::uint8_t* opaque_metadata,
-                                                                std::int64_t opaque_metadata_size,
-                                                                void (*free_data)(void* data,
-                                                                                  void* context),
-                                                                void* context);
+extern "C" __attribute__((weak)) AOTITorchError torch_from_blob(
+    void* data, std::int64_t rank, const std::int64_t* sizes, const std::int64_t* strides,
+    std::int64_t storage_offset, std::int32_t dtype, std::int32_t device_type,
+    std::int32_t device_index, AtenTensorHandle* made, std::int32_t layout,
+    const std::uint8_t* opaque_metadata, std::int64_t opaque_metadata_size,
+    void (*free_data)(void* data, void* context), void* context);
 
 namespace sing::operators {
 namespace {
@@ -41,18 +32,12 @@ std::int32_t torch_device_type(const Device& device) {
                                          : aoti_torch_device_type_cuda();
 }
 
-Tensor empty(const std::vector<std::int64_t>& sizes,
-             const std::vector<std::int64_t>& strides,
-             std::int32_t dtype,
-             const Device& device) {
+Tensor empty(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides,
+             std::int32_t dtype, const Device& device) {
   AtenTensorHandle handle = nullptr;
-  TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(static_cast<std::int64_t>(sizes.size()),
-                                                  sizes.data(),
-                                                  strides.data(),
-                                                  dtype,
-                                                  torch_device_type(device),
-                                                  device.index,
-                                                  &handle));
+  TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(
+      static_cast<std::int64_t>(sizes.size()), sizes.data(), strides.data(), dtype,
+      torch_device_type(device), device.index, &handle));
   return Tensor(handle);
 }
 
@@ -62,18 +47,9 @@ Tensor owner_of(const std::shared_ptr<void>& memory, std::size_t bytes) {
   auto owner = std::make_unique<std::shared_ptr<void>>(memory);
   AtenTensorHandle handle = nullptr;
   TORCH_ERROR_CODE_CHECK(torch_from_blob(
-      memory.get(),
-      1,
-      &size,
-      &stride,
-      0,
-      aoti_torch_dtype_uint8(),
-      aoti_torch_device_type_cpu(),
+      memory.get(), 1, &size, &stride, 0, aoti_torch_dtype_uint8(), aoti_torch_device_type_cpu(),
       -1,  // the CPU has no number
-      &handle,
-      aoti_torch_layout_strided(),
-      nullptr,
-      0,
+      &handle, aoti_torch_layout_strided(), nullptr, 0,
       [](void*, void* context) { delete static_cast<std::shared_ptr<void>*>(context); },
       owner.get()));
   static_cast<void>(owner.release());  // the tensor's now
@@ -139,8 +115,7 @@ TensorFacts facts_of(const Tensor& tensor, const std::string& who) {
   std::int32_t device_type = 0;
   TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(tensor.get(), &device_type));
   const bool is_cpu = device_type == aoti_torch_device_type_cpu();
-  SING_CHECK(is_cpu || device_type == aoti_torch_device_type_cuda(),
-             who,
+  SING_CHECK(is_cpu || device_type == aoti_torch_device_type_cuda(), who,
              "wanted a tensor on the CPU or a CUDA device");
   TensorFacts facts;
   TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(tensor.get(), &facts.dtype));
@@ -153,29 +128,21 @@ TensorFacts facts_of(const Tensor& tensor, const std::string& who) {
   return facts;
 }
 
-GradientFacts check_gradient(const Tensor& gradient,
-                             const TensorFacts& parameter,
+GradientFacts check_gradient(const Tensor& gradient, const TensorFacts& parameter,
                              const std::string& who) {
   static const std::int32_t kStrided = aoti_torch_layout_strided();
   std::int32_t layout = 0;
   TORCH_ERROR_CODE_CHECK(aoti_torch_get_layout(gradient.get(), &layout));
   SING_CHECK(layout == kStrided, who, "wanted a dense gradient, got a sparse one");
   const auto sizes = extents(gradient.sizes());
-  SING_CHECK(std::ranges::equal(sizes, parameter.sizes),
-             who,
-             "wanted a gradient of shape ",
-             in_brackets(parameter.sizes),
-             ", got one of shape ",
-             in_brackets(sizes));
+  SING_CHECK(std::ranges::equal(sizes, parameter.sizes), who, "wanted a gradient of shape ",
+             in_brackets(parameter.sizes), ", got one of shape ", in_brackets(sizes));
   std::int32_t device_type = 0;
   TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(gradient.get(), &device_type));
   const bool is_cpu = device_type == aoti_torch_device_type_cpu();
   SING_CHECK(is_cpu == (parameter.device.type == DeviceType::kCpu) &&
                  (is_cpu || gradient.get_device_index() == parameter.device.index),
-             who,
-             "wanted a gradient on ",
-             parameter.device,
-             ", got one on another device");
+             who, "wanted a gradient on ", parameter.device, ", got one on another device");
   GradientFacts facts{.dtype = 0, .is_alike = true};
   TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(gradient.get(), &facts.dtype));
   const auto strides = extents(gradient.strides());
@@ -200,8 +167,7 @@ Dtype dtype_of(std::int32_t torch_dtype, const std::string& who) {
   static const std::int32_t kFloat64 = aoti_torch_dtype_float64();
   SING_CHECK(torch_dtype == kFloat32 || torch_dtype == kBFloat16 || torch_dtype == kFloat16 ||
                  torch_dtype == kFloat64,
-             who,
-             "wanted float32, float64, bfloat16 or float16, got another type");
+             who, "wanted float32, float64, bfloat16 or float16, got another type");
   return torch_dtype == kFloat32    ? Dtype::kFloat32
          : torch_dtype == kBFloat16 ? Dtype::kBFloat16
          : torch_dtype == kFloat16  ? Dtype::kFloat16

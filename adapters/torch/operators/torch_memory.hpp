@@ -47,8 +47,7 @@ struct GradientFacts {
 };
 
 // Throws unless the gradient is dense and has the parameter's shape and device.
-GradientFacts check_gradient(const Tensor& gradient,
-                             const TensorFacts& parameter,
+GradientFacts check_gradient(const Tensor& gradient, const TensorFacts& parameter,
                              const std::string& who);
 
 // A copy of `tensor` that has the layout of `facts`.

@@ -20,9 +20,7 @@ struct Matrix {
   Dtype dtype;
 
   // Rows [row, row + size of it) and the columns likewise.
-  Tensor block(std::int64_t row,
-               std::int64_t row_count,
-               std::int64_t column,
+  Tensor block(std::int64_t row, std::int64_t row_count, std::int64_t column,
                std::int64_t column_count) const {
     const std::int64_t row_stride = is_transposed ? 1 : columns;
     const std::int64_t column_stride = is_transposed ? rows : 1;
@@ -33,14 +31,9 @@ struct Matrix {
     TORCH_ERROR_CODE_CHECK(aoti_torch_create_tensor_from_blob(
         const_cast<std::byte*>(static_cast<const std::byte*>(data)) +
             static_cast<std::size_t>(offset) * size_of(dtype),
-        2,
-        sizes.data(),
-        strides.data(),
-        0,
+        2, sizes.data(), strides.data(), 0,
         dtype == Dtype::kFloat64 ? aoti_torch_dtype_float64() : aoti_torch_dtype_float32(),
-        aoti_torch_device_type_cpu(),
-        0,
-        &handle));
+        aoti_torch_device_type_cpu(), 0, &handle));
     return Tensor(handle);
   }
 };
@@ -56,12 +49,9 @@ void multiply_by_torch(const MatrixProduct& product) {
     const std::int64_t count = std::min(height, product.rows - row);
     const std::int64_t width = product.is_symmetric ? row + count : product.columns;
     const Tensor out = c.block(row, count, 0, width);
-    TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_addmm_out(out.get(),
-                                                    out.get(),
-                                                    a.block(row, count, 0, product.inner).get(),
-                                                    b.block(0, product.inner, 0, width).get(),
-                                                    product.beta,
-                                                    product.alpha));
+    TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_addmm_out(
+        out.get(), out.get(), a.block(row, count, 0, product.inner).get(),
+        b.block(0, product.inner, 0, width).get(), product.beta, product.alpha));
     if (product.is_symmetric) {
       mirror_rows(product.c, product.dtype, product.rows, row, row + count);
     }

@@ -12,9 +12,7 @@ struct BlockSquares {
 // negative have the order of their bits, and the largest integer is a loop that vectorises.
 template <class R, class Real, class... SlotPointer>
 SING_HOST_DEVICE bool is_near_zero(const typename R::template Constants<Real>& constants,
-                                   const GradientBlock<Real>& block,
-                                   Real mean,
-                                   Range elements,
+                                   const GradientBlock<Real>& block, Real mean, Range elements,
                                    const SlotPointer*... slot) {
   if constexpr (std::is_same_v<Real, float> && kBoundsSoftplus<R>) {
     if (constants.softplus.beta == 0) {
@@ -39,19 +37,16 @@ template <class R, class Real, std::size_t... S, class... SlotPointer>
 // NOLINTNEXTLINE(readability-function-size): in a struct the pointers would not be restrict
 void update_block(std::index_sequence<S...>,
                   const typename R::template Constants<Real>& shared_constants,
-                  const GradientBlock<Real>& block,
-                  const Real* __restrict second_input,
-                  Real* __restrict parameter,
-                  BlockSquares<Real>& squares,
+                  const GradientBlock<Real>& block, const Real* __restrict second_input,
+                  Real* __restrict parameter, BlockSquares<Real>& squares,
                   SlotPointer* __restrict... slot) {
   const Real* __restrict gradient = block.values;
   const Real factor = block.factor;
-  const auto update = [&](const auto& constants, Real mean, Range elements)
-      __attribute__((always_inline)) {
+  const auto update = [&](const auto& constants, Real mean,
+                          Range elements) __attribute__((always_inline)) {
     for (std::int64_t i = elements.begin; i < elements.end; ++i) {
       ElementState<R, Real> state{{slot[i]...}};
-      const Element<Real> element{standardized(gradient[i], mean, factor),
-                                  parameter[i],
+      const Element<Real> element{standardized(gradient[i], mean, factor), parameter[i],
                                   kHasSecondInput<R> ? second_input[i] : Real(0)};
       parameter[i] = R::update(constants, element, state);
       ((slot[i] = state.slot[S]), ...);
@@ -66,11 +61,10 @@ void update_block(std::index_sequence<S...>,
       if (squares.are_wanted) {
         add_squares(gradient + begin, elements.end - begin, squares.squared);
       }
-      for_known_softplus(
-          shared_constants,
-          is_near_zero<R>(shared_constants, block, mean, elements, slot...),
-          [&](const auto& constants)
-              __attribute__((always_inline)) { update(constants, mean, elements); });
+      for_known_softplus(shared_constants,
+                         is_near_zero<R>(shared_constants, block, mean, elements, slot...),
+                         [&](const auto& constants)
+                             __attribute__((always_inline)) { update(constants, mean, elements); });
     }
     run_begin = run_end;
     run_end = least(run_begin + block.run, block.count);
@@ -78,9 +72,7 @@ void update_block(std::index_sequence<S...>,
 }
 
 template <class Real>
-void merge_block(Real* __restrict parameter,
-                 Real* __restrict slow,
-                 Real alpha,
+void merge_block(Real* __restrict parameter, Real* __restrict slow, Real alpha,
                  std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     parameter[i] = Lookahead::merge(alpha, parameter[i], slow[i]);
@@ -111,10 +103,9 @@ double apply(const TensorPass& pass, Range elements) {
     const Real* second_input = second_input_block<R>(pass, begin, count, buffers.second_input);
     const SlotPointers<R, Real> slots(tensor, begin, count, buffers.unused_slot);
     [&]<std::size_t... S>(std::index_sequence<S...> sequence) {
-      update_block<R>(
-          sequence, constants, gradient, second_input, parameter, of_block, slots.slot[S]...);
-    }
-    (std::make_index_sequence<kElementSlotCount<R>>{});
+      update_block<R>(sequence, constants, gradient, second_input, parameter, of_block,
+                      slots.slot[S]...);
+    }(std::make_index_sequence<kElementSlotCount<R>>{});
     if (of_block.are_wanted) {
       squares += static_cast<double>(of_block.squared.total());
     }
@@ -140,7 +131,7 @@ constexpr RealKernels::OfRule make_rule_kernels() {
     kernels.factor_rows = factor_rows<R, Real>;
     kernels.factor_columns = factor_columns<R, Real>;
   }
-  if constexpr (kSumCount < R >> 0) {
+  if constexpr (kHasSums<R>) {
     kernels.sum = sum<R, Real>;
   }
   if constexpr (kIsOrthogonal<R>) {

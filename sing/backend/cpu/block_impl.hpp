@@ -3,8 +3,8 @@
 
 // The standardized gradient of one run of elements with a common row mean.
 template <class Real, class From>
-void standardize_run(
-    const From* __restrict from, Real mean, Real factor, Real* __restrict to, std::int64_t count) {
+void standardize_run(const From* __restrict from, Real mean, Real factor, Real* __restrict to,
+                     std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     to[i] = standardized(static_cast<Real>(read<Real>(from[i])), mean, factor);
   }
@@ -12,11 +12,8 @@ void standardize_run(
 
 // The same where neighbouring elements belong to neighbouring rows (the last axis is centralized).
 template <class Real, class From>
-void standardize_across(const From* __restrict from,
-                        const Real* __restrict means,
-                        Real factor,
-                        Real* __restrict to,
-                        std::int64_t count) {
+void standardize_across(const From* __restrict from, const Real* __restrict means, Real factor,
+                        Real* __restrict to, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     to[i] = standardized(static_cast<Real>(read<Real>(from[i])), means[i], factor);
   }
@@ -69,9 +66,7 @@ struct GradientBlock {
 // Elements from `begin` on, at most `count` of them: in memory as they are, or standardized in
 // `buffer` where they need converting or rows are short.
 template <class Real>
-GradientBlock<Real> gradient_block(const TensorPass& pass,
-                                   std::int64_t begin,
-                                   std::int64_t count,
+GradientBlock<Real> gradient_block(const TensorPass& pass, std::int64_t begin, std::int64_t count,
                                    Real* buffer) {
   const TensorStep& tensor = *pass.tensor;
   const Layout& layout = tensor.layout;
@@ -86,11 +81,7 @@ GradientBlock<Real> gradient_block(const TensorPass& pass,
   if (is_readable && layout.inner >= kLongRow) {
     const std::int64_t row = begin / layout.inner % layout.rows;
     const std::int64_t first_run = layout.inner - begin % layout.inner;
-    return {values,
-            static_cast<const Real*>(pass.row_means) + row,
-            first_run,
-            layout.inner,
-            factor,
+    return {values, static_cast<const Real*>(pass.row_means) + row, first_run, layout.inner, factor,
             // The row after the last one is the first again.
             least(count, first_run + (layout.rows - 1 - row) * layout.inner)};
   }
@@ -133,9 +124,8 @@ Real* working_block(const TensorPass& pass, std::int64_t begin, std::int64_t cou
   if constexpr (std::is_same_v<Real, float>) {
     if (tensor.master != nullptr) {
       if (pass.is_first) {
-        with_type<Real>(tensor.parameter, tensor.dtype, begin, [&](const auto* from) {
-          widen(from, tensor.master + begin, count);
-        });
+        with_type<Real>(tensor.parameter, tensor.dtype, begin,
+                        [&](const auto* from) { widen(from, tensor.master + begin, count); });
       }
       return tensor.master + begin;
     }

@@ -47,10 +47,7 @@ class CpuBackend final : public Backend {
     std::memcpy(memory, host, bytes);
   }
 
-  void convert(void* destination,
-               Dtype destination_dtype,
-               const void* source,
-               Dtype source_dtype,
+  void convert(void* destination, Dtype destination_dtype, const void* source, Dtype source_dtype,
                std::int64_t count) override {
     kernels_.of(source_dtype).convert(destination, destination_dtype, source, source_dtype, count);
   }
@@ -85,8 +82,8 @@ class CpuBackend final : public Backend {
       return;
     }
     run_ = nullptr;
-    run_ = std::make_unique<cpu::StepRun>(
-        cpu::make_plan(request, measure_first, threads_), kernels_, multiply_);
+    run_ = std::make_unique<cpu::StepRun>(cpu::make_plan(request, measure_first, threads_),
+                                          kernels_, multiply_);
     planned_version_ = request.version;
     planned_non_finite_ = request.non_finite;
     planned_measure_first_ = measure_first;

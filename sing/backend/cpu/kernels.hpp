@@ -23,8 +23,7 @@ SING_HOST_DEVICE Moments combine(const Moments& a, const Moments& b) {
   const auto count_b = static_cast<double>(b.count);
   const double count = count_a + count_b;
   const double delta = b.mean - a.mean;
-  return {a.count + b.count,
-          a.mean + delta * (count_b / count),
+  return {a.count + b.count, a.mean + delta * (count_b / count),
           a.centred_squares + b.centred_squares + delta * delta * (count_a * count_b / count)};
 }
 

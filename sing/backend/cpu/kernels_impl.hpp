@@ -76,8 +76,8 @@ constexpr Dtype kDtypeOf = std::is_same_v<Real, double> ? Dtype::kFloat64 : Dtyp
 
 // Elements [begin, begin + count) as Real: in place if they are, else converted into `buffer`.
 template <class Real>
-const Real* as_real(
-    const void* data, Dtype dtype, std::int64_t begin, std::int64_t count, Real* buffer) {
+const Real* as_real(const void* data, Dtype dtype, std::int64_t begin, std::int64_t count,
+                    Real* buffer) {
   if (dtype == kDtypeOf<Real>) {
     return static_cast<const Real*>(data) + begin;
   }

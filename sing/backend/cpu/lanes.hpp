@@ -51,13 +51,11 @@ class Lanes {
 // Calls take(stream, part, vector) for all of x[stream][0 … count), in groups of 32 at which the
 // streams take turns; the last group of each is padded.
 template <std::size_t kStreams, class Real, class Take>
-SING_HOST_DEVICE void for_each_vector_of(const Real* const (&x)[kStreams],
-                                         std::int64_t count,
-                                         Real padding,
-                                         Take take) {
+SING_HOST_DEVICE void for_each_vector_of(const Real* const (&x)[kStreams], std::int64_t count,
+                                         Real padding, Take take) {
   using Vector = typename Lanes<Real>::Vector;
-  const auto take_group = [&](std::size_t stream, const Real* group)
-      __attribute__((always_inline)) {
+  const auto take_group = [&](std::size_t stream,
+                              const Real* group) __attribute__((always_inline)) {
 #pragma GCC unroll 32
     for (int part = 0; part < Lanes<Real>::kRegisters; ++part) {
       Vector values;
@@ -88,30 +86,25 @@ SING_HOST_DEVICE void for_each_vector_of(const Real* const (&x)[kStreams],
 template <class Real, class Take>
 SING_HOST_DEVICE void for_each_vector(const Real* x, std::int64_t count, Real padding, Take take) {
   const Real* const stream[] = {x};
-  for_each_vector_of(
-      stream,
-      count,
-      padding,
-      [&](std::size_t, int part, auto values)
-          __attribute__((always_inline)) { take(part, values); });
+  for_each_vector_of(stream, count, padding,
+                     [&](std::size_t, int part, auto values)
+                         __attribute__((always_inline)) { take(part, values); });
 }
 
 template <class Real>
 Real sum_of(const Real* x, std::int64_t count) {
   Lanes<Real> sums;
-  for_each_vector(
-      x, count, Real(0), [&](int part, auto values) __attribute__((always_inline)) {
-        sums.add(part, values);
-      });
+  for_each_vector(x, count, Real(0), [&](int part, auto values) __attribute__((always_inline)) {
+    sums.add(part, values);
+  });
   return sums.total();
 }
 
 template <class Real>
 SING_HOST_DEVICE void add_squares(const Real* x, std::int64_t count, Lanes<Real>& sums) {
-  for_each_vector(
-      x, count, Real(0), [&](int part, auto values) __attribute__((always_inline)) {
-        sums.add(part, values * values);
-      });
+  for_each_vector(x, count, Real(0), [&](int part, auto values) __attribute__((always_inline)) {
+    sums.add(part, values * values);
+  });
 }
 
 template <class Real>
@@ -126,12 +119,11 @@ Moments moments_about(const Real* x, std::int64_t count, Real first_mean) {
   const auto n = static_cast<double>(count);
   Lanes<Real> deviations;
   Lanes<Real> squared;
-  for_each_vector(
-      x, count, first_mean, [&](int part, auto values) __attribute__((always_inline)) {
-        const auto deviation = values - first_mean;
-        deviations.add(part, deviation);
-        squared.add(part, deviation * deviation);
-      });
+  for_each_vector(x, count, first_mean, [&](int part, auto values) __attribute__((always_inline)) {
+    const auto deviation = values - first_mean;
+    deviations.add(part, deviation);
+    squared.add(part, deviation * deviation);
+  });
   const double shift = static_cast<double>(deviations.total()) / n;
   const double centred = static_cast<double>(squared.total()) - n * shift * shift;
   // Not std::max: NaN must stay NaN.
@@ -152,11 +144,10 @@ Moments moments_of(const Real* x, std::int64_t count) {
   const auto n = static_cast<double>(count);
   Lanes<Real> sums;
   Lanes<Real> squared;
-  for_each_vector(
-      x, count, Real(0), [&](int part, auto values) __attribute__((always_inline)) {
-        sums.add(part, values);
-        squared.add(part, values * values);
-      });
+  for_each_vector(x, count, Real(0), [&](int part, auto values) __attribute__((always_inline)) {
+    sums.add(part, values);
+    squared.add(part, values * values);
+  });
   const double mean = static_cast<double>(sums.total()) / n;
   const auto squares = static_cast<double>(squared.total());
   if (may_subtract(n * mean * mean, squares)) {

@@ -42,9 +42,8 @@ Moments measure_scattered_row(const TensorStep& tensor, std::int64_t row) {
   std::int64_t filled = 0;
   for (std::int64_t o = 0; o < layout.outer; ++o) {
     const std::int64_t begin = (o * layout.rows + row) * layout.inner;
-    with_type<Real>(tensor.gradient, tensor.gradient_dtype, begin, [&](auto* from) {
-      widen(from, column + filled, layout.inner);
-    });
+    with_type<Real>(tensor.gradient, tensor.gradient_dtype, begin,
+                    [&](auto* from) { widen(from, column + filled, layout.inner); });
     filled += layout.inner;
     if (filled + layout.inner > kMeasureBlock || o + 1 == layout.outer) {
       moments = combine(moments, moments_of(column, filled));
@@ -65,8 +64,7 @@ struct RowGroup {
 // Groups of as many rows each, read at the same time. The squares of a group are summed together
 // and only its means one by one: a sum's last steps cost as much as a row of some hundred elements.
 template <std::size_t kGroups, class Real>
-void measure_row_groups(const RowGroup<Real> (&groups)[kGroups],
-                        std::int64_t rows,
+void measure_row_groups(const RowGroup<Real> (&groups)[kGroups], std::int64_t rows,
                         std::int64_t inner) {
   const auto n = static_cast<double>(inner);
   Lanes<Real> squared[kGroups];
@@ -77,14 +75,11 @@ void measure_row_groups(const RowGroup<Real> (&groups)[kGroups],
     for (std::size_t k = 0; k < kGroups; ++k) {
       x[k] = groups[k].values + row * inner;
     }
-    for_each_vector_of(
-        x,
-        inner,
-        Real(0),
-        [&](std::size_t k, int part, auto values) __attribute__((always_inline)) {
-          sums[k].add(part, values);
-          squared[k].add(part, values * values);
-        });
+    for_each_vector_of(x, inner, Real(0),
+                       [&](std::size_t k, int part, auto values) __attribute__((always_inline)) {
+                         sums[k].add(part, values);
+                         squared[k].add(part, values * values);
+                       });
 #pragma GCC unroll 4
     for (std::size_t k = 0; k < kGroups; ++k) {
       const double mean = static_cast<double>(sums[k].total()) / n;
@@ -128,8 +123,7 @@ GradientSums measure_short_rows(const TensorStep& tensor, Range rows, Real* row_
       RowGroup<Real> groups[kAtOnce];
       for (std::int64_t k = 0; k < kAtOnce; ++k) {
         const std::int64_t first = row + (part + k) * part_rows;
-        groups[k] = {static_cast<const Real*>(tensor.gradient) + first * inner,
-                     row_means + first,
+        groups[k] = {static_cast<const Real*>(tensor.gradient) + first * inner, row_means + first,
                      &sums[part + k]};
       }
       measure_row_groups(groups, group, inner);
@@ -140,8 +134,7 @@ GradientSums measure_short_rows(const TensorStep& tensor, Range rows, Real* row_
     const std::int64_t count = least(group, rows.end - row);
     const RowGroup<Real> rest[] = {
         {as_real(tensor.gradient, tensor.gradient_dtype, row * inner, count * inner, buffer),
-         row_means + row,
-         &sums[kParts]}};
+         row_means + row, &sums[kParts]}};
     measure_row_groups(rest, count, inner);
   }
   GradientSums total;

@@ -5,11 +5,9 @@
 namespace sing::cpu {
 // No sum changes the scale of such a tensor.
 void StepRun::begin_unmeasured(std::size_t tensor) {
-  scales_[tensor] = gradient_scale(group_of(tensor).standardize,
-                                   {.squares = 1, .centred_squares = 1},
-                                   request_->tensors[tensor].layout.size,
-                                   request_->tensors[tensor].dtype,
-                                   request_->loss_scale);
+  scales_[tensor] = gradient_scale(
+      group_of(tensor).standardize, {.squares = 1, .centred_squares = 1},
+      request_->tensors[tensor].layout.size, request_->tensors[tensor].dtype, request_->loss_scale);
 }
 
 void StepRun::measure_chunk(std::size_t tensor, std::int64_t chunk) {
@@ -57,8 +55,8 @@ void StepRun::finish_measure(std::size_t tensor) {
       row = {};
     }
   }
-  scales_[tensor] = gradient_scale(
-      group_of(tensor).standardize, sums, step.layout.size, step.dtype, request_->loss_scale);
+  scales_[tensor] = gradient_scale(group_of(tensor).standardize, sums, step.layout.size, step.dtype,
+                                   request_->loss_scale);
   step.progress->gradient_norm = scales_[tensor].gradient_norm;
 }
 

@@ -6,7 +6,7 @@ inline constexpr int kTileRows = 4;
 inline constexpr int kTileVectors = 2;
 
 template <class Real>
-inline constexpr int kStrip = kTileVectors* Lanes<Real>::kWidth;
+inline constexpr int kStrip = kTileVectors * Lanes<Real>::kWidth;
 
 // B's rows [k, k + depth) and columns [j, j + width), in strips, padded with zeros.
 template <class Real>
@@ -26,10 +26,8 @@ void pack_panel(const MatrixProduct& product, Range inner, Range columns, Real* 
 // Sums over `inner` of a tile of up to four rows and a strip of columns, each in the order of the
 // inner index, whatever the vector width.
 template <class Real>
-SING_HOST_DEVICE void sum_tile(const Real* const (&rows)[kTileRows],
-                               std::int64_t inner_stride,
-                               std::int64_t depth,
-                               const Real* strip,
+SING_HOST_DEVICE void sum_tile(const Real* const (&rows)[kTileRows], std::int64_t inner_stride,
+                               std::int64_t depth, const Real* strip,
                                Real (&sums)[kTileRows][kStrip<Real>]) {
   using Vector = typename Lanes<Real>::Vector;
   Vector total[kTileRows][kTileVectors] = {};

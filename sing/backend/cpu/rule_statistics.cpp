@@ -8,12 +8,8 @@ namespace {
 
 // to ← factor · from + shift · I, for one square.
 template <class Real>
-void shift_square(Real* to,
-                  const Real* from,
-                  std::int64_t side,
-                  std::int64_t /*count*/,
-                  Real factor,
-                  Real shift) {
+void shift_square(Real* to, const Real* from, std::int64_t side, std::int64_t /*count*/,
+                  Real factor, Real shift) {
   for (std::int64_t i = 0; i < side * side; ++i) {
     to[i] = factor * from[i];
   }
@@ -60,7 +56,7 @@ void StepRun::finish_factor(const TensorPass& pass, std::size_t tensor) {
 void StepRun::sum_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t chunk) {
   const TensorPlan& plan = plan_.tensors[tensor];
   visit_rule(group_of(tensor).rule, pass.tensor->dtype, [&]<class R, class Real>(const R&) {
-    if constexpr (kSumCount < R >> 0) {
+    if constexpr (kHasSums<R>) {
       double* totals = plan.totals + chunk * static_cast<std::int64_t>(kSumCount<R>);
       for (std::size_t k = 0; k < kSumCount<R>; ++k) {
         totals[k] = 0;
@@ -73,7 +69,7 @@ void StepRun::sum_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t
 void StepRun::finish_sum(const TensorPass& pass, std::size_t tensor, void* constants) {
   const TensorPlan& plan = plan_.tensors[tensor];
   visit_rule(group_of(tensor).rule, pass.tensor->dtype, [&]<class R, class Real>(const R&) {
-    if constexpr (kSumCount < R >> 0) {
+    if constexpr (kHasSums<R>) {
       double totals[kSumCount<R>] = {};
       for (std::int64_t chunk = 0; chunk < plan.sum.count; ++chunk) {
         for (std::size_t k = 0; k < kSumCount<R>; ++k) {
@@ -81,8 +77,7 @@ void StepRun::finish_sum(const TensorPass& pass, std::size_t tensor, void* const
                                    static_cast<std::int64_t>(k)];
         }
       }
-      R::finish(*static_cast<typename R::template Constants<Real>*>(constants),
-                totals,
+      R::finish(*static_cast<typename R::template Constants<Real>*>(constants), totals,
                 pass.tensor->layout.size);
     }
   });
@@ -102,19 +97,16 @@ void StepRun::orthogonalize(TensorPass& pass, std::size_t tensor, int worker) {
       const auto multiply = [&](const MatrixProduct& product) {
         multiply_ ? multiply_(product) : kernels_of(tensor).multiply(product);
       };
-      pass.orthogonal =
-          newton_schulz(rule.newton_schulz(),
-                        {.rows = layout.leading, .columns = layout.size / layout.leading},
-                        matrix,
-                        matrix + layout.size,
-                        MatrixWork{multiply, shift_square<Real>});
+      pass.orthogonal = newton_schulz(
+          rule.newton_schulz(), {.rows = layout.leading, .columns = layout.size / layout.leading},
+          matrix, matrix + layout.size, MatrixWork{multiply, shift_square<Real>});
     }
   });
 }
 
 void StepRun::advance(const TensorPass& pass, std::size_t tensor, void* constants) {
   visit_rule(group_of(tensor).rule, pass.tensor->dtype, [&]<class R, class Real>(const R&) {
-    if constexpr (kScalarSlotCount < R >> 0) {
+    if constexpr (kHasScalars<R>) {
       const auto slot = [&](std::size_t k) -> Real& {
         return *static_cast<Real*>(pass.tensor->slots[kFirstScalarSlot<R> + k]);
       };

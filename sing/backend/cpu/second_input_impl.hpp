@@ -3,9 +3,7 @@
 // Elements [begin, begin + count): where they lie, or in `buffer`; for rules without a second input
 // nothing is read.
 template <class R, class Real>
-const Real* second_input_block(const TensorPass& pass,
-                               std::int64_t begin,
-                               std::int64_t count,
+const Real* second_input_block(const TensorPass& pass, std::int64_t begin, std::int64_t count,
                                Real* buffer) {
   if constexpr (kIsFactored<R>) {
     estimate_block<R>(pass, begin, count, buffer);
@@ -16,9 +14,8 @@ const Real* second_input_block(const TensorPass& pass,
       return buffer;
     }
     const auto factor = static_cast<Real>(pass.curvature_factor);
-    with_type<Real>(tensor.curvature, tensor.gradient_dtype, begin, [&](auto* from) {
-      standardize_run(from, Real(0), factor, buffer, count);
-    });
+    with_type<Real>(tensor.curvature, tensor.gradient_dtype, begin,
+                    [&](auto* from) { standardize_run(from, Real(0), factor, buffer, count); });
   } else if constexpr (kIsOrthogonal<R>) {
     if (pass.orthogonal != nullptr) {
       return static_cast<const Real*>(pass.orthogonal) + begin;

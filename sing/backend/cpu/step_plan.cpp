@@ -31,7 +31,7 @@ RuleNeeds needs_of(const Rule& rule, const Layout& layout) {
       [&]<class R>(const R& each) {
         RuleNeeds needs{.factored = kIsFactored<R>,
                         .sums = kSumCount<R>,
-                        .own_constants = kSumCount < R >> 0 || kScalarSlotCount < R >> 0,
+                        .own_constants = kHasSums<R> || kHasScalars<R>,
                         .orthogonal = false};
         if constexpr (kIsOrthogonal<R>) {
           needs.orthogonal = each.orthogonalizes(layout.factored()) && layout.size > 0;
@@ -139,16 +139,15 @@ std::size_t place_scratch(StepPlan& plan, const StepRequest& request, std::byte*
 }
 
 // Each column gets a part of the tensor.
-void push_chunks(
-    StepPlan& plan, std::vector<Item>& items, Work work, std::size_t tensor, const Chunks& chunks) {
+void push_chunks(StepPlan& plan, std::vector<Item>& items, Work work, std::size_t tensor,
+                 const Chunks& chunks) {
   const auto columns = static_cast<std::int64_t>(plan.columns);
   const std::int64_t rows = divide_up(chunks.count, columns);
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t column = 0; column < columns; ++column) {
       const std::int64_t chunk = column * rows + row;
       items.push_back({chunk < chunks.count ? work : Work::kNothing,
-                       static_cast<std::uint32_t>(tensor),
-                       static_cast<std::uint32_t>(chunk)});
+                       static_cast<std::uint32_t>(tensor), static_cast<std::uint32_t>(chunk)});
     }
   }
 }
@@ -161,11 +160,8 @@ void push_update(StepPlan& plan, std::vector<Item>& items, std::size_t tensor) {
 
 // Takes small tensors from `first` on, up to a chunk of elements an item; returns one past the
 // last.
-std::size_t push_small(std::vector<Item>& items,
-                       Work work,
-                       std::size_t first,
-                       const StepRequest& request,
-                       const StepPlan& plan) {
+std::size_t push_small(std::vector<Item>& items, Work work, std::size_t first,
+                       const StepRequest& request, const StepPlan& plan) {
   const auto is_small = [&](std::size_t tensor) {
     return tensor < plan.tensors.size() &&
            (plan.tensors[tensor].is_small || request.tensors[tensor].gradient == nullptr);

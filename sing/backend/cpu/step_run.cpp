@@ -19,9 +19,7 @@ PassIndex pass_of(Work work) {
                                 : kMeasurePass;
 }
 
-const void* constants_for(const Rule& rule,
-                          Dtype dtype,
-                          const StepScalars& scalars,
+const void* constants_for(const Rule& rule, Dtype dtype, const StepScalars& scalars,
                           CachedConstants& cache) {
   if (cache.rule != &rule || cache.scalars != scalars || real_of(cache.dtype) != real_of(dtype)) {
     visit_rule(rule, dtype, [&]<class R, class Real>(const R& each) {
@@ -186,9 +184,7 @@ void StepRun::run_small(const Item& item, CachedConstants& cache) {
   }
 }
 
-void StepRun::run_chunk(int pass_index,
-                        std::size_t tensor,
-                        std::int64_t chunk,
+void StepRun::run_chunk(int pass_index, std::size_t tensor, std::int64_t chunk,
                         CachedConstants& cache) {
   LargeTensorRun& run = large_[large_index_[tensor]];
   for (int attempt = 0; run.open_pass.load(std::memory_order_acquire) < pass_index; ++attempt) {

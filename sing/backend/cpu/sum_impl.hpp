@@ -4,21 +4,17 @@
 template <class R, class Real, std::size_t... S, class... SlotPointer>
 void sum_block(std::index_sequence<S...>,
                const typename R::template Constants<Real>& shared_constants,
-               const Element<const Real*>& block,
-               Real (&values)[kSumCount<R>][kApplyBlock],
-               std::int64_t count,
-               const SlotPointer* __restrict... slot) {
+               const Element<const Real*>& block, Real (&values)[kSumCount<R>][kApplyBlock],
+               std::int64_t count, const SlotPointer* __restrict... slot) {
   for_known_softplus(
       shared_constants, false, [&](const auto constants) __attribute__((always_inline)) {
         for (std::int64_t i = 0; i < count; ++i) {
           const ElementState<R, Real> state{{slot[i]...}};
           Real out[kSumCount<R>];
           R::sums(constants,
-                  Element<Real>{block.gradient[i],
-                                block.parameter[i],
+                  Element<Real>{block.gradient[i], block.parameter[i],
                                 kHasSecondInput<R> ? block.second_input[i] : Real(0)},
-                  state,
-                  out);
+                  state, out);
           for (std::size_t k = 0; k < kSumCount<R>; ++k) {
             values[k][i] = out[k];
           }
@@ -38,16 +34,11 @@ void sum(const TensorPass& pass, Range elements, double* totals) {
     const SlotPointers<R, Real> slots(tensor, begin, count, buffers.unused_slot);
     [&]<std::size_t... S>(std::index_sequence<S...> sequence) {
       sum_block<R>(
-          sequence,
-          constants_of<R, Real>(pass),
-          Element<const Real*>{buffers.gradient,
-                               parameter,
+          sequence, constants_of<R, Real>(pass),
+          Element<const Real*>{buffers.gradient, parameter,
                                second_input_block<R>(pass, begin, count, buffers.second_input)},
-          values,
-          count,
-          slots.slot[S]...);
-    }
-    (std::make_index_sequence<kElementSlotCount<R>>{});
+          values, count, slots.slot[S]...);
+    }(std::make_index_sequence<kElementSlotCount<R>>{});
     for (std::size_t k = 0; k < kSumCount<R>; ++k) {
       totals[k] += static_cast<double>(sum_of(static_cast<const Real*>(values[k]), count));
     }
@@ -57,14 +48,12 @@ void sum(const TensorPass& pass, Range elements, double* totals) {
 template <class R, class Real, std::size_t... S, class... SlotPointer>
 void matrix_input_block(std::index_sequence<S...>,
                         const typename R::template Constants<Real>& constants,
-                        const Element<const Real*>& block,
-                        Real* __restrict out,
-                        std::int64_t count,
+                        const Element<const Real*>& block, Real* __restrict out, std::int64_t count,
                         const SlotPointer* __restrict... slot) {
   for (std::int64_t i = 0; i < count; ++i) {
     const ElementState<R, Real> state{{slot[i]...}};
-    out[i] = R::matrix_input(
-        constants, Element<Real>{block.gradient[i], block.parameter[i], Real(0)}, state);
+    out[i] = R::matrix_input(constants,
+                             Element<Real>{block.gradient[i], block.parameter[i], Real(0)}, state);
   }
 }
 
@@ -78,13 +67,10 @@ void matrix_input(const TensorPass& pass, void* matrix) {
     const Real* parameter = working_block(pass, begin, count, buffers.parameter);
     const SlotPointers<R, Real> slots(tensor, begin, count, buffers.unused_slot);
     [&]<std::size_t... S>(std::index_sequence<S...> sequence) {
-      matrix_input_block<R>(sequence,
-                            constants_of<R, Real>(pass),
+      matrix_input_block<R>(sequence, constants_of<R, Real>(pass),
                             Element<const Real*>{buffers.gradient, parameter, nullptr},
-                            static_cast<Real*>(matrix) + begin,
-                            count,
+                            static_cast<Real*>(matrix) + begin, count,
                             static_cast<const Real*>(slots.slot[S])...);
-    }
-    (std::make_index_sequence<kElementSlotCount<R>>{});
+    }(std::make_index_sequence<kElementSlotCount<R>>{});
   }
 }

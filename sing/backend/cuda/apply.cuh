@@ -21,11 +21,8 @@ struct ChunkView : ChunkArrays<R, Real, G, P> {
 
 template <class R, class Real, class G, class P>
 __device__ __forceinline__ ChunkView<R, Real, G, P> view_chunk(
-    const TensorArrays& tensor,
-    const GradientRecord& gradient,
-    const ChunkArrays<R, Real, G, P>& arrays,
-    std::int64_t first,
-    const PackMeans<Real>& means,
+    const TensorArrays& tensor, const GradientRecord& gradient,
+    const ChunkArrays<R, Real, G, P>& arrays, std::int64_t first, const PackMeans<Real>& means,
     const Conclusion<R, Real>& conclusion) {
   return {arrays,
           array_from<Real>(tensor.slow, first),
@@ -68,8 +65,7 @@ struct Elements {
 
 template <bool kPlain, int kWidth, class R, class Real, class G, class P>
 __device__ __forceinline__ Elements<R, Real, kWidth> unpack_elements(
-    const ChunkView<R, Real, G, P>& view,
-    const LoadedPack<R, Real, G, P, kWidth>& loaded,
+    const ChunkView<R, Real, G, P>& view, const LoadedPack<R, Real, G, P, kWidth>& loaded,
     Real mean) {
   const auto gradient = unpack<Real, G, kWidth>(loaded.gradient, view.gradient_is_half);
   auto parameter = unpack<Real, P, kWidth>(loaded.parameter, view.parameter_is_half);
@@ -95,8 +91,7 @@ __device__ __forceinline__ Elements<R, Real, kWidth> unpack_elements(
 }
 
 template <bool kPlain, int kWidth, class R, class Real, class G, class P>
-__device__ __forceinline__ void store_pack(const ChunkView<R, Real, G, P>& view,
-                                           int i,
+__device__ __forceinline__ void store_pack(const ChunkView<R, Real, G, P>& view, int i,
                                            const Pack<Real, kWidth>& parameter,
                                            const Elements<R, Real, kWidth>& elements) {
   stream_store<P>(view.parameter, i, parameter, view.parameter_is_half);
@@ -123,8 +118,7 @@ __device__ __forceinline__ void store_pack(const ChunkView<R, Real, G, P>& view,
 
 // The rule, LookAhead and the stores of one pack.
 template <bool kPlain, int kWidth, class R, class Real, class G, class P>
-__device__ __forceinline__ void finish_pack(const ChunkView<R, Real, G, P>& view,
-                                            int i,
+__device__ __forceinline__ void finish_pack(const ChunkView<R, Real, G, P>& view, int i,
                                             const LoadedPack<R, Real, G, P, kWidth>& loaded,
                                             Elements<R, Real, kWidth>& elements) {
   const Conclusion<R, Real>& conclusion = view.conclusion;
@@ -151,8 +145,7 @@ __device__ __forceinline__ void finish_pack(const ChunkView<R, Real, G, P>& view
 }
 
 template <bool kPlain, int kWidth, class R, class Real, class G, class P>
-__device__ __forceinline__ void update_pack(const ChunkView<R, Real, G, P>& view,
-                                            int i,
+__device__ __forceinline__ void update_pack(const ChunkView<R, Real, G, P>& view, int i,
                                             const LoadedPack<R, Real, G, P, kWidth>& loaded,
                                             Real mean) {
   auto elements = unpack_elements<kPlain, kWidth>(view, loaded, mean);
@@ -172,10 +165,8 @@ __device__ __forceinline__ Real factored_moment(const TensorRecord& tensor, std:
 }
 
 template <class R, class Real>
-__device__ __forceinline__ void add_second_input(const StepArguments& step,
-                                                 std::int64_t index,
-                                                 std::int64_t i,
-                                                 Element<Real>& element) {
+__device__ __forceinline__ void add_second_input(const StepArguments& step, std::int64_t index,
+                                                 std::int64_t i, Element<Real>& element) {
   if constexpr (kIsFactored<R>) {
     if (step.tensors[index].rank >= 2) {
       element.second_input = factored_moment<R, Real>(step.tensors[index], i);
@@ -198,17 +189,14 @@ __device__ __forceinline__ void add_second_input(const StepArguments& step,
 // Calls visit(view, element of the chunk, loaded, elements) for single elements: any alignment, any
 // layout, rules with a second input.
 template <class R, class Real, class G, class P, class Visit>
-__device__ __forceinline__ void visit_elements(
-    const StepArguments& step, std::int64_t index, Range range, Team team, Visit&& visit) {
+__device__ __forceinline__ void visit_elements(const StepArguments& step, std::int64_t index,
+                                               Range range, Team team, Visit&& visit) {
   const TensorRecord& tensor = step.tensors[index];
   const RowMeans<Real> means(tensor);
   const GradientRecord& gradient = step.gradients[index];
-  const auto view = view_chunk(tensor,
-                               gradient,
-                               arrays_from<R, Real, G, P>(tensor, gradient, range.begin),
-                               range.begin,
-                               PackMeans<Real>{},
-                               load_conclusion<R, Real>(step, index));
+  const auto view =
+      view_chunk(tensor, gradient, arrays_from<R, Real, G, P>(tensor, gradient, range.begin),
+                 range.begin, PackMeans<Real>{}, load_conclusion<R, Real>(step, index));
   for (int i = team.rank; i < range.end - range.begin; i += team.size) {
     const auto loaded = load_element(view, i);
     auto elements = unpack_elements<false, 1>(view, loaded, means(range.begin + i));
@@ -218,14 +206,12 @@ __device__ __forceinline__ void visit_elements(
 }
 
 template <class R, class Real, class G, class P>
-__device__ __noinline__ void update_elements(const StepArguments& step,
-                                             std::int64_t index,
-                                             Range range,
-                                             Team team) {
-  visit_elements<R, Real, G, P>(
-      step, index, range, team, [](const auto& view, int i, const auto& loaded, auto& elements) {
-        finish_pack<false, 1>(view, i, loaded, elements);
-      });
+__device__ __noinline__ void update_elements(const StepArguments& step, std::int64_t index,
+                                             Range range, Team team) {
+  visit_elements<R, Real, G, P>(step, index, range, team,
+                                [](const auto& view, int i, const auto& loaded, auto& elements) {
+                                  finish_pack<false, 1>(view, i, loaded, elements);
+                                });
 }
 
 // The hot loop, of one warp: several times as many words in flight as the memory's latency needs,
@@ -235,10 +221,8 @@ __device__ __noinline__ void update_elements(const StepArguments& step,
 // `next_mean`: of this lane's first pack.
 template <bool kPlain, class R, class Real, class G, class P>
 __device__ __forceinline__ void update_packs(const ChunkView<R, Real, G, P>& view,
-                                             PackQueue<R, Real, G, P>& queue,
-                                             int count,
-                                             Real next_mean,
-                                             ItemQueue& items) {
+                                             PackQueue<R, Real, G, P>& queue, int count,
+                                             Real next_mean, ItemQueue& items) {
   constexpr int kWidth = kPackWidth<Real>;
   constexpr int kStride = PackQueue<R, Real, G, P>::kStride;
   const Conclusion<R, Real>& conclusion = view.conclusion;
@@ -271,10 +255,8 @@ __device__ __forceinline__ void update_packs(const ChunkView<R, Real, G, P>& vie
 }
 
 // `verdict`: the tensor's as it was read a while ago.
-__device__ __forceinline__ void wait_until_measured(const StepArguments& step,
-                                                    std::int64_t index,
-                                                    unsigned int epoch,
-                                                    Verdict& verdict) {
+__device__ __forceinline__ void wait_until_measured(const StepArguments& step, std::int64_t index,
+                                                    unsigned int epoch, Verdict& verdict) {
   while (verdict.epoch != epoch) {
     __nanosleep(32);
     verdict = load_verdict(&step.verdicts[index]);
@@ -283,8 +265,7 @@ __device__ __forceinline__ void wait_until_measured(const StepArguments& step,
 }
 
 template <class R, class Real, class G, class P>
-__device__ __forceinline__ bool allows_packs(const TensorRows& rows,
-                                             const TensorArrays& tensor,
+__device__ __forceinline__ bool allows_packs(const TensorRows& rows, const TensorArrays& tensor,
                                              const void* gradient) {
   constexpr int kState = static_cast<int>(sizeof(Real));
   bool allowed =
@@ -307,7 +288,7 @@ __device__ __forceinline__ void advance_counters(const StepArguments& step,
   TensorProgress& progress = *tensor.progress;
   progress.non_finite += conclusion.finite ? 0 : 1;
   progress.steps += updates ? 1 : 0;
-  if constexpr (kScalarSlotCount < R >> 0) {
+  if constexpr (kHasScalars<R>) {
     for (std::size_t k = 0; updates && k < kScalarSlotCount<R>; ++k) {
       *static_cast<Real*>(tensor.slots[kFirstScalarSlot<R> + k]) = conclusion.scalars[k];
     }
@@ -330,10 +311,8 @@ __device__ __forceinline__ bool step_is_skipped(const StepArguments& step) {
 // counters. Whole packs where arrays and rows allow it, single elements after them and otherwise.
 // Tiles begin at multiples of a pack.
 template <class R, class Real, class G, class P>
-__device__ __forceinline__ void apply_tile(const StepArguments& step,
-                                           const WorkItem& item,
-                                           unsigned int epoch,
-                                           ItemQueue& items) {
+__device__ __forceinline__ void apply_tile(const StepArguments& step, const WorkItem& item,
+                                           unsigned int epoch, ItemQueue& items) {
   const std::int64_t index = item.tensor;
   const Range range{item.index, item.index + item.elements};
   const auto rows = read_record<TensorRows>(&step.tensors[index]);

@@ -8,8 +8,7 @@ namespace sing::cuda {
 // By one block for each tensor: all of them add up the same few numbers in the same order, which
 // costs less than waiting for one that does.
 template <class R, class Real>
-__device__ __forceinline__ void clip_tensor(const StepArguments& step,
-                                            std::int64_t index,
+__device__ __forceinline__ void clip_tensor(const StepArguments& step, std::int64_t index,
                                             double* shared) {
   const Team team = block_team();
   double squares[1] = {0};

@@ -53,10 +53,8 @@ template <class R, class Real>
 __device__ __forceinline__ Conclusion<R, Real> load_conclusion(const StepArguments& step,
                                                                std::int64_t tensor,
                                                                const Verdict& verdict) {
-  return {load_beginning<R, Real>(step, tensor),
-          static_cast<Real>(verdict.factor),
-          verdict.updates != 0,
-          verdict.finite != 0};
+  return {load_beginning<R, Real>(step, tensor), static_cast<Real>(verdict.factor),
+          verdict.updates != 0, verdict.finite != 0};
 }
 
 // Of a tensor that is known to be measured.
@@ -69,7 +67,7 @@ __device__ __forceinline__ Conclusion<R, Real> load_conclusion(const StepArgumen
 // Called by one thread when the constants are complete but for the rule's scalars.
 template <class R, class Real>
 __device__ __forceinline__ void advance(const TensorRecord& tensor, Beginning<R, Real>& beginning) {
-  if constexpr (kScalarSlotCount < R >> 0) {
+  if constexpr (kHasScalars<R>) {
     ScalarState<R> scalars{};
     for (std::size_t k = 0; k < kScalarSlotCount<R>; ++k) {
       scalars.slot[k] =
@@ -113,8 +111,7 @@ __device__ __forceinline__ unsigned int done_in(unsigned int epoch) { return 2 *
 
 // Unless another thread has taken it, which then has begun it or is about to.
 template <class R, class Real>
-__device__ __forceinline__ void begin_if_free(const StepArguments& step,
-                                              std::int64_t index,
+__device__ __forceinline__ void begin_if_free(const StepArguments& step, std::int64_t index,
                                               unsigned int epoch) {
   if (atomicMax(&step.begun[index], taken_in(epoch)) < taken_in(epoch)) {
     begin_conclusion<R, Real>(step, index);
@@ -126,10 +123,8 @@ __device__ __forceinline__ void begin_if_free(const StepArguments& step,
 // powers would keep a tensor's sums waiting, and what they need is read before a whole device of
 // warps asks for gradients. `warp` of `warps`: over all blocks.
 template <class R, class Real>
-__device__ __forceinline__ void begin_conclusions(const StepArguments& step,
-                                                  unsigned int epoch,
-                                                  std::int64_t warp,
-                                                  std::int64_t warps) {
+__device__ __forceinline__ void begin_conclusions(const StepArguments& step, unsigned int epoch,
+                                                  std::int64_t warp, std::int64_t warps) {
   for (std::int64_t k = warp + warp_team().rank * warps; k < step.begun_count; k += 32 * warps) {
     begin_if_free<R, Real>(step, step.first_begun + k, epoch);
   }
@@ -147,8 +142,7 @@ struct ConclusionInputs {
   unsigned int epoch;
   unsigned int begun;
 
-  __device__ __forceinline__ ConclusionInputs(const StepArguments& step,
-                                              std::int64_t index,
+  __device__ __forceinline__ ConclusionInputs(const StepArguments& step, std::int64_t index,
                                               unsigned int the_epoch)
       : standardize(step.groups[step.tensors[index].group].standardize),
         loss_scale(step.step->loss_scale),
@@ -162,10 +156,8 @@ struct ConclusionInputs {
 // Called by one thread, after a fence behind all that others are to see of the tensor: its means,
 // and what was begun. Counters are advanced by apply, so that a skipped step changes none.
 template <class R, class Real>
-__device__ __forceinline__ void conclude(const StepArguments& step,
-                                         std::int64_t index,
-                                         const ConclusionInputs& inputs,
-                                         const GradientSums& sums) {
+__device__ __forceinline__ void conclude(const StepArguments& step, std::int64_t index,
+                                         const ConclusionInputs& inputs, const GradientSums& sums) {
   const TensorRecord& tensor = step.tensors[index];
   const GradientScale scale =
       gradient_scale(inputs.standardize, sums, inputs.size, inputs.dtype, inputs.loss_scale);
@@ -184,7 +176,7 @@ __device__ __forceinline__ void conclude(const StepArguments& step,
     }
     fence_acquire_release();
   }
-  if constexpr (kSumCount<R> == 0 && kScalarSlotCount < R >> 0) {
+  if constexpr (!kHasSums<R> && kHasScalars<R>) {
     Beginning<R, Real> advanced = load_beginning<R, Real>(step, index);
     advance<R, Real>(tensor, advanced);
     *beginning_of<R, Real>(step, index) = advanced;
@@ -276,10 +268,8 @@ __device__ __forceinline__ bool warp_arrives_last(unsigned int* counter, std::in
 // tensor: chunks are added up by families and families by tensor, so that no one waits for one
 // warp to add up thousands.
 template <class Real>
-__device__ __forceinline__ bool complete_tensor(const StepArguments& step,
-                                                std::int64_t index,
-                                                const TensorChunks& tensor,
-                                                std::int64_t chunk,
+__device__ __forceinline__ bool complete_tensor(const StepArguments& step, std::int64_t index,
+                                                const TensorChunks& tensor, std::int64_t chunk,
                                                 ChunkSums& sums) {
   ChunkSums* partials = step.partials + tensor.first_partial;
   if (warp_team().rank == 0) {

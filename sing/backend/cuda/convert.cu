@@ -27,12 +27,8 @@ __global__ void convert_kernel(void* to, Dtype to_dtype, GradientRecord from, st
 
 // Launch shape: as above. Six to twelve bytes an element, or 24 of float64.
 template <class Real>
-__global__ void blend_kernel(void* to,
-                             Dtype to_dtype,
-                             GradientRecord from,
-                             const Real* towards,
-                             Real share,
-                             std::int64_t count) {
+__global__ void blend_kernel(void* to, Dtype to_dtype, GradientRecord from, const Real* towards,
+                             Real share, std::int64_t count) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
        i += stride) {
@@ -65,31 +61,20 @@ void blend(void* to, Dtype to_dtype, const Blend& blend, std::int64_t count, cud
         to, to_dtype, from, static_cast<const double*>(blend.towards), blend.share, count);
   } else {
     blend_kernel<float><<<blocks_for(count), kConvertThreads, 0, stream>>>(
-        to,
-        to_dtype,
-        from,
-        static_cast<const float*>(blend.towards),
-        static_cast<float>(blend.share),
-        count);
+        to, to_dtype, from, static_cast<const float*>(blend.towards),
+        static_cast<float>(blend.share), count);
   }
   check(cudaGetLastError(), "launching a blend");
 }
 
-void convert(void* to,
-             Dtype to_dtype,
-             const void* from,
-             Dtype from_dtype,
-             std::int64_t count,
+void convert(void* to, Dtype to_dtype, const void* from, Dtype from_dtype, std::int64_t count,
              cudaStream_t stream) {
   if (count == 0) {
     return;
   }
   if (to_dtype == from_dtype) {
-    check(cudaMemcpyAsync(to,
-                          from,
-                          static_cast<std::size_t>(count) * size_of(to_dtype),
-                          cudaMemcpyDeviceToDevice,
-                          stream),
+    check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(count) * size_of(to_dtype),
+                          cudaMemcpyDeviceToDevice, stream),
           "copying an array");
     return;
   }

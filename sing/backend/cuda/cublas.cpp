@@ -34,11 +34,8 @@ Functions find_functions() {
   const std::string versioned = "libcublas.so." + std::to_string(CUBLAS_VER_MAJOR);
   void* library = ::dlopen(versioned.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    throw CudaError(concat("[cublas] wanted ",
-                           versioned,
-                           " for matrix products, found none: ",
-                           ::dlerror(),
-                           "; CudaResources::multiply takes its place"));
+    throw CudaError(concat("[cublas] wanted ", versioned, " for matrix products, found none: ",
+                           ::dlerror(), "; CudaResources::multiply takes its place"));
   }
   Functions functions{};
   find(library, "cublasCreate_v2", functions.create);
@@ -83,31 +80,17 @@ void Cublas::multiply(const MatrixProduct& product, cudaStream_t stream) const {
   const int a_stride = product.a_transposed ? rows : inner;
   const int b_stride = product.b_transposed ? inner : columns;
   const auto call = [&]<class Real>(auto function, Real alpha, Real beta) {
-    check(function(handle_,
-                   of_b,
-                   of_a,
-                   columns,
-                   rows,
-                   inner,
-                   &alpha,
-                   static_cast<const Real*>(product.b),
-                   b_stride,
-                   product.inner * product.columns,
-                   static_cast<const Real*>(product.a),
-                   a_stride,
-                   product.rows * product.inner,
-                   &beta,
-                   static_cast<Real*>(product.c),
-                   columns,
-                   product.rows * product.columns,
+    check(function(handle_, of_b, of_a, columns, rows, inner, &alpha,
+                   static_cast<const Real*>(product.b), b_stride, product.inner * product.columns,
+                   static_cast<const Real*>(product.a), a_stride, product.rows * product.inner,
+                   &beta, static_cast<Real*>(product.c), columns, product.rows * product.columns,
                    static_cast<int>(product.count)),
           "multiplying");
   };
   if (product.dtype == Dtype::kFloat64) {
     call(functions().multiply_double, product.alpha, product.beta);
   } else {
-    call(functions().multiply_float,
-         static_cast<float>(product.alpha),
+    call(functions().multiply_float, static_cast<float>(product.alpha),
          static_cast<float>(product.beta));
   }
 }

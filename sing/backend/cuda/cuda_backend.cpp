@@ -25,12 +25,8 @@ void check_types(const StepRequest& request) {
         tensor.dtype != Dtype::kFloat64 && tensor.gradient_dtype != Dtype::kFloat64;
     SING_CHECK(
         both_double || none_double,
-        "[cuda step] wanted a float64 gradient for a float64 parameter and no other, tensor ",
-        i,
-        " has ",
-        name_of(tensor.dtype),
-        " with a gradient of ",
-        name_of(tensor.gradient_dtype));
+        "[cuda step] wanted a float64 gradient for a float64 parameter and no other, tensor ", i,
+        " has ", name_of(tensor.dtype), " with a gradient of ", name_of(tensor.gradient_dtype));
   }
 }
 
@@ -44,44 +40,26 @@ class CudaBackend final : public Backend {
         multiply_(resources.multiply),
         tuning_(tuning) {
     SING_CHECK(tuning.chunk_elements > 0 && tuning.chunk_elements <= kMaxWholeRow,
-               "[cuda] wanted chunk_elements from 1 to ",
-               kMaxWholeRow,
-               ", got ",
+               "[cuda] wanted chunk_elements from 1 to ", kMaxWholeRow, ", got ",
                tuning.chunk_elements);
     SING_CHECK(tuning.tile_elements > 0 && tuning.tile_elements % 4 == 0 &&
                    tuning.tile_elements <= kMaxWholeRow && tuning.whole_elements <= kMaxWholeRow,
                "[cuda] wanted tile_elements a multiple of 4 and whole_elements up to ",
-               kMaxWholeRow,
-               ", got ",
-               tuning.tile_elements,
-               " and ",
-               tuning.whole_elements);
+               kMaxWholeRow, ", got ", tuning.tile_elements, " and ", tuning.whole_elements);
     SING_CHECK(tuning.least_tile_elements > 0 && tuning.least_tile_elements % 4 == 0 &&
                    tuning.tiles_left > 0,
                "[cuda] wanted least_tile_elements a multiple of 4 and tiles_left above 0, got ",
-               tuning.least_tile_elements,
-               " and ",
-               tuning.tiles_left);
+               tuning.least_tile_elements, " and ", tuning.tiles_left);
     SING_CHECK(
-        std::min({tuning.window_bytes,
-                  tuning.beyond_bytes,
-                  tuning.beyond_large_bytes,
+        std::min({tuning.window_bytes, tuning.beyond_bytes, tuning.beyond_large_bytes,
                   tuning.matrix_bytes}) >= 0,
         "[cuda] wanted window_bytes, beyond_bytes, beyond_large_bytes and matrix_bytes of 0 or "
         "more, got ",
-        tuning.window_bytes,
-        ", ",
-        tuning.beyond_bytes,
-        ", ",
-        tuning.beyond_large_bytes,
-        " and ",
+        tuning.window_bytes, ", ", tuning.beyond_bytes, ", ", tuning.beyond_large_bytes, " and ",
         tuning.matrix_bytes);
     const DeviceGuard guard(device_);
-    kernels_ = {full_step_kernels(),
-                full_narrow_step_kernels(),
-                narrow_full_step_kernels(),
-                narrow_step_kernels(),
-                double_step_kernels()};
+    kernels_ = {full_step_kernels(), full_narrow_step_kernels(), narrow_full_step_kernels(),
+                narrow_step_kernels(), double_step_kernels()};
     check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device_),
           "reading the number of multiprocessors");
     check(cudaEventCreateWithFlags(&handover_, cudaEventDisableTiming), "making an event");
@@ -124,10 +102,7 @@ class CudaBackend final : public Backend {
     copy(memory, host, bytes, cudaMemcpyHostToDevice);
   }
 
-  void convert(void* destination,
-               Dtype destination_dtype,
-               const void* source,
-               Dtype source_dtype,
+  void convert(void* destination, Dtype destination_dtype, const void* source, Dtype source_dtype,
                std::int64_t count) override {
     const DeviceGuard guard(device_);
     follow_stream();
@@ -206,11 +181,8 @@ class CudaBackend final : public Backend {
     for (std::size_t i = 0; i < request.tensors.size(); ++i) {
       SING_CHECK(
           request.tensors[i].gradient != nullptr || request.tensors[i].layout.size == 0,
-          "[cuda step] wanted a gradient for every tensor while a graph is captured, tensor ",
-          i,
-          " '",
-          request.tensors[i].name,
-          "' has none");
+          "[cuda step] wanted a gradient for every tensor while a graph is captured, tensor ", i,
+          " '", request.tensors[i].name, "' has none");
     }
   }
 
@@ -240,8 +212,7 @@ class CudaBackend final : public Backend {
     for (const Launch& each : plan.launches) {
       if (!each.by_blocks && !each.matrices) {
         check(cudaFuncSetAttribute(kernels_[static_cast<std::size_t>(each.storage)].step[each.rule],
-                                   cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   kStagingBytes),
+                                   cudaFuncAttributeMaxDynamicSharedMemorySize, kStagingBytes),
               "asking for shared memory");
       }
     }
@@ -255,11 +226,8 @@ class CudaBackend final : public Backend {
       multiply_ ? multiply_(product) : cublas_->multiply(product, stream_);
     };
     const auto shift = [&](auto... arguments) { shift_squares(arguments..., stream_); };
-    return newton_schulz(launch.polynomial,
-                         launch.shape,
-                         matrices,
-                         matrices + launch.shape.elements(),
-                         MatrixWork{multiply, shift});
+    return newton_schulz(launch.polynomial, launch.shape, matrices,
+                         matrices + launch.shape.elements(), MatrixWork{multiply, shift});
   }
 
   void launch(StepArguments arguments) const {
@@ -286,12 +254,9 @@ class CudaBackend final : public Backend {
       const auto blocks = static_cast<unsigned int>(std::clamp<std::int64_t>(wanted, 1, most));
       void* parameters[] = {&arguments};
       check(cudaLaunchKernel(
-                (each.by_blocks ? kernels.pass : kernels.step)[each.rule],
-                dim3(blocks),
+                (each.by_blocks ? kernels.pass : kernels.step)[each.rule], dim3(blocks),
                 dim3(static_cast<unsigned int>(each.by_blocks ? kPassThreads : kStepThreads)),
-                parameters,
-                each.by_blocks ? 0 : kStagingBytes,
-                stream_),
+                parameters, each.by_blocks ? 0 : kStagingBytes, stream_),
             "launching a step");
       check(cudaGetLastError(), "launching a step");
       arguments.orthogonal = nullptr;
@@ -326,11 +291,8 @@ std::unique_ptr<Backend> make_tuned_cuda_backend(const CudaResources& resources,
                                                  const Tuning& tuning) {
   int count = 0;
   check(cudaGetDeviceCount(&count), "looking for devices");
-  SING_CHECK(resources.device >= 0 && resources.device < count,
-             "[cuda] wanted a device below ",
-             count,
-             ", got ",
-             resources.device);
+  SING_CHECK(resources.device >= 0 && resources.device < count, "[cuda] wanted a device below ",
+             count, ", got ", resources.device);
   return std::make_unique<CudaBackend>(resources, tuning);
 }
 

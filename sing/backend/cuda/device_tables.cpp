@@ -107,8 +107,8 @@ std::vector<GradientRecord> DeviceTables::encode_gradients(const StepRequest& re
   std::vector<GradientRecord> gradients(plan_.order.size());
   for (std::size_t at = 0; at < gradients.size(); ++at) {
     const TensorStep& tensor = request.tensors[plan_.order[at]];
-    gradients[at] = {
-        tensor.gradient, static_cast<std::int64_t>(tensor.gradient_dtype), tensor.curvature};
+    gradients[at] = {tensor.gradient, static_cast<std::int64_t>(tensor.gradient_dtype),
+                     tensor.curvature};
   }
   return gradients;
 }
@@ -162,8 +162,8 @@ StepArguments DeviceTables::upload(const StepRequest& request, cudaStream_t stre
       encode_options(request, host + gradient_bytes());
       options_ = wanted_options_;
     }
-    check(cudaMemcpyAsync(
-              changing_.data() + begin, host + begin, end - begin, cudaMemcpyHostToDevice, stream),
+    check(cudaMemcpyAsync(changing_.data() + begin, host + begin, end - begin,
+                          cudaMemcpyHostToDevice, stream),
           "uploading gradients and options");
     ring_.copied(stream);
   }
@@ -179,8 +179,8 @@ StepArguments DeviceTables::capture(const StepRequest& request) {
   DeviceBuffer table(gradient_bytes());
   if (!gradients.empty()) {
     const SideStream side;
-    check(cudaMemcpyAsync(
-              table.data(), gradients.data(), gradient_bytes(), cudaMemcpyHostToDevice, side.get()),
+    check(cudaMemcpyAsync(table.data(), gradients.data(), gradient_bytes(), cudaMemcpyHostToDevice,
+                          side.get()),
           "uploading the gradients of a graph");
     check(cudaStreamSynchronize(side.get()), "uploading the gradients of a graph");
   }

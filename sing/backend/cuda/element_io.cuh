@@ -19,10 +19,8 @@ struct Sixteen {
 
 template <int kBytes>
 using Word = std::conditional_t<
-    kBytes == 16,
-    uint4,
-    std::conditional_t<kBytes == 8,
-                       uint2,
+    kBytes == 16, uint4,
+    std::conditional_t<kBytes == 8, uint2,
                        std::conditional_t<kBytes == 4, unsigned int, unsigned short>>>;
 
 template <class Storage, int kWidth>
@@ -80,10 +78,8 @@ __device__ __forceinline__ Pack<Real, kWidth> unpack(WordOf<Storage, kWidth> wor
 }
 
 template <class Storage, class Real, int kWidth>
-__device__ __forceinline__ void stream_store(void* base,
-                                             std::int64_t i,
-                                             const Pack<Real, kWidth>& pack,
-                                             bool is_half) {
+__device__ __forceinline__ void stream_store(void* base, std::int64_t i,
+                                             const Pack<Real, kWidth>& pack, bool is_half) {
   WordOf<Storage, kWidth> word;
   if constexpr (std::is_same_v<Storage, Sixteen>) {
     if constexpr (kWidth == 1) {

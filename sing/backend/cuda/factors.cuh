@@ -28,18 +28,15 @@ class FactorInput {
 };
 
 template <class R, class Real>
-__device__ __forceinline__ void blend_factor(const StepArguments& step,
-                                             std::int64_t index,
-                                             Real* factor,
-                                             double mean) {
+__device__ __forceinline__ void blend_factor(const StepArguments& step, std::int64_t index,
+                                             Real* factor, double mean) {
   const Beginning<R, Real>& beginning = *beginning_of<R, Real>(step, index);
   *factor = R::factor_blend(beginning.constants, *factor, static_cast<Real>(mean));
 }
 
 // A warp a matrix row.
 template <class R, class Real>
-__device__ __forceinline__ void factor_rows(const StepArguments& step,
-                                            std::int64_t index,
+__device__ __forceinline__ void factor_rows(const StepArguments& step, std::int64_t index,
                                             std::int64_t tile) {
   const TensorRecord& tensor = step.tensors[index];
   const FactorInput<R, Real> input(step, index);
@@ -62,10 +59,8 @@ __device__ __forceinline__ void factor_rows(const StepArguments& step,
 
 // Short columns: a thread each. Long ones: a lane each, the warps sharing the rows.
 template <class R, class Real>
-__device__ __forceinline__ void factor_columns(const StepArguments& step,
-                                               std::int64_t index,
-                                               std::int64_t tile,
-                                               StridedShared& shared) {
+__device__ __forceinline__ void factor_columns(const StepArguments& step, std::int64_t index,
+                                               std::int64_t tile, StridedShared& shared) {
   const TensorRecord& tensor = step.tensors[index];
   const FactorInput<R, Real> input(step, index);
   const Team team = block_team();
@@ -107,10 +102,8 @@ __device__ __forceinline__ void factor_columns(const StepArguments& step,
 
 // Means of the row factors: a thread a matrix of few rows, else the block for one matrix.
 template <class R, class Real>
-__device__ __forceinline__ void matrix_means(const StepArguments& step,
-                                             std::int64_t index,
-                                             std::int64_t tile,
-                                             double* shared) {
+__device__ __forceinline__ void matrix_means(const StepArguments& step, std::int64_t index,
+                                             std::int64_t tile, double* shared) {
   const TensorRecord& tensor = step.tensors[index];
   const Team team = block_team();
   const Real* factors = static_cast<const Real*>(tensor.slots[kElementSlotCount<R>]);
@@ -139,8 +132,7 @@ __device__ __forceinline__ void matrix_means(const StepArguments& step,
 }
 
 // True in every thread of the block that arrives last of `count`.
-__device__ __forceinline__ bool block_arrives_last(unsigned int* counter,
-                                                   std::int64_t count,
+__device__ __forceinline__ bool block_arrives_last(unsigned int* counter, std::int64_t count,
                                                    int& shared_flag) {
   __syncthreads();
   if (threadIdx.x < 32) {
@@ -160,15 +152,10 @@ struct SumsShared {
 
 // This thread's share of a rule's sums over one chunk, one element at a time.
 template <class R, class Real, class G, class P>
-__device__ __noinline__ void add_sums(const StepArguments& step,
-                                      std::int64_t index,
-                                      std::int64_t chunk,
-                                      double (&totals)[kSumCount<R>]) {
+__device__ __noinline__ void add_sums(const StepArguments& step, std::int64_t index,
+                                      std::int64_t chunk, double (&totals)[kSumCount<R>]) {
   visit_elements<R, Real, G, P>(
-      step,
-      index,
-      chunk_range(step.tensors[index], chunk),
-      block_team(),
+      step, index, chunk_range(step.tensors[index], chunk), block_team(),
       [&](const auto& view, int /*i*/, const auto& /*loaded*/, const auto& elements) {
         Real values[kSumCount<R>];
         R::sums(view.conclusion.constants, elements.element[0], elements.state[0], values);
@@ -180,17 +167,13 @@ __device__ __noinline__ void add_sums(const StepArguments& step,
 
 // One chunk of the matrix that a rule wants orthogonal.
 template <class R, class Real, class G, class P>
-__device__ __forceinline__ void matrix_input(const StepArguments& step,
-                                             std::int64_t index,
+__device__ __forceinline__ void matrix_input(const StepArguments& step, std::int64_t index,
                                              std::int64_t chunk) {
   const TensorRecord& tensor = step.tensors[index];
   const Range range = chunk_range(tensor, chunk);
   Real* out = static_cast<Real*>(step.matrices) + tensor.matrix_begin + range.begin;
   visit_elements<R, Real, G, P>(
-      step,
-      index,
-      range,
-      block_team(),
+      step, index, range, block_team(),
       [&](const auto& view, int i, const auto& /*loaded*/, const auto& elements) {
         out[i] = R::matrix_input(view.conclusion.constants, elements.element[0], elements.state[0]);
       });
@@ -198,10 +181,8 @@ __device__ __forceinline__ void matrix_input(const StepArguments& step,
 
 // One chunk of a rule's own sums; the last chunk of a tensor finishes the rule's constants.
 template <class R, class Real, class G, class P>
-__device__ __forceinline__ void sum_chunk(const StepArguments& step,
-                                          std::int64_t index,
-                                          std::int64_t chunk,
-                                          SumsShared& shared) {
+__device__ __forceinline__ void sum_chunk(const StepArguments& step, std::int64_t index,
+                                          std::int64_t chunk, SumsShared& shared) {
   constexpr int kCount = static_cast<int>(kSumCount<R>);
   static_assert(kCount <= 4, "a chunk has room for four sums");
   const Team team = block_team();

@@ -28,10 +28,8 @@ class ItemQueue {
     draw();
     read();
     state_ = State::kNone;
-    const uint4 words{__shfl_sync(kFullWarp, item_.x, 0),
-                      __shfl_sync(kFullWarp, item_.y, 0),
-                      __shfl_sync(kFullWarp, item_.z, 0),
-                      __shfl_sync(kFullWarp, item_.w, 0)};
+    const uint4 words{__shfl_sync(kFullWarp, item_.x, 0), __shfl_sync(kFullWarp, item_.y, 0),
+                      __shfl_sync(kFullWarp, item_.z, 0), __shfl_sync(kFullWarp, item_.w, 0)};
     WorkItem item;
     memcpy(&item, &words, sizeof(item));
     return item;

@@ -44,10 +44,8 @@ __device__ __forceinline__ double squares_about(const Moments& moments, double l
 
 // Adds a row's share to the sums and writes its mean.
 template <class Real>
-__device__ __forceinline__ void close_row(const ChunkRows<Real>& chunk,
-                                          int row,
-                                          const Moments& moments,
-                                          LaneSums& sums) {
+__device__ __forceinline__ void close_row(const ChunkRows<Real>& chunk, int row,
+                                          const Moments& moments, LaneSums& sums) {
   // A part's mean stays exact until the row's is known; a row's is what apply will subtract.
   const double centre =
       chunk.means == nullptr ? moments.mean : static_cast<double>(static_cast<Real>(moments.mean));
@@ -60,8 +58,7 @@ __device__ __forceinline__ void close_row(const ChunkRows<Real>& chunk,
 
 template <class Real, class Loader>
 __device__ __forceinline__ LaneSums measure_short_rows(const Loader& loader,
-                                                       const ChunkRows<Real>& chunk,
-                                                       int width) {
+                                                       const ChunkRows<Real>& chunk, int width) {
   const int rows_at_once = 32 / width;
   const int lane = warp_team().rank % width;
   const int row_of_lane = warp_team().rank / width;
@@ -136,8 +133,7 @@ __device__ __forceinline__ LaneSums measure_squares(const Loader& loader, int el
 // Rows that are not contiguous; their means are known from an earlier launch.
 template <class Real>
 __device__ __noinline__ LaneSums measure_strided(const TensorRecord& tensor,
-                                                 const GradientRecord& gradient,
-                                                 Range range) {
+                                                 const GradientRecord& gradient, Range range) {
   const RowMeans<Real> means(tensor);
   Real squares = 0;
   Real centred = 0;
@@ -165,25 +161,21 @@ __device__ __forceinline__ LaneSums measure_rows(const Loader& loader,
 
 template <class Real, class Loader>
 __device__ __forceinline__ LaneSums measure_loaded(const Loader& loader,
-                                                   const ChunkRows<Real>& chunk,
-                                                   bool centralizes) {
+                                                   const ChunkRows<Real>& chunk, bool centralizes) {
   return centralizes ? measure_rows<Real>(loader, chunk)
                      : measure_squares<Real>(loader, chunk.rows * chunk.length);
 }
 
 template <class Real>
-__device__ __noinline__ LaneSums measure_singly(const GradientRecord& gradient,
-                                                std::int64_t begin,
-                                                const ChunkRows<Real>& chunk,
-                                                bool centralizes) {
+__device__ __noinline__ LaneSums measure_singly(const GradientRecord& gradient, std::int64_t begin,
+                                                const ChunkRows<Real>& chunk, bool centralizes) {
   return measure_loaded<Real>(ElementLoader<Real>{gradient, begin}, chunk, centralizes);
 }
 
 // One chunk by one warp. G: how the gradient is stored; `tensor`, `gradient`: what was read of its
 // records. What is rare is a call, so that it takes no registers from the rest.
 template <class Real, class G>
-__device__ __forceinline__ LaneSums measure_chunk(const StepArguments& step,
-                                                  const WorkItem& item,
+__device__ __forceinline__ LaneSums measure_chunk(const StepArguments& step, const WorkItem& item,
                                                   const TensorChunks& tensor,
                                                   const GradientRecord& gradient) {
   const Range range = chunk_range(tensor, item.index);
@@ -205,8 +197,8 @@ __device__ __forceinline__ LaneSums measure_chunk(const StepArguments& step,
   const bool by_packs = is_pack_aligned<Real>(gradient.data, int{sizeof(G)}) &&
                         chunk.length % kPackWidth<Real> == 0 && range.begin % kPackWidth<Real> == 0;
   if (!by_packs) {
-    return measure_singly<Real>(
-        step.gradients[item.tensor], range.begin, chunk, tensor.centralizes);
+    return measure_singly<Real>(step.gradients[item.tensor], range.begin, chunk,
+                                tensor.centralizes);
   }
   const bool held = tensor.size * static_cast<std::int64_t>(sizeof(G)) <= kMostHeldBytes;
   const PackLoader<Real, G> loader{static_cast<const G*>(gradient.data) + range.begin,

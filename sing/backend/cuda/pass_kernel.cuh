@@ -17,8 +17,7 @@ struct PassShared {
 };
 
 template <class R, class Real, class G, class P>
-__device__ __forceinline__ void run_rule_pass(const StepArguments& step,
-                                              const WorkItem& item,
+__device__ __forceinline__ void run_rule_pass(const StepArguments& step, const WorkItem& item,
                                               PassShared& shared) {
   if (step_is_skipped(step) || load_verdict(&step.verdicts[item.tensor]).updates == 0) {
     return;
@@ -42,7 +41,7 @@ __device__ __forceinline__ void run_rule_pass(const StepArguments& step,
       matrix_input<R, Real, G, P>(step, item.tensor, item.index);
     }
   }
-  if constexpr (kSumCount < R >> 0) {
+  if constexpr (kHasSums<R>) {
     if (item.work == Work::kSums) {
       sum_chunk<R, Real, G, P>(step, item.tensor, item.index, shared.sums);
     }

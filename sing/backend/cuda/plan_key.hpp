@@ -20,25 +20,17 @@ struct PlanKey {
   bool fits(const StepRequest& request) const {
     return version == request.version && tensors == request.tensors.size() &&
            everything_first == measures_everything_first(request) &&
-           std::equal(rules.begin(),
-                      rules.end(),
-                      request.groups.begin(),
-                      request.groups.end(),
+           std::equal(rules.begin(), rules.end(), request.groups.begin(), request.groups.end(),
                       [](std::size_t rule, const GroupStep& group) {
                         return rule == group.rule.index();
                       }) &&
-           std::equal(centralizes.begin(),
-                      centralizes.end(),
-                      request.groups.begin(),
+           std::equal(centralizes.begin(), centralizes.end(), request.groups.begin(),
                       request.groups.end(),
                       [](bool centralize, const GroupStep& group) {
                         return centralize == group.standardize.centralize;
                       }) &&
-           std::equal(gradients.begin(),
-                      gradients.end(),
-                      request.tensors.begin(),
-                      request.tensors.end(),
-                      [](Dtype dtype, const TensorStep& tensor) {
+           std::equal(gradients.begin(), gradients.end(), request.tensors.begin(),
+                      request.tensors.end(), [](Dtype dtype, const TensorStep& tensor) {
                         return dtype == tensor.gradient_dtype;
                       });
   }

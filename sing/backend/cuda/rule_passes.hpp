@@ -18,7 +18,7 @@ inline RulePasses passes_of(std::size_t rule) {
   std::size_t index = 0;
   for_each_rule_type([&]<class R>() {
     if (index++ == rule) {
-      passes = {kIsFactored<R>, (kSumCount<R>) > 0, kHasSecondInput<R>};
+      passes = {kIsFactored<R>, kHasSums<R>, kHasSecondInput<R>};
     }
   });
   return passes;

@@ -11,7 +11,7 @@ namespace sing::cuda {
 template <class Loader>
 inline constexpr int kSegmentLoads = Loader::kWidth == 1 ? 16 : 4;
 template <class Loader>
-inline constexpr int kSegmentElements = 32 * kSegmentLoads<Loader>* Loader::kWidth;
+inline constexpr int kSegmentElements = 32 * kSegmentLoads<Loader> * Loader::kWidth;
 // Rows of up to 16 lanes of this many elements share a warp.
 inline constexpr int kShortLaneElements = 4;
 
@@ -71,8 +71,8 @@ struct Segment {
   static constexpr int kWidth = Loader::kWidth;
   typename Loader::Loaded words[kLoads];
 
-  __device__ __forceinline__ void load(
-      const Loader& loader, int offset, int length, int lane, int width) {
+  __device__ __forceinline__ void load(const Loader& loader, int offset, int length, int lane,
+                                       int width) {
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
       const int at = (k * width + lane) * kWidth;
@@ -96,8 +96,8 @@ struct Segment {
     return warp_sum(sum, width) * (Real(1) / static_cast<Real>(length));
   }
 
-  __device__ __forceinline__ void add_to(
-      RowSums<Real>& sums, const Loader& loader, int length, int lane, int width) const {
+  __device__ __forceinline__ void add_to(RowSums<Real>& sums, const Loader& loader, int length,
+                                         int lane, int width) const {
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
       if ((k * width + lane) * kWidth < length) {
@@ -123,8 +123,7 @@ class ShortRowQueue {
   static constexpr bool kStaged = Loader::kWidth > 1;
   static constexpr int kAhead = kStaged ? kStagedWords / kLoads : 0;
 
-  __device__ __forceinline__ ShortRowQueue(const Loader& loader,
-                                           const ChunkRows<Real>& chunk,
+  __device__ __forceinline__ ShortRowQueue(const Loader& loader, const ChunkRows<Real>& chunk,
                                            int width)
       : loader_(loader), chunk_(chunk), width_(width) {
     if constexpr (kStaged) {
@@ -149,11 +148,8 @@ class ShortRowQueue {
       slot_ = slot_ == (kAhead - 1) * kLoads ? 0 : slot_ + kLoads;
     } else {
       const int row = first + warp_team().rank / width_;
-      rows.load(loader_,
-                row * chunk_.length,
-                row < chunk_.rows ? chunk_.length : 0,
-                warp_team().rank % width_,
-                width_);
+      rows.load(loader_, row * chunk_.length, row < chunk_.rows ? chunk_.length : 0,
+                warp_team().rank % width_, width_);
     }
     return rows;
   }

@@ -54,15 +54,13 @@ class Staging {
     if constexpr (sizeof(Word) == 16) {
       asm volatile(
           "cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(address(slot)),
-          "l"(from),
-          "l"(policy)
+          "l"(from), "l"(policy)
           : "memory");
     } else {
       static_assert(sizeof(Word) == 8);
       asm volatile(
           "cp.async.ca.shared.global.L2::cache_hint [%0], [%1], 8, %2;" ::"r"(address(slot)),
-          "l"(from),
-          "l"(policy)
+          "l"(from), "l"(policy)
           : "memory");
     }
   }

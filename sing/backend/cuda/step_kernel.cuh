@@ -8,8 +8,7 @@ namespace sing::cuda {
 // Measures one chunk; who brings a tensor's last chunk concludes the tensor.
 template <class R, class Real, class G>
 __device__ __forceinline__ void measure_and_conclude(const StepArguments& step,
-                                                     const WorkItem& item,
-                                                     unsigned int epoch) {
+                                                     const WorkItem& item, unsigned int epoch) {
   const std::int64_t index = item.tensor;
   const auto tensor = read_record<TensorChunks>(&step.tensors[index]);
   const GradientRecord gradient = read_record(&step.gradients[index]);
@@ -30,16 +29,14 @@ __device__ __forceinline__ void measure_and_conclude(const StepArguments& step,
     }
   }
   if (warp_team().rank == 0) {
-    conclude<R, Real>(
-        step, index, inputs, {.squares = sums.squares, .centred_squares = sums.centred_squares});
+    conclude<R, Real>(step, index, inputs,
+                      {.squares = sums.squares, .centred_squares = sums.centred_squares});
   }
 }
 
 template <class R, class Real, class G, class P>
-__device__ __forceinline__ void run_item(const StepArguments& step,
-                                         const WorkItem& item,
-                                         unsigned int epoch,
-                                         ItemQueue& items) {
+__device__ __forceinline__ void run_item(const StepArguments& step, const WorkItem& item,
+                                         unsigned int epoch, ItemQueue& items) {
   if (item.work != Work::kApply) {
     measure_and_conclude<R, Real, G>(step, item, epoch);
   }
@@ -51,10 +48,8 @@ __device__ __forceinline__ void run_item(const StepArguments& step,
 // By the last warp of a step: counters advance when no one reads them any more. What can be added
 // without being read is: the launch ends when the last reading has come back. `progress`: of the
 // lane's group, null where it has none.
-__device__ __forceinline__ void end_step(const StepArguments& step,
-                                         const StepRecord& record,
-                                         GroupProgress* progress,
-                                         bool all_finite) {
+__device__ __forceinline__ void end_step(const StepArguments& step, const StepRecord& record,
+                                         GroupProgress* progress, bool all_finite) {
   QueueState& queue = *step.queue;
   const bool skipped = skips_steps(record.non_finite) && !all_finite;
   if (progress != nullptr) {
@@ -136,9 +131,7 @@ __device__ __forceinline__ unsigned long long begin_and_draw(const StepArguments
   if (first_warp >= step.begun_count) {
     return first_ticket(step.queue);
   }
-  begin_conclusions<R, Real>(step,
-                             epoch,
-                             first_warp + threadIdx.x / 32,
+  begin_conclusions<R, Real>(step, epoch, first_warp + threadIdx.x / 32,
                              static_cast<std::int64_t>(gridDim.x) * kStepWarps);
   return next_ticket(step.queue);
 }

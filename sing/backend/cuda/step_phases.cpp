@@ -34,9 +34,7 @@ class PhaseMaker {
     return places;
   }
 
-  void add_items(std::vector<WorkItem>& items,
-                 std::uint32_t at,
-                 Work work,
+  void add_items(std::vector<WorkItem>& items, std::uint32_t at, Work work,
                  std::int64_t count) const {
     for (std::int64_t index = 0; index < count; ++index) {
       items.push_back({.tensor = at, .work = work, .elements = 0, .index = index});
@@ -184,9 +182,7 @@ class PhaseMaker {
       const TensorRecord& each = record(at);
       if (passes_.factored && each.rank >= 2 && each.size > 0) {
         add_factors(factors.items, at);
-        add_items(means.items,
-                  at,
-                  Work::kMatrixMeans,
+        add_items(means.items, at, Work::kMatrixMeans,
                   ceiling(each.matrices, matrix_tile(each.matrix_rows)));
       }
       add_items(sums.items, at, Work::kSums, each.chunks);
@@ -219,12 +215,10 @@ class PhaseMaker {
 
   void add_factors(std::vector<WorkItem>& items, std::uint32_t at) const {
     const TensorRecord& each = record(at);
-    add_items(items,
-              at,
-              Work::kFactorColumns,
+    add_items(items, at, Work::kFactorColumns,
               ceiling(each.matrices * each.columns, factor_column_tile(each.matrix_rows)));
-    add_items(
-        items, at, Work::kFactorRows, ceiling(each.matrices * each.matrix_rows, kFactorRowTile));
+    add_items(items, at, Work::kFactorRows,
+              ceiling(each.matrices * each.matrix_rows, kFactorRowTile));
   }
 
   const PlacedTensors& tensors_;

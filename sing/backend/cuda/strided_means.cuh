@@ -15,10 +15,8 @@ struct StridedShared {
 // that their elements are neighbours where inner is 1; warps share the row's elements.
 template <class Real>
 __device__ __forceinline__ double strided_row_sum(const TensorRecord& tensor,
-                                                  const GradientRecord& gradient,
-                                                  std::int64_t row,
-                                                  double centre,
-                                                  StridedShared& shared) {
+                                                  const GradientRecord& gradient, std::int64_t row,
+                                                  double centre, StridedShared& shared) {
   const Team team = block_team();
   double sum = 0;
   if (row < tensor.rows) {
@@ -41,10 +39,8 @@ __device__ __forceinline__ double strided_row_sum(const TensorRecord& tensor,
 
 // Launch shape: one block a tile of 32 rows. Reads the gradient twice.
 template <class Real>
-__device__ __noinline__ void strided_means(const StepArguments& step,
-                                           std::int64_t index,
-                                           std::int64_t tile,
-                                           StridedShared& shared) {
+__device__ __noinline__ void strided_means(const StepArguments& step, std::int64_t index,
+                                           std::int64_t tile, StridedShared& shared) {
   const TensorRecord& tensor = step.tensors[index];
   const GradientRecord& gradient = step.gradients[index];
   if (!tensor.centralizes) {

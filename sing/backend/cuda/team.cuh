@@ -108,8 +108,7 @@ __device__ __forceinline__ void store_verdict(Verdict* to, const Verdict& verdic
       "{\n .reg .b128 word;\n"
       " mov.b128 word, {%1, %2};\n"
       " st.relaxed.gpu.global.b128 [%0], word;\n}" ::"l"(to),
-      "l"(words.x),
-      "l"(words.y)
+      "l"(words.x), "l"(words.y)
       : "memory");
 }
 

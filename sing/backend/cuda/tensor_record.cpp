@@ -50,9 +50,7 @@ void mark_short_rows(TensorRecord& record, const Tuning& tuning) {
 
 }  // namespace
 
-TensorRecord make_record(const TensorStep& tensor,
-                         const GroupStep& group,
-                         std::size_t index,
+TensorRecord make_record(const TensorStep& tensor, const GroupStep& group, std::size_t index,
                          const Tuning& tuning) {
   TensorRecord record{};
   record.index = static_cast<std::int64_t>(index);
@@ -80,11 +78,8 @@ TensorRecord make_record(const TensorStep& tensor,
   return record;
 }
 
-std::vector<WorkItem> cut_tiles(const TensorRecord& record,
-                                std::uint32_t at,
-                                bool singly,
-                                std::int64_t left,
-                                const Tuning& tuning) {
+std::vector<WorkItem> cut_tiles(const TensorRecord& record, std::uint32_t at, bool singly,
+                                std::int64_t left, const Tuning& tuning) {
   constexpr std::int64_t kUnit = 32 * kPack;  // a pack of each lane of a warp
   const std::int64_t most =
       singly ? std::min(tuning.tile_elements, tuning.least_tile_elements) : tuning.tile_elements;

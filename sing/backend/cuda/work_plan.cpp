@@ -39,9 +39,7 @@ class MatrixSorter {
   std::int64_t add(std::uint32_t at, const TensorRecord& record, const NewtonSchulz& polynomial) {
     const Matrices one{.rows = record.leading, .columns = record.size / record.leading};
     SING_CHECK(std::max(one.rows, one.columns) <= std::numeric_limits<int>::max(),
-               "[cuda step] wanted matrices with sides below 2^31, got one of ",
-               one.rows,
-               " by ",
+               "[cuda step] wanted matrices with sides below 2^31, got one of ", one.rows, " by ",
                one.columns);
     const auto [found, is_new] = latest_.try_emplace({one.rows, one.columns, polynomial});
     if (is_new || !has_room(into_[found->second].launch.shape)) {

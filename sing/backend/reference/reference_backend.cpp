@@ -61,11 +61,8 @@ Measured measure(const TensorStep& tensor, const GroupStep& group, double loss_s
 template <class R>
 class TensorUpdate {
  public:
-  TensorUpdate(const R& rule,
-               const GroupStep& group,
-               const TensorStep& tensor,
-               const Measured& measured,
-               double loss_scale)
+  TensorUpdate(const R& rule, const GroupStep& group, const TensorStep& tensor,
+               const Measured& measured, double loss_scale)
       : tensor_(tensor),
         loss_scale_(loss_scale),
         layout_(tensor.layout),
@@ -93,7 +90,7 @@ class TensorUpdate {
         update_factors();
       }
     }
-    if constexpr (kSumCount < R >> 0) {
+    if constexpr (kHasSums<R>) {
       double totals[kSumCount<R>] = {};
       for (std::int64_t i = 0; i < layout_.size; ++i) {
         double values[kSumCount<R>];
@@ -104,7 +101,7 @@ class TensorUpdate {
       }
       R::finish(constants_, totals, layout_.size);
     }
-    if constexpr (kScalarSlotCount < R >> 0) {
+    if constexpr (kHasScalars<R>) {
       ScalarState<R> scalars{};
       for (std::size_t k = 0; k < kScalarSlotCount<R>; ++k) {
         scalars.slot[k] = load_element(scalar_slot(k), state_dtype_, 0);
@@ -189,11 +186,11 @@ class TensorUpdate {
       if (layout_.factored()) {
         const std::int64_t row = i / layout_.columns;
         const std::int64_t matrix = row / layout_.matrix_rows;
-        values.second_input = R::factor_estimate(
-            load_element(row_slot(), state_dtype_, row),
-            load_element(
-                column_slot(), state_dtype_, matrix * layout_.columns + i % layout_.columns),
-            mean_of_rows_[static_cast<std::size_t>(matrix)]);
+        values.second_input =
+            R::factor_estimate(load_element(row_slot(), state_dtype_, row),
+                               load_element(column_slot(), state_dtype_,
+                                            matrix * layout_.columns + i % layout_.columns),
+                               mean_of_rows_[static_cast<std::size_t>(matrix)]);
       }
     }
     if constexpr (kTakesCurvature<R>) {
@@ -315,10 +312,7 @@ class ReferenceBackend final : public Backend {
     std::memcpy(memory, host, bytes);
   }
 
-  void convert(void* destination,
-               Dtype destination_dtype,
-               const void* source,
-               Dtype source_dtype,
+  void convert(void* destination, Dtype destination_dtype, const void* source, Dtype source_dtype,
                std::int64_t count) override {
     for (std::int64_t i = 0; i < count; ++i) {
       store_element(destination, destination_dtype, i, load_element(source, source_dtype, i));

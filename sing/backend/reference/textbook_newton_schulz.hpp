@@ -10,8 +10,7 @@ namespace sing {
 
 // `matrix` is rows × columns. Of X and Xᵀ the one with fewer rows is iterated on, without being
 // moved: Xᵀ's products are X's, turned round.
-inline std::vector<double> textbook_newton_schulz(const NewtonSchulz& polynomial,
-                                                  std::int64_t rows,
+inline std::vector<double> textbook_newton_schulz(const NewtonSchulz& polynomial, std::int64_t rows,
                                                   std::int64_t columns,
                                                   std::vector<double> matrix) {
   const bool is_wide = rows <= columns;

@@ -12,10 +12,8 @@ namespace {
 using cuda::Launch;
 using cuda::WorkPlan;
 
-WorkPlan plan_of(const std::vector<Shape>& shapes,
-                 std::vector<GroupStep> groups,
-                 const std::vector<std::size_t>& group_of,
-                 std::int64_t matrix_bytes) {
+WorkPlan plan_of(const std::vector<Shape>& shapes, std::vector<GroupStep> groups,
+                 const std::vector<std::size_t>& group_of, std::int64_t matrix_bytes) {
   std::vector<TensorStep> tensors;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     tensors.emplace_back().layout = make_layout(shapes[i], 0);
@@ -44,10 +42,9 @@ GroupStep muon_group(std::int64_t newton_steps = 5) {
 
 // {4, 2, 3} is a matrix of 4 by 6; the third group has another polynomial.
 TEST(AlikeMatricesPlan, ShareALaunchWhateverLiesBetweenThem) {
-  const WorkPlan plan = plan_of({{4, 6}, {6, 4}, {6}, {4, 6}, {4, 2, 3}, {4, 6}, {0, 6}},
-                                {muon_group(), muon_group(), muon_group(4)},
-                                {0, 0, 0, 1, 0, 2, 0},
-                                1 << 20);
+  const WorkPlan plan =
+      plan_of({{4, 6}, {6, 4}, {6}, {4, 6}, {4, 2, 3}, {4, 6}, {0, 6}},
+              {muon_group(), muon_group(), muon_group(4)}, {0, 0, 0, 1, 0, 2, 0}, 1 << 20);
   EXPECT_EQ(counts_of(plan), (std::vector<std::int64_t>{3, 1, 1}));
   std::vector<std::int64_t> begins;
   for (const std::size_t matrix : {0, 1, 3, 4, 5}) {
@@ -100,9 +97,8 @@ std::vector<std::string> matrix_work(const WorkPlan& plan) {
 TEST(AlikeMatricesPlan, AreAppliedBeforeTheirMemoryIsTakenAgain) {
   const WorkPlan plan =
       plan_of({{40, 60}, {60, 40}, {40, 60}}, {muon_group()}, std::vector<std::size_t>(3), 1 << 20);
-  EXPECT_EQ(matrix_work(plan),
-            (std::vector<std::string>{
-                "input 0 2", "orthogonal 2", "apply 0 2", "input 1", "orthogonal 1", "apply 1"}));
+  EXPECT_EQ(matrix_work(plan), (std::vector<std::string>{"input 0 2", "orthogonal 2", "apply 0 2",
+                                                         "input 1", "orthogonal 1", "apply 1"}));
 }
 
 class AlikeMatrices : public CudaTest {};
@@ -111,8 +107,8 @@ class AlikeMatrices : public CudaTest {};
 // times the orthogonal matrix, whose elements stay below 1.3, times up to 3 where it is tall;
 // float32 iterations are off by 2e-4 of it at most (docs/algorithm.md).
 TEST_F(AlikeMatrices, AgreeWithTheReference) {
-  const std::vector<Shape> shapes = {
-      {24, 40}, {40, 24}, {24, 40}, {7}, {24, 8, 5}, {30, 31}, {24, 40}, {30, 31}, {1, 9}, {9, 1}};
+  const std::vector<Shape> shapes = {{24, 40}, {40, 24}, {24, 40}, {7},    {24, 8, 5},
+                                     {30, 31}, {24, 40}, {30, 31}, {1, 9}, {9, 1}};
   for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat64}) {
     // All at once, two of 30 by 31 with their successors and squares, one at a time.
     const auto two = static_cast<std::int64_t>(2 * size_of(dtype) * (2 * 30 * 31 + 4 * 30 * 30));

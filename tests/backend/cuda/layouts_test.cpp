@@ -10,11 +10,8 @@ namespace {
 class Layouts : public CudaTest {
  protected:
   // Takes the same steps on both backends and compares within `bound`.
-  void expect_agreement(const std::vector<Shape>& shapes,
-                        const ListTypes& types,
-                        const GroupStep& group,
-                        std::size_t offset,
-                        double bound) {
+  void expect_agreement(const std::vector<Shape>& shapes, const ListTypes& types,
+                        const GroupStep& group, std::size_t offset, double bound) {
     StepList list(make(), shapes, types, group, offset);
     StepList reference(make_reference_backend(), shapes, types, group, offset);
     for (int step = 0; step < 4; ++step) {
@@ -39,14 +36,13 @@ double bound_of(Dtype parameter) {
 }
 
 TEST_F(Layouts, AgreeForEveryOffsetAndType) {
-  const std::vector<Shape> shapes = {
-      {3, 7}, {12, 64}, {64, 27}, {40, 1536}, {1001}, {20'001}, {3, 20'000}};
-  for (const ListTypes& types : {ListTypes{},
-                                 ListTypes{Dtype::kFloat64, Dtype::kFloat64},
-                                 ListTypes{Dtype::kBFloat16, Dtype::kBFloat16},
-                                 ListTypes{Dtype::kFloat16, Dtype::kFloat32},
-                                 ListTypes{Dtype::kFloat32, Dtype::kFloat16, false, true},
-                                 ListTypes{Dtype::kBFloat16, Dtype::kBFloat16, true}}) {
+  const std::vector<Shape> shapes = {{3, 7}, {12, 64}, {64, 27},   {40, 1536},
+                                     {1001}, {20'001}, {3, 20'000}};
+  for (const ListTypes& types :
+       {ListTypes{}, ListTypes{Dtype::kFloat64, Dtype::kFloat64},
+        ListTypes{Dtype::kBFloat16, Dtype::kBFloat16}, ListTypes{Dtype::kFloat16, Dtype::kFloat32},
+        ListTypes{Dtype::kFloat32, Dtype::kFloat16, false, true},
+        ListTypes{Dtype::kBFloat16, Dtype::kBFloat16, true}}) {
     for (std::size_t offset = 0; offset < 8; ++offset) {
       SCOPED_TRACE(
           concat(name_of(types.parameter), " with ", name_of(types.gradient), ", offset ", offset));
@@ -61,8 +57,7 @@ TEST_F(Layouts, AgreeForShortRows) {
   for (const std::int64_t length : {1, 2, 4, 6, 8, 12, 20, 28, 32, 36, 52, 60, 64, 68}) {
     shapes.push_back({301, length});
   }
-  for (const ListTypes& types : {ListTypes{},
-                                 ListTypes{Dtype::kFloat64, Dtype::kFloat64},
+  for (const ListTypes& types : {ListTypes{}, ListTypes{Dtype::kFloat64, Dtype::kFloat64},
                                  ListTypes{Dtype::kBFloat16, Dtype::kBFloat16}}) {
     SCOPED_TRACE(name_of(types.parameter));
     expect_agreement(shapes, types, soft_adamw(), 0, bound_of(types.parameter));
@@ -88,10 +83,7 @@ TEST_F(Layouts, AgreeForEveryCentralizedAxis) {
     GroupStep group = soft_adamw();
     group.standardize.centralize_axis = axis;
     SCOPED_TRACE(concat("axis ", axis));
-    expect_agreement({{5, 3}, {40, 70}, {300, 333}, {6, 40, 5, 5}, {2000, 33}, {7}},
-                     {},
-                     group,
-                     0,
+    expect_agreement({{5, 3}, {40, 70}, {300, 333}, {6, 40, 5, 5}, {2000, 33}, {7}}, {}, group, 0,
                      bound_of(Dtype::kFloat32));
   }
 }
@@ -118,11 +110,8 @@ TEST_F(Layouts, AgreeForRowsThatBeginFarFromTheirMean) {
 TEST_F(Layouts, AgreeForFactoredMoments) {
   GroupStep group = soft_adamw();
   group.rule = AdaFactor{.learning_rate = 1e-2, .weight_decay = 1e-2, .softplus_beta = 50};
-  expect_agreement({{5, 3}, {300, 333}, {16, 8, 3, 3}, {2, 3, 200, 40}, {20'001}, {1, 700}},
-                   {},
-                   group,
-                   0,
-                   bound_of(Dtype::kFloat32));
+  expect_agreement({{5, 3}, {300, 333}, {16, 8, 3, 3}, {2, 3, 200, 40}, {20'001}, {1, 700}}, {},
+                   group, 0, bound_of(Dtype::kFloat32));
 }
 
 TEST_F(Layouts, MixedRulesAndTypesShareAStep) {

@@ -25,9 +25,7 @@ class NonFinitePolicies : public CudaTest {
   }
 
   // Whether counts are as the reference has them; the parameters, too, within `bound`.
-  void expect_as_the_reference(const cuda::Tuning& tuning,
-                               const GroupStep& group,
-                               NonFinite policy,
+  void expect_as_the_reference(const cuda::Tuning& tuning, const GroupStep& group, NonFinite policy,
                                double bound) {
     StepList list(make(tuning), shapes(), {}, group);
     StepList reference(make_reference_backend(), shapes(), {}, group);
@@ -48,8 +46,8 @@ class NonFinitePolicies : public CudaTest {
   }
 };
 
-constexpr NonFinite kPolicies[] = {
-    NonFinite::kSkipTensor, NonFinite::kSkipStep, NonFinite::kThrow, NonFinite::kPassThrough};
+constexpr NonFinite kPolicies[] = {NonFinite::kSkipTensor, NonFinite::kSkipStep, NonFinite::kThrow,
+                                   NonFinite::kPassThrough};
 constexpr double kThreeSteps = 3 * (3 * 1e-2 * 0x1p-19 + 0x1p-24);
 
 // In one launch, in two, in many: what one launch finds is told at the end of the last.
@@ -58,8 +56,8 @@ TEST_F(NonFinitePolicies, CountAndSkipAsTheReferenceDoes) {
     for (const cuda::Variant variant :
          {cuda::Variant::kQueue, cuda::Variant::kTwoLaunches, cuda::Variant::kWindows}) {
       SCOPED_TRACE(concat(name_of(policy), ", variant ", static_cast<int>(variant)));
-      expect_as_the_reference(
-          {.variant = variant, .window_bytes = 1 << 16}, soft_adamw(), policy, kThreeSteps);
+      expect_as_the_reference({.variant = variant, .window_bytes = 1 << 16}, soft_adamw(), policy,
+                              kThreeSteps);
     }
   }
 }

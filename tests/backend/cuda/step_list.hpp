@@ -32,11 +32,8 @@ inline GroupStep soft_adamw() {
 class StepList {
  public:
   // `offset`: elements by which every array is out of line.
-  StepList(std::shared_ptr<Backend> backend,
-           const std::vector<Shape>& shapes,
-           const ListTypes& types,
-           GroupStep group,
-           std::size_t offset = 0)
+  StepList(std::shared_ptr<Backend> backend, const std::vector<Shape>& shapes,
+           const ListTypes& types, GroupStep group, std::size_t offset = 0)
       : backend_(std::move(backend)),
         progress_(backend_->allocate(sizeof(OptimizerProgress))),
         group_progress_(backend_->allocate(sizeof(GroupProgress))),
@@ -190,25 +187,9 @@ class StepList {
 // Ranks 0 to 4; tiny, one chunk, several; rows shorter and longer than a warp holds and than a
 // chunk; lengths that no vector divides.
 inline std::vector<Shape> mixed_shapes() {
-  return {{},
-          {1},
-          {7},
-          {0},
-          {64},
-          {700},
-          {20'001},
-          {5, 1},
-          {3, 7},
-          {12, 64},
-          {4, 3, 3, 3},
-          {300, 333},
-          {96, 384},
-          {40, 1536},
-          {3, 20'000},
-          {2, 17'003},
-          {64, 27},
-          {50'021, 2},
-          {3, 2, 61, 101}};
+  return {{},          {1},         {7},      {0},          {64},           {700},     {20'001},
+          {5, 1},      {3, 7},      {12, 64}, {4, 3, 3, 3}, {300, 333},     {96, 384}, {40, 1536},
+          {3, 20'000}, {2, 17'003}, {64, 27}, {50'021, 2},  {3, 2, 61, 101}};
 }
 
 // Worst |a − b| over all parameters.

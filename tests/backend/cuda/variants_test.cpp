@@ -59,9 +59,7 @@ TEST_F(Variants, AgreeWithTheReferenceForEveryChunkAndTileSize) {
   for (const std::int64_t chunk : {1, 512, 1000, 4096, 16384}) {
     for (const std::int64_t tile : {4, 128, 1024, 16384}) {
       StepList list(make({.chunk_elements = chunk, .tile_elements = tile, .whole_elements = tile}),
-                    mixed_shapes(),
-                    {},
-                    soft_adamw());
+                    mixed_shapes(), {}, soft_adamw());
       for (int step = 0; step < 4; ++step) {
         list.set_gradients(step);
         list.step();
@@ -79,16 +77,10 @@ TEST_F(Variants, AgreeWithTheReferenceForEveryChunkAndTileSize) {
 // Around what is asked for at once, 512 chunks, and what is added up together.
 TEST_F(Variants, AddUpAnyNumberOfChunks) {
   std::vector<Shape> shapes;
-  for (const std::int64_t chunks : {std::int64_t{2},
-                                    std::int64_t{31},
-                                    std::int64_t{33},
-                                    std::int64_t{511},
-                                    std::int64_t{512},
-                                    std::int64_t{513},
-                                    cuda::kFamily - 1,
-                                    cuda::kFamily,
-                                    cuda::kFamily + 1,
-                                    2 * cuda::kFamily + 1}) {
+  for (const std::int64_t chunks :
+       {std::int64_t{2}, std::int64_t{31}, std::int64_t{33}, std::int64_t{511}, std::int64_t{512},
+        std::int64_t{513}, cuda::kFamily - 1, cuda::kFamily, cuda::kFamily + 1,
+        2 * cuda::kFamily + 1}) {
     shapes.push_back({chunks, 8});
   }
   StepList list(make({.chunk_elements = 8}), shapes, {}, soft_adamw());
@@ -135,10 +127,8 @@ TEST_F(Variants, RunOnTwoStreamsAtOnce) {
   {
     const std::string expected = run(make());
     StepList a(make(), mixed_shapes(), {}, soft_adamw());
-    StepList b(cuda::make_tuned_cuda_backend({.device = 0, .stream = other}, {}),
-               mixed_shapes(),
-               {},
-               soft_adamw());
+    StepList b(cuda::make_tuned_cuda_backend({.device = 0, .stream = other}, {}), mixed_shapes(),
+               {}, soft_adamw());
     for (int step = 0; step < 4; ++step) {
       a.set_gradients(step);
       b.set_gradients(step);

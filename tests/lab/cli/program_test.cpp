@@ -54,8 +54,7 @@ TEST(Program, SaysWhereFlagsOfATrainingBelong) {
   };
   for (const char* command : {"tune", "compare", "reproduce"}) {
     EXPECT_EQ(run_words({command, "--stand-in"}, with_train).error,
-              concat("[sing ",
-                     command,
+              concat("[sing ", command,
                      "] wanted a known option, given '--stand-in'; flags of sing train come last, "
                      "after --\n"));
   }
@@ -66,9 +65,8 @@ TEST(Program, SaysWhereFlagsOfATrainingBelong) {
 TEST(Program, TheVersionIsThatOfTheLibrary) {
   const Outcome outcome = run_words({"--version"});
   EXPECT_EQ(outcome.code, kSuccess);
-  EXPECT_EQ(
-      outcome.out,
-      concat("sing ", SING_VERSION_MAJOR, ".", SING_VERSION_MINOR, ".", SING_VERSION_PATCH, "\n"));
+  EXPECT_EQ(outcome.out, concat("sing ", SING_VERSION_MAJOR, ".", SING_VERSION_MINOR, ".",
+                                SING_VERSION_PATCH, "\n"));
 }
 
 TEST(Program, MissingAndBadValuesAreSaid) {

@@ -26,8 +26,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // `sing compare task …` with the plan in the folder, runs in its "runs".
-Said compare(const TemporaryFolder& folder,
-             std::vector<std::string> words,
+Said compare(const TemporaryFolder& folder, std::vector<std::string> words,
              const std::vector<std::string>& flags = {}) {
   words.insert(words.begin(), {"sing", "compare", "task"});
   return test::say_with_plan(folder, std::move(words), flags);
@@ -62,17 +61,8 @@ TEST(Compare, TrainsTheGridAndPrintsATable) {
   EXPECT_THAT(read_whole(folder / "runs/report.html"), HasSubstr("task: 4 runs"));
   ASSERT_EQ(calls(folder).size(), 4U);
   EXPECT_THAT(calls(folder)[1],
-              ElementsAre("train",
-                          "task",
-                          "--optimizer",
-                          "a",
-                          "--learning-rate",
-                          "0.2",
-                          "--seed",
-                          "0",
-                          "--plan",
-                          std::string(folder / "plan"),
-                          "--out",
+              ElementsAre("train", "task", "--optimizer", "a", "--learning-rate", "0.2", "--seed",
+                          "0", "--plan", std::string(folder / "plan"), "--out",
                           std::string(folder / "runs/a_lr0.2_seed0")));
 }
 
@@ -82,22 +72,9 @@ TEST(Compare, TakesListsInAnyPlace) {
   write_whole(folder / "plan", kPlan);
   const std::string plan = folder / "plan";
   const std::string runs = folder / "runs";
-  const Said said = test::say({"sing",
-                               "compare",
-                               "--learning-rates",
-                               "0.1",
-                               "--optimizers",
-                               "a",
-                               "task",
-                               "--program",
-                               kFakeTrain,
-                               "--out",
-                               runs,
-                               "--seeds",
-                               "0,1",
-                               "--",
-                               "--plan",
-                               plan});
+  const Said said =
+      test::say({"sing", "compare", "--learning-rates", "0.1", "--optimizers", "a", "task",
+                 "--program", kFakeTrain, "--out", runs, "--seeds", "0,1", "--", "--plan", plan});
   EXPECT_EQ(said.code, lab::kSuccess) << said.error;
   ASSERT_EQ(calls(folder).size(), 2U);
   EXPECT_EQ(calls(folder)[0][1], "task");
@@ -214,10 +191,8 @@ TEST(Compare, AProgramThatCannotBeStartedIsNamed) {
   const std::vector<Cell> cells = cells_of({.task = "t", .optimizers = {"a"}, .seeds = {0}});
   std::ostringstream out;
   EXPECT_THAT(test::message_of<FileError>([&] {
-                run_comparison(
-                    cells, {.folder = folder / "runs", .program = folder / "absent"}, out, [] {
-                      return false;
-                    });
+                run_comparison(cells, {.folder = folder / "runs", .program = folder / "absent"},
+                               out, [] { return false; });
               }),
               HasSubstr("absent] cannot be started: No such file"));
 }

@@ -32,8 +32,7 @@ inline Said say(const std::vector<std::string>& words) {
 inline constexpr const char* kFakeTrain = SING_TEST_DATA "/lab/compare/fake_train.py";
 
 // `words` with the plan in the folder, runs in its "runs", and `flags` for the training.
-inline Said say_with_plan(const TemporaryFolder& folder,
-                          std::vector<std::string> words,
+inline Said say_with_plan(const TemporaryFolder& folder, std::vector<std::string> words,
                           const std::vector<std::string>& flags = {}) {
   words.insert(words.end(), {"--program", kFakeTrain, "--out", folder / "runs"});
   words.insert(words.end(), {"--", "--plan", folder / "plan"});

@@ -31,14 +31,9 @@ TEST(Grid, MultipliesOutSeedBySeed) {
                         .optimizers = {"adamw", "sgd"},
                         .learning_rates = {"1e-3,0.01"},
                         .seeds = {0, 7}}),
-              ElementsAre("adamw_lr0.001_seed0",
-                          "adamw_lr0.01_seed0",
-                          "sgd_lr0.001_seed0",
-                          "sgd_lr0.01_seed0",
-                          "adamw_lr0.001_seed7",
-                          "adamw_lr0.01_seed7",
-                          "sgd_lr0.001_seed7",
-                          "sgd_lr0.01_seed7"));
+              ElementsAre("adamw_lr0.001_seed0", "adamw_lr0.01_seed0", "sgd_lr0.001_seed0",
+                          "sgd_lr0.01_seed0", "adamw_lr0.001_seed7", "adamw_lr0.01_seed7",
+                          "sgd_lr0.001_seed7", "sgd_lr0.01_seed7"));
 }
 
 TEST(Grid, LearningRatesOfOneReplaceThoseOfAll) {
@@ -68,16 +63,8 @@ TEST(Grid, AVariantHasFlagsOfItsOwn) {
   EXPECT_EQ(cells[0].contestant, "calibrated");
   EXPECT_EQ(cells[0].name, "calibrated_lr0.05_seed0");
   EXPECT_THAT(cells[0].arguments,
-              ElementsAre("train",
-                          "rde",
-                          "--optimizer",
-                          "sing-adamw",
-                          "--normalize",
-                          "size_calibrated",
-                          "--learning-rate",
-                          "0.05",
-                          "--seed",
-                          "0"));
+              ElementsAre("train", "rde", "--optimizer", "sing-adamw", "--normalize",
+                          "size_calibrated", "--learning-rate", "0.05", "--seed", "0"));
 }
 
 TEST(Grid, RefusesWhatMakesNoGrid) {

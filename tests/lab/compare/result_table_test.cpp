@@ -65,18 +65,14 @@ std::vector<double> best_rates(const std::vector<Result>& results) {
 
 TEST(Rows, BestLearningRateOfEachContestant) {
   using ::testing::ElementsAre;
-  EXPECT_THAT(best_rates({finished("a", 0.1, 0.5, 1),
-                          finished("a", 0.2, 0.6, 2),
-                          finished("b", 0.1, 0.3, 1),
-                          finished("b", 0.2, 0.2, 1)}),
+  EXPECT_THAT(best_rates({finished("a", 0.1, 0.5, 1), finished("a", 0.2, 0.6, 2),
+                          finished("b", 0.1, 0.3, 1), finished("b", 0.2, 0.2, 1)}),
               ElementsAre(0.2, 0.1));
   EXPECT_THAT(best_rates({finished("a", 0.1, kAbsent, 1), finished("a", 0.2, kAbsent, 0.5)}),
               ElementsAre(0.2))
       << "the lowest loss where there is no accuracy";
-  EXPECT_THAT(best_rates({finished("a", 0.1, 0.5, 1),
-                          finished("a", 0.1, 0.5, 1),
-                          finished("a", 0.2, 0.9, 1),
-                          diverged("a", 0.2)}),
+  EXPECT_THAT(best_rates({finished("a", 0.1, 0.5, 1), finished("a", 0.1, 0.5, 1),
+                          finished("a", 0.2, 0.9, 1), diverged("a", 0.2)}),
               ElementsAre(0.1))
       << "a rate that loses a run is worse than one that loses none";
   EXPECT_THAT(best_rates({diverged("a", 0.1), diverged("a", 0.2)}), ElementsAre());

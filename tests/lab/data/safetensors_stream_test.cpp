@@ -28,8 +28,7 @@ TEST(SafetensorsStream, TheLibraryReadsWhatWasWrittenInPieces) {
   const test::TemporaryFolder folder;
   std::vector<float> values(6);
   std::iota(values.begin(), values.end(), 0.5F);
-  SafetensorsStream file(folder / "x",
-                         {{"seed", "3"}},
+  SafetensorsStream file(folder / "x", {{"seed", "3"}},
                          {{"b", ElementType::kFloat32, {2, 2}}, {"a", ElementType::kFloat32, {2}}});
   file.write(bytes_of(values).first(7));
   file.write(bytes_of(values).subspan(7));
@@ -46,8 +45,8 @@ TEST(SafetensorsStream, TheLibraryReadsWhatWasWrittenInPieces) {
 
 TEST(SafetensorsStream, BytesFollowFloats) {
   const test::TemporaryFolder folder;
-  SafetensorsStream file(
-      folder / "x", {}, {{"f", ElementType::kFloat32, {1, 3}}, {"u", ElementType::kUInt8, {5}}});
+  SafetensorsStream file(folder / "x", {},
+                         {{"f", ElementType::kFloat32, {1, 3}}, {"u", ElementType::kUInt8, {5}}});
   file.write(bytes_of(std::vector<float>{1, 2, 3}));
   file.write(bytes_of(std::vector<std::uint8_t>{9, 8, 7, 6, 5}));
   file.commit();
@@ -69,9 +68,8 @@ TEST(SafetensorsStream, WithoutAllBytesNoFileAppears) {
     SafetensorsStream file(folder / "x", {}, {{"u", ElementType::kUInt8, {5}}});
     file.write(bytes_of(std::vector<std::uint8_t>{1, 2, 3}));
     EXPECT_THAT(message_of<std::logic_error>([&] { file.commit(); }), HasSubstr("2 bytes"));
-    EXPECT_THAT(message_of<std::logic_error>([&] {
-                  file.write(bytes_of(std::vector<std::uint8_t>{1, 2, 3}));
-                }),
+    EXPECT_THAT(message_of<std::logic_error>(
+                    [&] { file.write(bytes_of(std::vector<std::uint8_t>{1, 2, 3})); }),
                 HasSubstr("at most 2 more bytes, given 3"));
   }
   EXPECT_THAT(folder.names(), IsEmpty());
@@ -80,9 +78,8 @@ TEST(SafetensorsStream, WithoutAllBytesNoFileAppears) {
 TEST(SafetensorsStream, RefusesShapesThatCannotBe) {
   const test::TemporaryFolder folder;
   const auto message = [&](const std::vector<std::int64_t>& shape) {
-    return message_of<std::invalid_argument>([&] {
-      SafetensorsStream(folder / "x", {}, {{"huge", ElementType::kFloat32, shape}});
-    });
+    return message_of<std::invalid_argument>(
+        [&] { SafetensorsStream(folder / "x", {}, {{"huge", ElementType::kFloat32, shape}}); });
   };
   EXPECT_THAT(message({-1}), HasSubstr("huge"));
   EXPECT_THAT(message({std::int64_t{1} << 40, std::int64_t{1} << 40}), HasSubstr("huge"));

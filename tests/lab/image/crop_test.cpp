@@ -36,11 +36,9 @@ TEST(CropBoxes, RandomOnesLieInsideAndKeepAreaAndRatio) {
     ASSERT_LE(box.x + box.width, 500);
     ASSERT_LE(box.y + box.height, 375);
     const double ratio_slack = kRounding / box.height + kRounding / box.width;
-    ASSERT_NEAR(std::clamp(std::log(box.width / static_cast<double>(box.height)),
-                           std::log(0.75),
+    ASSERT_NEAR(std::clamp(std::log(box.width / static_cast<double>(box.height)), std::log(0.75),
                            std::log(4 / 3.0)),
-                std::log(box.width / static_cast<double>(box.height)),
-                ratio_slack);
+                std::log(box.width / static_cast<double>(box.height)), ratio_slack);
     const double share = box.width * box.height / (500.0 * 375.0);
     ASSERT_GE(share, 0.08 - 0.01);
     area_sum += share;

@@ -36,10 +36,7 @@ void crop() {
     const MappedFile mapped(file);
     std::vector<std::uint8_t> pixels(static_cast<std::size_t>(3 * size * size));
     reader.read(
-        {mapped.bytes(), Encoding::kJpeg, {}},
-        file,
-        size,
-        [&](ImageSize) { return wanted; },
+        {mapped.bytes(), Encoding::kJpeg, {}}, file, size, [&](ImageSize) { return wanted; },
         pixels.data());
     write_file(out, pixels.data(), pixels.size());
   }
@@ -50,8 +47,8 @@ void augment(char** arguments) {
   const std::int64_t count = std::stoll(arguments[3]);
   const std::int64_t channels = std::stoll(arguments[4]);
   const std::int64_t size = std::stoll(arguments[5]);
-  const at::Tensor pixels = torch::from_blob(
-      const_cast<std::byte*>(file.bytes().data()), {count, channels, size, size}, at::kByte);
+  const at::Tensor pixels = torch::from_blob(const_cast<std::byte*>(file.bytes().data()),
+                                             {count, channels, size, size}, at::kByte);
   std::vector<AugmentRow> rows;
   std::uint64_t index = 0;
   int origin_x = 0;
@@ -64,10 +61,8 @@ void augment(char** arguments) {
   const at::Tensor table =
       torch::from_blob(rows.data(), {static_cast<std::int64_t>(rows.size()), kColumns}, at::kInt);
   const auto values = static_cast<std::size_t>(channels);
-  const Augmenter augmenter({std::vector<double>(values, 0), std::vector<double>(values, 1)},
-                            size,
-                            /*turns=*/true,
-                            at::kCPU);
+  const Augmenter augmenter({std::vector<double>(values, 0), std::vector<double>(values, 1)}, size,
+                            /*turns=*/true, at::kCPU);
   const at::Tensor result = augmenter(pixels, table).contiguous();
   write_file(arguments[6], result.const_data_ptr(), result.nbytes());
 }

@@ -60,8 +60,8 @@ TEST(Augmenter, ARightAngleIsExact) {
 
 TEST(Augmenter, WithoutAngleTurningChangesNothing) {
   const at::Tensor pixels = random_pixels(3, 8);
-  const std::vector<AugmentRow> rows = {
-      augmentation(2, 1, 4, true, 0), augmentation(0, -4, 0, false, 0), no_augmentation(1)};
+  const std::vector<AugmentRow> rows = {augmentation(2, 1, 4, true, 0),
+                                        augmentation(0, -4, 0, false, 0), no_augmentation(1)};
   EXPECT_TRUE(at::equal(augmented(pixels, rows, true), augmented(pixels, rows, false)));
 }
 
@@ -150,23 +150,10 @@ TEST(Resnet, FrozenNormsAreThoseOfBatchNormalization) {
 }
 
 Words stand_in_run(const fs::path& out, const Words& more = {}) {
-  Words words = {"train",
-                 "cifar100",
-                 "--out",
-                 out.string(),
-                 "--stand-in",
-                 "--stand-in-train",
-                 "256",
-                 "--stand-in-test",
-                 "64",
-                 "--width",
-                 "4",
-                 "--batch",
-                 "32",
-                 "--device",
-                 "cpu",
-                 "--threads",
-                 "1"};
+  Words words = {
+      "train", "cifar100",        "--out", out.string(), "--stand-in", "--stand-in-train",
+      "256",   "--stand-in-test", "64",    "--width",    "4",          "--batch",
+      "32",    "--device",        "cpu",   "--threads",  "1"};
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
@@ -227,14 +214,8 @@ TEST(ImagefolderTask, FolderAndPackGiveTheSameBatches) {
   const TemporaryFolder folder;
   test::put_sample_folder(folder / "images");
   const std::string pack = (folder / "pack").string();
-  ASSERT_EQ(run_sing({"data",
-                      "pack",
-                      "--from",
-                      (folder / "images").string(),
-                      "--out",
-                      pack,
-                      "--longest-side",
-                      "0"})
+  ASSERT_EQ(run_sing({"data", "pack", "--from", (folder / "images").string(), "--out", pack,
+                      "--longest-side", "0"})
                 .code,
             0);
   std::vector<lab::Batch> batches;
@@ -242,18 +223,8 @@ TEST(ImagefolderTask, FolderAndPackGiveTheSameBatches) {
     const std::unique_ptr<lab::Task> task = imagefolder::make_task();
     CLI::App app;
     task->add_flags(app);
-    const Words words = {"--data",
-                         data,
-                         "--first-size",
-                         "32",
-                         "--train-size",
-                         "64",
-                         "--ramp-begin",
-                         "1",
-                         "--ramp-end",
-                         "2",
-                         "--test-size",
-                         "40"};
+    const Words words = {"--data",       data, "--first-size", "32", "--train-size", "64",
+                         "--ramp-begin", "1",  "--ramp-end",   "2",  "--test-size",  "40"};
     app.parse(Words(words.rbegin(), words.rend()));
     task->prepare({.seed = 3, .data_threads = 2});
     EXPECT_EQ(task->example_count(lab::Split::kTraining), 10);

@@ -53,12 +53,8 @@ TEST(Jpeg, APartIsThatPartOfTheWhole) {
     if (eighths == 8) {
       ASSERT_EQ(whole.image.bytes, decoded(file).bytes);
     }
-    for (const Box box : {Box{0, 0, 20, 20},
-                          Box{33, 17, 50, 41},
-                          Box{16, 16, 16, 16},
-                          Box{47, 1, 84, 96},
-                          Box{130, 96, 1, 1},
-                          Box{1, 95, 130, 2}}) {
+    for (const Box box : {Box{0, 0, 20, 20}, Box{33, 17, 50, 41}, Box{16, 16, 16, 16},
+                          Box{47, 1, 84, 96}, Box{130, 96, 1, 1}, Box{1, 95, 130, 2}}) {
       DecodedPart part;
       decoder.open(bytes_of(file), "x");
       decoder.decode(box, eighths, part);
@@ -108,12 +104,11 @@ TEST(Jpeg, CodesAreReadAsLibjpegReadsThem) {
   const std::vector<std::uint8_t> smooth = test::sample_image(149, 83).bytes;
   for (const std::vector<std::uint8_t>& values : {smooth, noise(smooth.size())}) {
     for (const int quality : {1, 30, 75, 95, 100}) {
-      for (const test::JpegKind kind : {test::JpegKind{quality},
-                                        test::JpegKind{quality, 2, 2},
-                                        test::JpegKind{quality, 2, 1, true},
-                                        test::JpegKind{quality, 1, 2, true},
-                                        test::JpegKind{quality, 2, 2, true, true},
-                                        test::JpegKind{quality, 2, 2, false, false, 1}}) {
+      for (const test::JpegKind kind :
+           {test::JpegKind{quality}, test::JpegKind{quality, 2, 2},
+            test::JpegKind{quality, 2, 1, true}, test::JpegKind{quality, 1, 2, true},
+            test::JpegKind{quality, 2, 2, true, true},
+            test::JpegKind{quality, 2, 2, false, false, 1}}) {
         SCOPED_TRACE(concat("quality ", quality, ", ", kind.halved_across, kind.halved_down));
         const std::string file = test::jpeg_of_values(values, 149, 3, kind);
         compare(file, {0, 0, 149, 83});
@@ -137,9 +132,7 @@ TEST(Jpeg, PartsOfFilesCutShortAreRefused) {
   };
   EXPECT_NO_THROW(decode_cut(file.size() - 2, {40, 50, 24, 14}));  // the end's mark is not needed
   for (const std::size_t missing : {200U, 20U, 4U}) {
-    EXPECT_THAT(message_of<FileError>([&] {
-                  decode_cut(file.size() - missing, {40, 50, 24, 14});
-                }),
+    EXPECT_THAT(message_of<FileError>([&] { decode_cut(file.size() - missing, {40, 50, 24, 14}); }),
                 HasSubstr("[jpeg] 'cut.jpg': Corrupt JPEG data: premature end of data segment"))
         << missing;
   }
@@ -205,8 +198,7 @@ TEST(Jpeg, DamagedFilesDecodeOrAreRefused) {
         DecodedPart part;
         if (size.width >= 8 && size.height >= 8 && size.width * size.height < 1'000'000) {
           decoder.decode({size.width / 4, size.height / 4, size.width / 2, size.height / 2},
-                         trial % 2 == 0 ? 8 : 4,
-                         part);
+                         trial % 2 == 0 ? 8 : 4, part);
         }
       } catch (const FileError&) {
         ++refused;

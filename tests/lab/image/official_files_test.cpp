@@ -96,8 +96,7 @@ TEST(Cifar100Files, MissingFilesAreNamedWithWhatToDo) {
   write_whole(folder / "test.bin", "x");
   EXPECT_THAT(message_of<std::invalid_argument>([&] { cifar100::read_set(folder.path()); }),
               AllOf(HasSubstr("[cifar100] wanted train.bin in '" + folder.path().string() + "'"),
-                    HasSubstr("--data FOLDER"),
-                    HasSubstr("--stand-in"),
+                    HasSubstr("--data FOLDER"), HasSubstr("--stand-in"),
                     HasSubstr("the task rde needs none")));
 }
 
@@ -150,10 +149,7 @@ TEST(DataCommand, SaysWhatIsWrongWithCifarFiles) {
   std::filesystem::resize_file(folder / "test.bin", 30'740'000);
   write_whole(folder / "cifar-100-python.tar.gz", "x");
   const test::WordsOutcome outcome =
-      test::run_words({"data",
-                       "cifar100",
-                       "--from",
-                       folder.path().string(),
+      test::run_words({"data", "cifar100", "--from", folder.path().string(),
                        (folder / "cifar-100-python.tar.gz").string()});
   EXPECT_EQ(outcome.code, lab::kFailure);
   EXPECT_THAT(outcome.out, HasSubstr("train.bin: wanted 153700000 bytes, found 3074\n"));

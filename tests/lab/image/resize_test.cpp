@@ -10,9 +10,7 @@
 namespace sing::image {
 namespace {
 
-std::vector<std::uint8_t> resized(const RgbImage& image,
-                                  ImageSize size,
-                                  bool mirrored = false,
+std::vector<std::uint8_t> resized(const RgbImage& image, ImageSize size, bool mirrored = false,
                                   const Window* window = nullptr) {
   const Window whole{0, 0, static_cast<double>(image.width), static_cast<double>(image.height)};
   std::vector<std::uint8_t> out(static_cast<std::size_t>(3 * size.width * size.height));

@@ -58,9 +58,7 @@ struct JpegKind {
 };
 
 // One, three or four values a pixel, as they are: grey, red, green and blue, or Adobe's CMYK.
-inline std::string jpeg_of_values(const std::vector<std::uint8_t>& values,
-                                  int width,
-                                  int channels,
+inline std::string jpeg_of_values(const std::vector<std::uint8_t>& values, int width, int channels,
                                   const JpegKind& kind = {}) {
   jpeg_compress_struct info{};
   jpeg_error_mgr errors{};
@@ -104,8 +102,8 @@ inline std::string cmyk_jpeg(int width, int height) {
 }
 
 inline std::string grey_jpeg(int width, int height) {
-  return jpeg_of_values(
-      std::vector<std::uint8_t>(static_cast<std::size_t>(width * height), 90), width, 1);
+  return jpeg_of_values(std::vector<std::uint8_t>(static_cast<std::size_t>(width * height), 90),
+                        width, 1);
 }
 
 inline void put_file(const std::filesystem::path& path, const std::string& bytes) {

@@ -90,8 +90,7 @@ TEST(Prefetcher, HandsOnWhatTheMakingThrowsAfterTheItemsBeforeIt) {
       [](std::int64_t at) {
         return at < 2 ? static_cast<int>(at) : throw std::runtime_error("no third");
       },
-      0,
-      5);
+      0, 5);
   EXPECT_EQ(failing.next(), 0);
   EXPECT_EQ(failing.next(), 1);
   EXPECT_THROW(failing.next(), std::runtime_error);

@@ -93,12 +93,11 @@ TEST(MetricsLog, LinesAreJsonAndWhatIsNotFiniteIsNull) {
   EXPECT_TRUE(step["loss"].is_null());
   EXPECT_EQ(step["gradient_norms"]["a.b"], 2.0);
   std::getline(stream, line);
-  EXPECT_EQ(nlohmann::json::parse(line),
-            nlohmann::json({{"kind", "evaluation"},
-                            {"step", 7},
-                            {"epoch", 0.5},
-                            {"loss", 0.25},
-                            {"accuracy", 0.75}}));
+  EXPECT_EQ(nlohmann::json::parse(line), nlohmann::json({{"kind", "evaluation"},
+                                                         {"step", 7},
+                                                         {"epoch", 0.5},
+                                                         {"loss", 0.25},
+                                                         {"accuracy", 0.75}}));
   const auto end = read_end(folder / "metrics.jsonl");
   ASSERT_TRUE(end);
   EXPECT_EQ(end->status, RunStatus::kFinished);
@@ -129,29 +128,27 @@ TEST(RunDirectory, IsHeldByOneAtATime) {
 
 TEST(RunConfig, OptionsComeBackAsTheirTexts) {
   const TemporaryFolder folder;
-  write_config(folder / "config.json",
-               {.task = "rde",
-                .picture_legend = "input beside target",
-                .data_digest = "0a1b",
-                .options = {{"a", "", 5e-2},
-                            {"b", "", std::int64_t{3}},
-                            {"c", "", true},
-                            {"d", "", Value()},
-                            {"e", "", std::string("name")},
-                            {"f", "", 0.1 + 0.2}},
-                .parameters = 12});
+  write_config(folder / "config.json", {.task = "rde",
+                                        .picture_legend = "input beside target",
+                                        .data_digest = "0a1b",
+                                        .options = {{"a", "", 5e-2},
+                                                    {"b", "", std::int64_t{3}},
+                                                    {"c", "", true},
+                                                    {"d", "", Value()},
+                                                    {"e", "", std::string("name")},
+                                                    {"f", "", 0.1 + 0.2}},
+                                        .parameters = 12});
   const RecordedConfig config = read_config(folder / "config.json");
   EXPECT_EQ(config.task, "rde");
   EXPECT_EQ(config.data_digest, "0a1b");
   EXPECT_THAT(read_whole(folder / "config.json"),
               HasSubstr("\"picture_legend\": \"input beside target\""));
-  EXPECT_EQ(config.options,
-            (OptionTexts{{"a", "0.05"},
-                         {"b", "3"},
-                         {"c", "true"},
-                         {"d", "none"},
-                         {"e", "name"},
-                         {"f", "0.30000000000000004"}}));
+  EXPECT_EQ(config.options, (OptionTexts{{"a", "0.05"},
+                                         {"b", "3"},
+                                         {"c", "true"},
+                                         {"d", "none"},
+                                         {"e", "name"},
+                                         {"f", "0.30000000000000004"}}));
 }
 
 }  // namespace

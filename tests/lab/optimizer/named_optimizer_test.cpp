@@ -68,15 +68,9 @@ TEST(NamedOptimizer, EveryOptionIsListedOnce) {
     EXPECT_THAT(names, Not(::testing::Contains(option.name)));
     names.push_back(option.name);
   }
-  EXPECT_THAT(names,
-              ::testing::IsSupersetOf({"lookahead",
-                                       "lookahead_alpha",
-                                       "normalize",
-                                       "momentum",
-                                       "rectify",
-                                       "decay_power",
-                                       "decoupled_decay",
-                                       "softplus_beta"}));
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"lookahead", "lookahead_alpha", "normalize",
+                                              "momentum", "rectify", "decay_power",
+                                              "decoupled_decay", "softplus_beta"}));
 }
 
 }  // namespace

@@ -77,14 +77,10 @@ class Hash {
 // no longer comparable.
 TEST(RdeBatchFiller, MakesTheSameBytesOnEveryMachine) {
   const std::map<std::string, std::uint64_t> expected = {
-      {"default", 0x38a0102bc6cd2e0c},
-      {"one", 0x2a220c8b9ebe508d},
-      {"two", 0x05747385488cfff6},
-      {"chain", 0x282c821fc06e4dbf},
-      {"eight", 0x2a3f9fdc0da01376},
-      {"chain_of_five", 0xf3fad21db47f0979},
-      {"small", 0xbafb1a01afa48b5f},
-      {"odd_size", 0xed740db98903ff5d},
+      {"default", 0x38a0102bc6cd2e0c}, {"one", 0x2a220c8b9ebe508d},
+      {"two", 0x05747385488cfff6},     {"chain", 0x282c821fc06e4dbf},
+      {"eight", 0x2a3f9fdc0da01376},   {"chain_of_five", 0xf3fad21db47f0979},
+      {"small", 0xbafb1a01afa48b5f},   {"odd_size", 0xed740db98903ff5d},
   };
   for (const test::Variant& variant : test::variants()) {
     Hash hash;
@@ -116,12 +112,10 @@ TEST(RdeBatchFiller, AnImageDoesNotDependOnItsPlaceInTheBatch) {
   const Batch alone = filled({}, {5}, 1);
   const std::size_t pixels = 128 * 128;
   for (const std::size_t place : {1U, 3U}) {
-    EXPECT_TRUE(std::equal(alone.images.begin(),
-                           alone.images.end(),
+    EXPECT_TRUE(std::equal(alone.images.begin(), alone.images.end(),
                            there.images.begin() + static_cast<std::ptrdiff_t>(place * pixels)));
     EXPECT_TRUE(
-        std::equal(alone.greys.begin(),
-                   alone.greys.end(),
+        std::equal(alone.greys.begin(), alone.greys.end(),
                    there.greys.begin() + static_cast<std::ptrdiff_t>(place * alone.greys.size())));
   }
 }

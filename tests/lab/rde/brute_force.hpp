@@ -67,8 +67,8 @@ inline Pairs telling(const Pixels& pixels) {
   };
   for (std::size_t y = 0; y + 1 < pixels.size(); ++y) {
     for (std::size_t x = 0; x + 1 < pixels.size(); ++x) {
-      std::array<int, 4> p = {
-          pixels[y][x], pixels[y][x + 1], pixels[y + 1][x], pixels[y + 1][x + 1]};
+      std::array<int, 4> p = {pixels[y][x], pixels[y][x + 1], pixels[y + 1][x],
+                              pixels[y + 1][x + 1]};
       for (int turn = 0; turn < 4; ++turn) {
         read(p[0], p[1], p[2], p[3]);
         read(p[1], p[0], p[3], p[2]);

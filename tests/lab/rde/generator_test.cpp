@@ -22,9 +22,7 @@ using ::testing::HasSubstr;
 
 class EveryVariant : public ::testing::TestWithParam<test::Variant> {};
 
-INSTANTIATE_TEST_SUITE_P(Rde,
-                         EveryVariant,
-                         ::testing::ValuesIn(test::variants()),
+INSTANTIATE_TEST_SUITE_P(Rde, EveryVariant, ::testing::ValuesIn(test::variants()),
                          [](const auto& variant) { return variant.param.name; });
 
 // The generator takes the first attempt that keeps the rules: none that breaks one, and none that

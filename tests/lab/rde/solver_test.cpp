@@ -37,8 +37,7 @@ std::map<char, int> heights_of(const std::vector<std::string>& rows) {
   const Solution solution = solve(image.data(), static_cast<int>(rows.size()));
   std::map<char, int> heights;
   for (std::size_t region = 1;
-       solution.decided && region <= static_cast<std::size_t>(solution.regions);
-       ++region) {
+       solution.decided && region <= static_cast<std::size_t>(solution.regions); ++region) {
     heights[static_cast<char>('a' - 1 + solution.greys[region] * 32)] = solution.heights[region];
   }
   return heights;
@@ -65,16 +64,8 @@ TEST(RdeSolver, PiecesOfOneGreyAreOneRectangle) {
 
 TEST(RdeSolver, HeightIsTheLongestWayDown) {
   // d lies over a, b and c; c over a and b; b over a.
-  EXPECT_EQ(heights_of({"aaaaaa....",
-                        "abbbbbb...",
-                        "abbbccccc.",
-                        "abbbccccc.",
-                        "abddddddc.",
-                        "aaddddddc.",
-                        "..ddddddc.",
-                        "..ddddddc.",
-                        "..dddddd..",
-                        ".........."}),
+  EXPECT_EQ(heights_of({"aaaaaa....", "abbbbbb...", "abbbccccc.", "abbbccccc.", "abddddddc.",
+                        "aaddddddc.", "..ddddddc.", "..ddddddc.", "..dddddd..", ".........."}),
             (Heights{{'a', 1}, {'b', 2}, {'c', 3}, {'d', 4}}));
 }
 
@@ -132,9 +123,8 @@ TEST(RdeSolver, TurningMirroringAndRecoloringChangeNothing) {
     ASSERT_TRUE(solution.decided);
     for (std::size_t region = 1; region <= 4; ++region) {
       const auto* const k =
-          std::find_if(scene.greys.begin() + 1, scene.greys.end(), [&](float grey) {
-            return 1.25F - grey == solution.greys[region];
-          });
+          std::find_if(scene.greys.begin() + 1, scene.greys.end(),
+                       [&](float grey) { return 1.25F - grey == solution.greys[region]; });
       ASSERT_NE(k, scene.greys.end());
       EXPECT_EQ(solution.heights[region],
                 scene.heights[static_cast<std::size_t>(k - scene.greys.begin())]);

@@ -104,11 +104,8 @@ TEST(LineChart, GapsBreakACurveAndADivergedOneHasNoSayInTheRange) {
   const ChartOptions options{.title = "t", .x_label = "step", .y_scale = Scale::kLinear};
   const Curve gap{.label = "gap",
                   .style = "color0",
-                  .points = {curve_point(0, 0),
-                             curve_point(1, 1),
-                             curve_point(2, kAbsent),
-                             curve_point(3, 1),
-                             curve_point(4, 0)}};
+                  .points = {curve_point(0, 0), curve_point(1, 1), curve_point(2, kAbsent),
+                             curve_point(3, 1), curve_point(4, 0)}};
   // x: 64 … 628 for 0 … 4; y: 256 … 10 for 0 … 1.03
   EXPECT_THAT(draw_line_chart(options, {gap}),
               HasSubstr("d=\"M64 256L205 17.2M487 17.2L628 256\""));
@@ -192,8 +189,8 @@ TEST(StepTime, IsTheMeanWithoutTheFirstRecord) {
   };
   run.steps = {record(1, 10, 2)};
   EXPECT_EQ(step_time(run).sum(), 13);
-  run.steps = {
-      record(1, 10, 2), record(0.5, 2, 0.25), record(0.25, 4, 0.75), record(kAbsent, 4, 1)};
+  run.steps = {record(1, 10, 2), record(0.5, 2, 0.25), record(0.25, 4, 0.75),
+               record(kAbsent, 4, 1)};
   const StepTime mean = step_time(run);
   EXPECT_EQ(mean.data, 0.375);
   EXPECT_EQ(mean.forward_backward, 3);

@@ -118,9 +118,8 @@ TEST(RunReader, ARunThatHasJustStartedIsEmpty) {
   const RunRecord run = run_of("", R"({"a": {"b": 1, "c": [1, 2]}, "d": null})");
   EXPECT_TRUE(run.steps.empty());
   EXPECT_EQ(run.unreadable_lines, 0);
-  EXPECT_THAT(
-      run.options,
-      ElementsAre(std::pair("a.b", "1"), std::pair("a.c", "[1,2]"), std::pair("d", "null")));
+  EXPECT_THAT(run.options, ElementsAre(std::pair("a.b", "1"), std::pair("a.c", "[1,2]"),
+                                       std::pair("d", "null")));
 }
 
 TEST(RunReader, FoldersThatAreNoRunsAreRefused) {

@@ -15,8 +15,8 @@ namespace {
 
 bool has_task(std::string_view name) {
   const auto entries = lab::task_entries();
-  return std::any_of(
-      entries.begin(), entries.end(), [&](const auto& entry) { return entry.name == name; });
+  return std::any_of(entries.begin(), entries.end(),
+                     [&](const auto& entry) { return entry.name == name; });
 }
 
 bool has_optimizer(const std::string& recipe) {
@@ -66,8 +66,7 @@ TEST_P(EveryTable, TrainsTwoStepsOfEachRecipe) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Recipes,
-                         EveryTable,
+INSTANTIATE_TEST_SUITE_P(Recipes, EveryTable,
                          testing::Values("ablation", "hosts", "optimizers", "cifar100", "imagenet"),
                          [](const auto& each) { return std::string(each.param); });
 

@@ -24,8 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Said reproduce(const TemporaryFolder& folder,
-               std::vector<std::string> words,
+Said reproduce(const TemporaryFolder& folder, std::vector<std::string> words,
                const std::vector<std::string>& flags = {}) {
   words.insert(words.begin(), {"sing", "reproduce"});
   return test::say_with_plan(folder, std::move(words), flags);
@@ -85,17 +84,9 @@ TEST(Reproduce, PutsOursBesideThePapers) {
   const std::string page = read_whole(folder / "runs/cifar100.html");
   EXPECT_THAT(page, HasSubstr("<td>SGD</td><td>2</td><td>56.25 % ± 8.84 %</td><td>75.63 %</td>"));
   const std::vector<std::string> first = calls(folder)[0];
-  EXPECT_THAT(first,
-              ElementsAre("train",
-                          "cifar100",
-                          "--config",
-                          SING_RECIPES "/cifar100_sgd.toml",
-                          "--seed",
-                          "0",
-                          "--plan",
-                          std::string(folder / "plan"),
-                          "--out",
-                          std::string(folder / "runs/cifar100_sgd_seed0")))
+  EXPECT_THAT(first, ElementsAre("train", "cifar100", "--config", SING_RECIPES "/cifar100_sgd.toml",
+                                 "--seed", "0", "--plan", std::string(folder / "plan"), "--out",
+                                 std::string(folder / "runs/cifar100_sgd_seed0")))
       << "full scale is the recipe alone";
   EXPECT_EQ(calls(folder)[6][5], "1") << "seed 1 comes after seed 0 of every row";
 

@@ -43,57 +43,32 @@ TEST(Claims, HoldOfTheReferenceBackend) {
 
 TEST(Claims, MissingCentralizationIsNoticed) {
   EXPECT_THAT(failing(test::without_centralization()),
-              ElementsAre("escape-zero-blocks",
-                          "invariance-means",
-                          "lemma-3",
-                          "lemma-4",
-                          "centralization-projection",
-                          "convergence-centralized"));
+              ElementsAre("escape-zero-blocks", "invariance-means", "lemma-3", "lemma-4",
+                          "centralization-projection", "convergence-centralized"));
 }
 
 TEST(Claims, OneNormForAllTensorsIsNoticed) {
-  EXPECT_THAT(failing(test::with_global_norm()),
-              ElementsAre("escape-bound",
-                          "escape-boundary",
-                          "escape-tight",
-                          "escape-tensors",
-                          "escape-zero-blocks",
-                          "invariance-layers",
-                          "lemma-1",
-                          "lemma-2",
-                          "lemma-3",
-                          "lemma-4",
-                          "convergence-proof",
-                          "convergence-rate",
-                          "clipping-norms",
-                          "calibrated-escape",
-                          "calibrated-counterexample",
-                          "figure-escape"));
+  EXPECT_THAT(
+      failing(test::with_global_norm()),
+      ElementsAre("escape-bound", "escape-boundary", "escape-tight", "escape-tensors",
+                  "escape-zero-blocks", "invariance-layers", "lemma-1", "lemma-2", "lemma-3",
+                  "lemma-4", "convergence-proof", "convergence-rate", "clipping-norms",
+                  "calibrated-escape", "calibrated-counterexample", "figure-escape"));
 }
 
 TEST(Claims, AWrongLengthOfTheStepIsNoticed) {
-  EXPECT_THAT(failing(test::with_length_one()),
-              ElementsAre("escape-bound",
-                          "escape-boundary",
-                          "escape-tight",
-                          "escape-tensors",
-                          "escape-zero-blocks",
-                          "lemma-1",
-                          "lemma-2",
-                          "lemma-3",
-                          "lemma-4",
-                          "convergence-proof",
-                          "convergence-rate",
-                          "calibrated-escape",
-                          "figure-escape"));
+  EXPECT_THAT(
+      failing(test::with_length_one()),
+      ElementsAre("escape-bound", "escape-boundary", "escape-tight", "escape-tensors",
+                  "escape-zero-blocks", "lemma-1", "lemma-2", "lemma-3", "lemma-4",
+                  "convergence-proof", "convergence-rate", "calibrated-escape", "figure-escape"));
 }
 
 // Lemmas too: some of their tensors have norms near 2⁻⁴⁰⁰.
 TEST(Claims, AnEpsilonIsNoticed) {
-  EXPECT_THAT(
-      failing(test::with_epsilon(), {"invariance", "lemmas"}),
-      ElementsAre(
-          "invariance-scale", "invariance-layers", "lemma-1", "lemma-2", "lemma-3", "lemma-4"));
+  EXPECT_THAT(failing(test::with_epsilon(), {"invariance", "lemmas"}),
+              ElementsAre("invariance-scale", "invariance-layers", "lemma-1", "lemma-2", "lemma-3",
+                          "lemma-4"));
 }
 
 TEST(Claims, AreSelectedByNameAndByFamily) {

@@ -23,11 +23,8 @@ using ::testing::Pointwise;
 const Vector kPoint = {0.3, -0.7, 0.05, 1.1};
 
 std::vector<Objective> objectives() {
-  return {radial_basin(0.9),
-          separable_basin({1, 2, 0.5, 3}, {1, 1.5, 0.8, 2}),
-          quadratic({1, 0.5, 2, 0.25}),
-          wells(),
-          slopes(0.4, 2)};
+  return {radial_basin(0.9), separable_basin({1, 2, 0.5, 3}, {1, 1.5, 0.8, 2}),
+          quadratic({1, 0.5, 2, 0.25}), wells(), slopes(0.4, 2)};
 }
 
 TEST(Objectives, GradientsAreThoseOfTheValues) {
@@ -89,8 +86,8 @@ TEST(ThreeMinima, SlopeAndBasins) {
 
 // In one dimension a SING step is the learning rate in the direction of descent.
 TEST(ThreeMinima, SingStepsAreOfTheRate) {
-  const std::vector<double> path = descend(
-      library_method(), Descent::kSing, 0.5, {WarmupCosine{.total_steps = kFigureSteps}}, -4);
+  const std::vector<double> path = descend(library_method(), Descent::kSing, 0.5,
+                                           {WarmupCosine{.total_steps = kFigureSteps}}, -4);
   ASSERT_EQ(path.size(), 61U);
   EXPECT_DOUBLE_EQ(path[1], -3.5);
   EXPECT_NEAR(std::abs(path[31] - path[30]), 0.25, 1e-12);
@@ -151,8 +148,8 @@ TEST(BlockStandardizer, GivesThePapersStep) {
 }
 
 TEST(Iterates, AreTheHostsOnTheStandardizedGradient) {
-  Iterates iterates(
-      library_method(), {.shapes = {{1, 2}, {2}}, .host = Sgd{.learning_rate = 0.5}}, {1, 1, 1, 1});
+  Iterates iterates(library_method(), {.shapes = {{1, 2}, {2}}, .host = Sgd{.learning_rate = 0.5}},
+                    {1, 1, 1, 1});
   iterates.step({1, 3, 3, 4});
   const double step = 0.5 / std::sqrt(2.0);
   EXPECT_THAT(iterates.values(), Pointwise(DoubleNear(1e-15), {1 + step, 1 - step, 0.7, 0.6}));
@@ -171,8 +168,7 @@ TEST(Iterates, AgreeWithTheFusedOptimizer) {
                     .dtype = Dtype::kFloat64,
                     .gradient = gradient.data()}},
                   options);
-  Iterates iterates(library_method(),
-                    {.shapes = {{2, 3}}, .host = AdamW{.learning_rate = 0.1}},
+  Iterates iterates(library_method(), {.shapes = {{2, 3}}, .host = AdamW{.learning_rate = 0.1}},
                     {1, 2, 3, 4, 5, 6});
   for (int step = 0; step < 5; ++step) {
     fused.step();

@@ -42,8 +42,7 @@ inline theory::Method with_global_norm() {
   return [](Standardize options) -> theory::StandardizeFunction {
     const bool normalizes = options.normalize != Normalize::kOff;
     options.normalize = Normalize::kOff;
-    return [normalizes,
-            epsilon = options.norm_epsilon,
+    return [normalizes, epsilon = options.norm_epsilon,
             centralize =
                 theory::library_method()(options)](std::span<const StandardizeTensor> tensors) {
       centralize(tensors);

@@ -85,10 +85,7 @@ TEST_P(FusedLayers, AddNorm) {
             const at::Tensor sum = t[0].repeat({600 / x_rows, 1}) + t[1] + t[2];
             return Tensors{sum, at::layer_norm(sum, {width}, t[3], t[4], 1e-6)};
           },
-          {float32({x_rows, width}),
-           bf16({600, width}),
-           float32({width}),
-           float32({width}),
+          {float32({x_rows, width}), bf16({600, width}), float32({width}), float32({width}),
            float32({width})});
     }
   }
@@ -108,17 +105,17 @@ TEST_P(FusedLayers, Attention) {
   for (const auto& [tokens, width] : {std::pair{64, 64}, {64, 32}, {80, 64}}) {
     SCOPED_TRACE(concat(tokens, " tokens, heads of ", width));
     const AttentionShape shape{3, tokens, 2};
-    expect_agreement(
-        [&](const Tensors& t) { return Tensors{attention(t[0], shape)}; },
-        [&, tokens = tokens, width = width](const Tensors& t) {
-          const at::Tensor parts = t[0].view({3, tokens, 3, 2, width}).permute({2, 0, 3, 1, 4});
-          const at::Tensor scores = at::matmul(parts[0], parts[1].transpose(2, 3)) /
-                                    std::sqrt(static_cast<double>(width));
-          return Tensors{at::matmul(at::softmax(scores, 3), parts[2])
-                             .transpose(1, 2)
-                             .reshape({3 * tokens, 2 * width})};
-        },
-        {bf16({3 * tokens, 3 * 2 * width})});
+    expect_agreement([&](const Tensors& t) { return Tensors{attention(t[0], shape)}; },
+                     [&, tokens = tokens, width = width](const Tensors& t) {
+                       const at::Tensor parts =
+                           t[0].view({3, tokens, 3, 2, width}).permute({2, 0, 3, 1, 4});
+                       const at::Tensor scores = at::matmul(parts[0], parts[1].transpose(2, 3)) /
+                                                 std::sqrt(static_cast<double>(width));
+                       return Tensors{at::matmul(at::softmax(scores, 3), parts[2])
+                                          .transpose(1, 2)
+                                          .reshape({3 * tokens, 2 * width})};
+                     },
+                     {bf16({3 * tokens, 3 * 2 * width})});
   }
 }
 
@@ -126,8 +123,8 @@ TEST_P(FusedLayers, Convolution) {
   const at::Tensor weight = random({32, 16, 3, 3}, at::kBFloat16).to(at::kFloat).requires_grad_();
   expect_agreement(
       [](const Tensors& t) {
-        return Tensors{convolution(
-            t[0], {t[1], t[1].detach().to(at::kBFloat16)}, {.stride = 2, .padding = 1})};
+        return Tensors{convolution(t[0], {t[1], t[1].detach().to(at::kBFloat16)},
+                                   {.stride = 2, .padding = 1})};
       },
       [](const Tensors& t) { return Tensors{at::conv2d(t[0], t[1], {}, 2, 1)}; },
       {bf16({4, 16, 9, 9}), weight});
@@ -149,8 +146,7 @@ TEST_P(FusedLayers, BatchNorm) {
                                 .to(at::kBFloat16)
                                 .contiguous(last)
                                 .requires_grad_(),
-                            float32({channels}),
-                            float32({channels})};
+                            float32({channels}), float32({channels})};
           if (has_residual) {
             inputs.push_back(
                 random({6, channels, 5, 7}, at::kBFloat16).contiguous(last).requires_grad_());
@@ -161,10 +157,8 @@ TEST_P(FusedLayers, BatchNorm) {
           expect_agreement(
               [&](const Tensors& t) {
                 const auto [first, second] = batch_norm(
-                    t[0],
-                    {t[1], t[2], running[0], running[1], batches, /*momentum=*/0.1, 1e-5},
-                    activation,
-                    has_residual ? t[3] : at::Tensor());
+                    t[0], {t[1], t[2], running[0], running[1], batches, /*momentum=*/0.1, 1e-5},
+                    activation, has_residual ? t[3] : at::Tensor());
                 return repeated(first, second);
               },
               [&](const Tensors& t) {
@@ -187,8 +181,8 @@ TEST_P(FusedLayers, BatchNorm) {
 
 // A gradient that never comes, as that of the last sum in a model, counts as none.
 TEST_P(FusedLayers, AddNormWithoutAGradientOfTheSum) {
-  const Tensors in = {
-      float32({24, 384}), bf16({24, 384}), float32({384}), float32({384}), float32({384})};
+  const Tensors in = {float32({24, 384}), bf16({24, 384}), float32({384}), float32({384}),
+                      float32({384})};
   add_norm(in[0], in[1], in[2], {in[3], in[4], 1e-6})
       .second.to(at::kFloat)
       .square()

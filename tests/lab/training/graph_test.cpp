@@ -26,22 +26,9 @@ class GpuTraining : public ::testing::Test {
 
   // Wide enough for the fused layers: 128 features, 64 tokens, heads of 64.
   Words run_of(const std::string& name, const Words& more) const {
-    const Words usual = {"--device",
-                         "cuda",
-                         "--width",
-                         "128",
-                         "--heads",
-                         "2",
-                         "--image-size",
-                         "32",
-                         "--steps",
-                         "40",
-                         "--precision",
-                         "bf16",
-                         "--max-side",
-                         "20",
-                         "--log-steps",
-                         "10"};
+    const Words usual = {"--device",     "cuda", "--width",     "128", "--heads",     "2",
+                         "--image-size", "32",   "--steps",     "40",  "--precision", "bf16",
+                         "--max-side",   "20",   "--log-steps", "10"};
     return tiny_run(folder_ / name, with_usual(usual, more));
   }
 
@@ -73,22 +60,9 @@ TEST_F(GpuTraining, AReplayedGraphGivesTheBitsOfItsSteps) {
 // The running moments of batch normalization are written by the recorded kernels too.
 TEST_F(GpuTraining, AReplayedResidualNetworkGivesTheBitsOfItsSteps) {
   const auto last_tensors = [&](const std::string& name, const Words& more) {
-    Words words = {"train",
-                   "cifar100",
-                   "--out",
-                   folder_ / name,
-                   "--stand-in",
-                   "--width",
-                   "16",
-                   "--batch",
-                   "32",
-                   "--device",
-                   "cuda",
-                   "--steps",
-                   "30",
-                   "--precision",
-                   "bf16",
-                   "--deterministic"};
+    Words words = {"train", "cifar100",    "--out", folder_ / name,   "--stand-in", "--width",
+                   "16",    "--batch",     "32",    "--device",       "cuda",       "--steps",
+                   "30",    "--precision", "bf16",  "--deterministic"};
     words.insert(words.end(), more.begin(), more.end());
     const Outcome outcome = run_sing(words);
     EXPECT_EQ(outcome.code, 0) << outcome.error;

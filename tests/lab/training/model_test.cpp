@@ -48,28 +48,14 @@ TEST(Vit, ParametersAreNamedAsInTimm) {
   for (const auto& item : vit->named_parameters()) {
     names.push_back(item.key());
   }
-  EXPECT_THAT(names,
-              ElementsAre("pos_embed",
-                          "patch_embed.proj.weight",
-                          "patch_embed.proj.bias",
-                          "blocks.0.norm1.weight",
-                          "blocks.0.norm1.bias",
-                          "blocks.0.attn.qkv.weight",
-                          "blocks.0.attn.qkv.bias",
-                          "blocks.0.attn.proj.weight",
-                          "blocks.0.attn.proj.bias",
-                          "blocks.0.ls1.gamma",
-                          "blocks.0.norm2.weight",
-                          "blocks.0.norm2.bias",
-                          "blocks.0.mlp.fc1.weight",
-                          "blocks.0.mlp.fc1.bias",
-                          "blocks.0.mlp.fc2.weight",
-                          "blocks.0.mlp.fc2.bias",
-                          "blocks.0.ls2.gamma",
-                          "norm.weight",
-                          "norm.bias",
-                          "head.weight",
-                          "head.bias"));
+  EXPECT_THAT(
+      names, ElementsAre("pos_embed", "patch_embed.proj.weight", "patch_embed.proj.bias",
+                         "blocks.0.norm1.weight", "blocks.0.norm1.bias", "blocks.0.attn.qkv.weight",
+                         "blocks.0.attn.qkv.bias", "blocks.0.attn.proj.weight",
+                         "blocks.0.attn.proj.bias", "blocks.0.ls1.gamma", "blocks.0.norm2.weight",
+                         "blocks.0.norm2.bias", "blocks.0.mlp.fc1.weight", "blocks.0.mlp.fc1.bias",
+                         "blocks.0.mlp.fc2.weight", "blocks.0.mlp.fc2.bias", "blocks.0.ls2.gamma",
+                         "norm.weight", "norm.bias", "head.weight", "head.bias"));
   EXPECT_EQ(vit->named_parameters()["patch_embed.proj.weight"].sizes(),
             at::IntArrayRef({64, 1, 8, 8}));
 }
@@ -85,10 +71,9 @@ TEST(Vit, PatchesAreThoseOfAConvolution) {
   }
   parameters["head.weight"].copy_(at::eye(64));
   const at::Tensor images = at::rand({2, 1, 32, 32});
-  const at::Tensor convolved = at::conv2d(images,
-                                          parameters["patch_embed.proj.weight"],
-                                          parameters["patch_embed.proj.bias"],
-                                          /*stride=*/8);  // [2, 64, 4, 4]
+  const at::Tensor convolved =
+      at::conv2d(images, parameters["patch_embed.proj.weight"], parameters["patch_embed.proj.bias"],
+                 /*stride=*/8);  // [2, 64, 4, 4]
   const at::Tensor tokens = at::layer_norm(convolved.permute({0, 2, 3, 1}), {64}, {}, {}, 1e-6);
   const at::Tensor wanted =
       tokens.view({2, 4, 4, 8, 8}).permute({0, 1, 3, 2, 4}).reshape({2, 1, 32, 32});

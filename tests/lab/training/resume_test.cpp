@@ -14,16 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-const Words kLongRun = {"--steps",
-                        "400",
-                        "--evaluate-steps",
-                        "4",
-                        "--log-steps",
-                        "3",
-                        "--norm-steps",
-                        "6",
-                        "--checkpoint-steps",
-                        "7"};
+const Words kLongRun = {"--steps",      "400", "--evaluate-steps",   "4", "--log-steps", "3",
+                        "--norm-steps", "6",   "--checkpoint-steps", "7"};
 
 Words resumed(const fs::path& run) {
   Words words = tiny_run(run, kLongRun);

@@ -55,8 +55,8 @@ inline Outcome run_sing(const Words& words) {
   }
   std::ostringstream out;
   std::ostringstream error;
-  const int code = lab::run_program(
-      static_cast<int>(pointers.size()), pointers.data(), out, error, lab::add_training_commands);
+  const int code = lab::run_program(static_cast<int>(pointers.size()), pointers.data(), out, error,
+                                    lab::add_training_commands);
   return {code, out.str(), error.str()};
 }
 

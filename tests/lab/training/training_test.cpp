@@ -107,8 +107,8 @@ std::vector<float> floats_of(const std::string& bytes) {
 
 TEST(Train, PartsOfABatchGiveTheGradientOfTheWhole) {
   const TemporaryFolder folder;
-  const Words common = {
-      "--steps", "1", "--optimizer", "sgd", "--lr", "0.1", "--warmup-fraction", "0"};
+  const Words common = {"--steps", "1",   "--optimizer",       "sgd",
+                        "--lr",    "0.1", "--warmup-fraction", "0"};
   for (const char* parts : {"1", "4"}) {
     Words more = common;
     more.insert(more.end(), {"--accumulate", parts});
@@ -152,9 +152,9 @@ TEST(Train, OptionsComeFromAFileAndTheLineWins) {
   write_whole(
       folder / "options.toml",
       "optimizer = \"adamw\"\nlearning_rate = 2e-3\nbatch = 32\nbeta2 = 0.99\nfixed = true\n");
-  const Outcome outcome = run_sing(
-      tiny_run(folder / "run",
-               {"--steps", "2", "--config", (folder / "options.toml").string(), "--lr", "1e-4"}));
+  const Outcome outcome =
+      run_sing(tiny_run(folder / "run", {"--steps", "2", "--config",
+                                         (folder / "options.toml").string(), "--lr", "1e-4"}));
   ASSERT_EQ(outcome.code, 0) << outcome.error;
   const auto options = nlohmann::json::parse(read_whole(folder / "run" / "config.json"))["options"];
   EXPECT_EQ(options["optimizer"], "adamw");
@@ -168,9 +168,9 @@ TEST(Train, OptionsComeFromAFileAndTheLineWins) {
 
 TEST(Train, ADivergedRunHasNoNumbers) {
   const TemporaryFolder folder;
-  const Outcome infinite = run_sing(tiny_run(
-      folder / "infinite",
-      {"--steps", "60", "--optimizer", "sgd", "--lr", "1e12", "--non-finite", "pass_through"}));
+  const Outcome infinite =
+      run_sing(tiny_run(folder / "infinite", {"--steps", "60", "--optimizer", "sgd", "--lr", "1e12",
+                                              "--non-finite", "pass_through"}));
   EXPECT_EQ(infinite.code, lab::kDivergedExit) << infinite.error << infinite.out;
   EXPECT_THAT(infinite.out, HasSubstr("this run has no result"));
   const nlohmann::json end = metrics_of(folder / "infinite").back();
@@ -297,26 +297,17 @@ TEST(Eval, MeasuresWhatTheTrainingMeasured) {
   ASSERT_EQ(run_sing(tiny_run(run, {"--steps", "60"})).code, 0);
   const nlohmann::json end = metrics_of(run).back();
   char wanted[64];
-  std::snprintf(wanted,
-                sizeof(wanted),
-                "64 test examples · accuracy %.2f %% · loss %.4e",
-                100 * end["final_accuracy"].get<double>(),
-                end["final_loss"].get<double>());
+  std::snprintf(wanted, sizeof(wanted), "64 test examples · accuracy %.2f %% · loss %.4e",
+                100 * end["final_accuracy"].get<double>(), end["final_loss"].get<double>());
   const fs::path picture = folder / "picture.png";
-  const Outcome last = run_sing({"eval",
-                                 run.string(),
-                                 "--checkpoint",
-                                 "last",
-                                 "--device",
-                                 "cpu",
-                                 "--picture",
-                                 picture.string()});
+  const Outcome last = run_sing({"eval", run.string(), "--checkpoint", "last", "--device", "cpu",
+                                 "--picture", picture.string()});
   EXPECT_EQ(last.code, 0) << last.error;
   EXPECT_THAT(last.out, HasSubstr(wanted));
   EXPECT_TRUE(fs::exists(picture));
   const Outcome best = run_sing({"eval", run.string(), "--device", "cpu"});
-  std::snprintf(
-      wanted, sizeof(wanted), "accuracy %.2f %%", 100 * end["best_accuracy"].get<double>());
+  std::snprintf(wanted, sizeof(wanted), "accuracy %.2f %%",
+                100 * end["best_accuracy"].get<double>());
   EXPECT_THAT(best.out, HasSubstr(wanted));
 }
 

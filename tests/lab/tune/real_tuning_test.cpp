@@ -183,9 +183,8 @@ TEST(RealTuning, HalvesRoundAfterRound) {
       kept.emplace(round[place]["learning_rate"], round[place]["weight_decay"]);
     }
   }
-  EXPECT_THAT(kept,
-              ElementsAre(std::pair<double, double>(record["best"]["learning_rate"],
-                                                    record["best"]["weight_decay"])));
+  EXPECT_THAT(kept, ElementsAre(std::pair<double, double>(record["best"]["learning_rate"],
+                                                          record["best"]["weight_decay"])));
 }
 
 }  // namespace

@@ -140,10 +140,9 @@ TEST(Halving, KeepsTheBetterHalfWithoutDivergedOnes) {
     }
     return values;
   };
-  EXPECT_THAT(
-      rates(better_half(
-          {at(1, finished(0.1)), at(2, finished(0.4)), at(3, diverged()), at(4, finished(0.3))})),
-      ElementsAre(2, 4));
+  EXPECT_THAT(rates(better_half({at(1, finished(0.1)), at(2, finished(0.4)), at(3, diverged()),
+                                 at(4, finished(0.3))})),
+              ElementsAre(2, 4));
   EXPECT_THAT(rates(better_half(
                   {at(1, diverged()), at(2, finished(0)), at(3, diverged()), at(4, diverged())})),
               ElementsAre(2));

@@ -21,8 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Said tune(const TemporaryFolder& folder,
-          std::vector<std::string> words,
+Said tune(const TemporaryFolder& folder, std::vector<std::string> words,
           const std::vector<std::string>& flags = {}) {
   words.insert(words.begin(), {"sing", "tune", "task"});
   return test::say_with_plan(folder, std::move(words), flags);
@@ -62,42 +61,24 @@ TEST(Tune, WalksTheRatesThenTheDecaysAsThePaperDoes) {
   EXPECT_EQ(said.error, "");
   // The fourth decay of the grid, 0.05 at rate 0.01, is the run that the rates had.
   EXPECT_THAT(started(folder),
-              ElementsAre("lr5e-04_wd0.05_seed0",
-                          "lr0.001_wd0.05_seed0",
-                          "lr0.005_wd0.05_seed0",
-                          "lr0.01_wd0.05_seed0",
-                          "lr0.05_wd0.05_seed0",
-                          "lr0.01_wd5e-04_seed0",
-                          "lr0.01_wd0.005_seed0",
-                          "lr0.01_wd0.5_seed0",
-                          "lr0.01_wd5e-05_seed0"));
-  EXPECT_THAT(calls(folder)[0],
-              ElementsAre("train",
-                          "task",
-                          "--optimizer",
-                          "adamw",
-                          "--learning-rate",
-                          "5e-04",
-                          "--weight-decay",
-                          "0.05",
-                          "--seed",
-                          "0",
-                          "--plan",
-                          std::string(folder / "plan"),
-                          "--out",
-                          std::string(folder / "runs/lr5e-04_wd0.05_seed0")));
+              ElementsAre("lr5e-04_wd0.05_seed0", "lr0.001_wd0.05_seed0", "lr0.005_wd0.05_seed0",
+                          "lr0.01_wd0.05_seed0", "lr0.05_wd0.05_seed0", "lr0.01_wd5e-04_seed0",
+                          "lr0.01_wd0.005_seed0", "lr0.01_wd0.5_seed0", "lr0.01_wd5e-05_seed0"));
+  EXPECT_THAT(
+      calls(folder)[0],
+      ElementsAre("train", "task", "--optimizer", "adamw", "--learning-rate", "5e-04",
+                  "--weight-decay", "0.05", "--seed", "0", "--plan", std::string(folder / "plan"),
+                  "--out", std::string(folder / "runs/lr5e-04_wd0.05_seed0")));
   EXPECT_THAT(said.out,
               HasSubstr("[5] lr0.05_wd0.05_seed0: diverged, 1 s\nlearning rate 0.01 is best"));
-  EXPECT_THAT(said.out,
-              HasSubstr("learning rate  weight decay  epochs  accuracy  loss  time\n"
-                        "5e-04          0.05          –       25 %      4     1 s\n"));
+  EXPECT_THAT(said.out, HasSubstr("learning rate  weight decay  epochs  accuracy  loss  time\n"
+                                  "5e-04          0.05          –       25 %      4     1 s\n"));
   EXPECT_THAT(said.out,
               HasSubstr("0.01           5e-04         –       75 %      1     1 s   best\n"));
   EXPECT_THAT(said.out,
               HasSubstr("0.05           0.05          –       –         –     1 s   diverged\n"));
-  EXPECT_THAT(said.out,
-              HasSubstr("best: sing train task --optimizer adamw --learning-rate 0.01 "
-                        "--weight-decay 5e-04 --seed 0 --plan"));
+  EXPECT_THAT(said.out, HasSubstr("best: sing train task --optimizer adamw --learning-rate 0.01 "
+                                  "--weight-decay 5e-04 --seed 0 --plan"));
 }
 
 TEST(Tune, RatesAloneLeaveTheDecay) {
@@ -255,12 +236,9 @@ TEST(Tune, HalvingTrainsEachRoundAnew) {
   // Round 2: rates 0.005 and 0.01. Round 3: its best four, decays 0.5, 0.05, 0.05 and 0.005.
   EXPECT_EQ(names[16], "lr0.01_wd0.5_epochs2_seed0");
   EXPECT_THAT(std::vector(names.begin() + 24, names.end()),
-              ElementsAre("lr0.005_wd0.5_epochs4_seed0",
-                          "lr0.01_wd0.05_epochs4_seed0",
-                          "lr0.005_wd0.05_epochs4_seed0",
-                          "lr0.01_wd0.005_epochs4_seed0",
-                          "lr0.005_wd0.5_epochs8_seed0",
-                          "lr0.01_wd0.05_epochs8_seed0"));
+              ElementsAre("lr0.005_wd0.5_epochs4_seed0", "lr0.01_wd0.05_epochs4_seed0",
+                          "lr0.005_wd0.05_epochs4_seed0", "lr0.01_wd0.005_epochs4_seed0",
+                          "lr0.005_wd0.5_epochs8_seed0", "lr0.01_wd0.05_epochs8_seed0"));
   EXPECT_THAT(said.out, HasSubstr("round 2 of 4: 8 runs of 2 epochs, each from its start\n"));
   for (const auto& call : calls(folder)) {
     EXPECT_THAT(call, Not(Contains("--resume")));
