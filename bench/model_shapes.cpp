@@ -6,18 +6,17 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::bench {
 
 ModelShapes load_model_shapes(const std::filesystem::path& file, const std::string& name) {
   std::ifstream stream(file);
   if (!stream) {
-    throw FileError(concat("[shapes] wanted a readable file, was given ", file));
+    throw FileError(fmt::format("[shapes] wanted a readable file, got {}", file));
   }
   const nlohmann::json models = nlohmann::json::parse(stream);
-  SING_CHECK(models.contains(name), "[shapes] wanted a model of ", file, ", was given '", name,
-             "'");
+  SING_CHECK(models.contains(name), "[shapes] wanted a model of {}, got '{}'", file, name);
   const nlohmann::json& model = models.at(name);
   ModelShapes result{.name = name, .title = model.at("title"), .shapes = {}, .parameters = 0};
   for (const nlohmann::json& part : model.at("parts")) {
@@ -30,9 +29,9 @@ ModelShapes load_model_shapes(const std::filesystem::path& file, const std::stri
     result.parameters += std::accumulate(shape.begin(), shape.end(), std::int64_t{1},
                                          std::multiplies<std::int64_t>());
   }
-  SING_CHECK(result.parameters == model.at("parameters").get<std::int64_t>(), "[shapes] ", name,
-             ": wanted ", model.at("parameters").get<std::int64_t>(),
-             " parameters, the shapes have ", result.parameters);
+  SING_CHECK(result.parameters == model.at("parameters").get<std::int64_t>(),
+             "[shapes] {}: wanted {} parameters, the shapes have {}", name,
+             model.at("parameters").get<std::int64_t>(), result.parameters);
   return result;
 }
 

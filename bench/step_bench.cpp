@@ -21,7 +21,7 @@
 #include "bench/memory_copy.hpp"
 #include "lab/bench/quartiles.hpp"
 #include "sing/backend/backend.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::bench {
 namespace {
@@ -43,8 +43,8 @@ struct Arguments {
 int parse_count(std::string_view name, std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  SING_CHECK(error == std::errc() && end == text.data() + text.size() && value > 0, "[step_bench] ",
-             name, ": wanted a positive number, was given '", text, "'");
+  SING_CHECK(error == std::errc() && end == text.data() + text.size() && value > 0,
+             "[step_bench] {}: wanted a positive number, got '{}'", name, text);
   return value;
 }
 
@@ -76,8 +76,10 @@ Arguments parse_arguments(std::span<char*> words) {
     } else if (name == "--output") {
       arguments.output = value;
     } else {
-      SING_CHECK(false, "[step_bench] wanted --threads=N, --rounds=N, --models=A,…, --only=A,…,",
-                 " --shapes=FILE or --output=FILE, was given '", word, "'");
+      SING_CHECK(false,
+                 "[step_bench] wanted --threads=N, --rounds=N, --models=A,…, --only=A,…, "
+                 "--shapes=FILE or --output=FILE, got '{}'",
+                 word);
     }
   }
   return arguments;
@@ -89,7 +91,7 @@ const Contestant& find(const std::vector<Contestant>& contestants, std::string_v
       return contestant;
     }
   }
-  throw Error(concat("[step_bench] no contestant '", name, "'"));
+  throw Error(fmt::format("[step_bench] no contestant '{}'", name));
 }
 
 // Largest difference of two contestants' parameters, in units of the tensor's largest movement.
@@ -126,9 +128,10 @@ nlohmann::json check(Problem& problem, const std::vector<Contestant>& contestant
   for (const auto& [one, other] : pairs) {
     const double apart = difference(problem, find(contestants, one), find(contestants, other));
     if (!(apart <= kTolerance)) {
-      throw Error(concat("[step_bench] ", problem.model.title, ": after ", kSteps, " steps ", one,
-                         " and ", other, " wanted within ", kTolerance,
-                         " of the movement, are apart by ", apart));
+      throw Error(
+          fmt::format("[step_bench] {}: after {} steps {} and {} wanted within {} of the movement, "
+                      "are apart by {}",
+                      problem.model.title, kSteps, one, other, kTolerance, apart));
     }
     result.push_back({{"what", one},
                       {"against", other},
@@ -249,7 +252,7 @@ void run(const Arguments& arguments) {
                 .dump(1)
          << '\n';
   if (!stream.flush()) {
-    throw FileError(concat("[step_bench] could not write ", arguments.output));
+    throw FileError(fmt::format("[step_bench] could not write {}", arguments.output));
   }
 }
 

@@ -24,11 +24,11 @@ if(SING_SANITIZE STREQUAL "address")
 elseif(SING_SANITIZE STREQUAL "thread")
   set(sing_sanitizer_flags -fsanitize=thread)
 elseif(NOT SING_SANITIZE STREQUAL "")
-  message(FATAL_ERROR "[SING_SANITIZE] wanted an empty value, address or thread, was given '${SING_SANITIZE}'")
+  message(FATAL_ERROR "[SING_SANITIZE] wanted an empty value, address or thread, got '${SING_SANITIZE}'")
 endif()
 if(SING_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    message(FATAL_ERROR "[SING_FUZZ] wanted clang, was given ${CMAKE_CXX_COMPILER_ID}")
+    message(FATAL_ERROR "[SING_FUZZ] wanted clang, got ${CMAKE_CXX_COMPILER_ID}")
   endif()
   list(APPEND sing_sanitizer_flags -fsanitize=fuzzer-no-link)
 endif()
@@ -38,8 +38,8 @@ if(sing_sanitizer_flags)
   target_link_options(sing_sanitizer INTERFACE ${sing_sanitizer_flags})
 endif()
 
-# Gives one target of this project its language level, the root that includes start from, and the flags
-# above. BUILD_INTERFACE keeps them out of the installed package: a user compiles with the user's flags.
+# Gives one target of this project its language level, the root that includes start from, fmt, and the
+# flags above. BUILD_INTERFACE keeps them out of the installed package: a user compiles with the user's flags.
 function(sing_compile_options target)
   target_compile_features(${target} PRIVATE c_std_11 cxx_std_20)
   if(SING_CUDA)
@@ -51,5 +51,6 @@ function(sing_compile_options target)
   target_link_libraries(
     ${target}
     PRIVATE $<BUILD_INTERFACE:sing_floating_point> $<BUILD_INTERFACE:sing_warnings>
-            $<BUILD_INTERFACE:sing_debug_lines> $<BUILD_INTERFACE:sing_sanitizer>)
+            $<BUILD_INTERFACE:sing_debug_lines> $<BUILD_INTERFACE:sing_sanitizer>
+            $<BUILD_INTERFACE:fmt::fmt-header-only>)
 endfunction()

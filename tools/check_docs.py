@@ -67,7 +67,7 @@ def equation_faults(root):
     text = (root / PAGE).read_text(encoding="utf-8")
     numbers = [int(number) for fence in FENCE.findall(text) for number in NUMBER.findall(fence)]
     if numbers != list(range(1, len(numbers) + 1)) or not numbers:
-        yield f"{PAGE}: wanted equations numbered 1, 2, 3, …, found {numbers}"
+        yield f"{PAGE}: wanted equations numbered 1, 2, 3, …, got {numbers}"
     cited = set()
     for top in SOURCES:
         for path in sorted((root / top).rglob("*")):

@@ -118,7 +118,7 @@ ensure_virtual_environment() { # FINAL BASE
 use_existing_python() {
   python=$("$SING_PYTHON" -c 'import sys; print(sys.executable)') || stop "SING_PYTHON=$SING_PYTHON does not run"
   "$python" -c 'import sys, importlib.metadata as m; sys.exit(not m.version("torch").startswith("2.11."))' \
-    2>/dev/null || stop "SING_PYTHON=$SING_PYTHON: wanted torch 2.11, was given $(
+    2>/dev/null || stop "SING_PYTHON=$SING_PYTHON: wanted torch 2.11, got $(
     "$python" -c 'import importlib.metadata as m; print(m.version("torch"))' 2>/dev/null || echo none)"
 }
 
@@ -134,7 +134,7 @@ activate_python() {
   if [[ -n ${SING_PYTHON:-} ]]; then
     use_existing_python
   else
-    base=$(find_python) || stop "wanted Python 3.10 to 3.13 with venv, found none: apt-get install python3-venv"
+    base=$(find_python) || stop "wanted Python 3.10 to 3.13 with venv, got none: apt-get install python3-venv"
     key=$({ cat "$requirements" && "$base" -c 'import sys; print(sys.version)'; } | sha256sum | cut -c1-16)
     export VIRTUAL_ENV=$cache/venv-$key
     [[ -d $VIRTUAL_ENV ]] || with_lock ensure_virtual_environment "$VIRTUAL_ENV" "$base"

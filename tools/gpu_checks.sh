@@ -74,7 +74,7 @@ for part in $parts; do
       done
       ;;
     *)
-      echo "[gpu_checks] wanted tests, bench, profile or sanitize, was given '$part'"
+      echo "[gpu_checks] wanted tests, bench, profile or sanitize, got '$part'"
       exit 2
       ;;
   esac

@@ -233,7 +233,7 @@ def page_with_table(page, benchmark, lines_of):
     before, begin_found, rest = page.partition(begin)
     _, end_found, after = rest.partition(end)
     if not (begin_found and end_found):
-        raise ValueError(f"[{PAGE.name}] wanted the lines '{begin}' and '{end}', found not both")
+        raise ValueError(f"[{PAGE.name}] wanted the lines '{begin}' and '{end}', got not both")
     lines = [line for each in results() if each.get("benchmark") == benchmark for line in lines_of(each)]
     return "\n".join([before + begin, *lines, "", end + after])
 

@@ -36,8 +36,9 @@ void append_fields(Json& list, const Struct& options) {
                   {"high", json_of_bound(each.bounds.high)},
                   {"open_high", each.bounds.open_high},
                   {"help", each.help}};
-    if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(member)>>) {
-      field["choices"] = names_of(member);
+    using Member = std::remove_cvref_t<decltype(member)>;
+    if constexpr (sing::NamedEnum<Member>) {
+      field["choices"] = sing::joined_enum_names<Member>();
     }
     list.push_back(std::move(field));
   });

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "sing/base/message.hpp"
 #include "sing/base/name_list.hpp"
 #include "sing/sing.hpp"
 
@@ -19,14 +20,14 @@ constexpr std::string_view kHead = "| option | default | allowed | meaning |\n|-
 
 std::string row(std::string_view name, std::string_view default_text, std::string_view allowed,
                 std::string_view help) {
-  return sing::concat("| `", name, "` | ", default_text, " | ", allowed, " | ", help, " |\n");
+  return fmt::format("| `{}` | {} | {} | {} |\n", name, default_text, allowed, help);
 }
 
 // A default as it would be typed.
 std::string default_text(const sing::Value& value) {
   const auto* text = std::get_if<std::string>(&value);
   const std::string shown = text != nullptr ? *text : sing::to_text(value);
-  return sing::concat("`", shown, "`");
+  return fmt::format("`{}`", shown);
 }
 
 // A default that its own bounds refuse is there to be set.
@@ -52,11 +53,11 @@ std::string bounds_text(const sing::Bounds& bounds) {
 }
 
 template <class Member>
-std::string allowed(const sing::Bounds& bounds, const Member& member) {
+std::string allowed(const sing::Bounds& bounds, const Member& /*member*/) {
   if constexpr (std::is_same_v<Member, bool>) {
     return "`true`, `false`";
-  } else if constexpr (std::is_enum_v<Member>) {
-    return std::string(names_of(member));
+  } else if constexpr (sing::NamedEnum<Member>) {
+    return sing::joined_enum_names<Member>();
   } else if constexpr (std::is_same_v<Member, std::int64_t>) {
     return "whole, " + bounds_text(bounds);
   } else if constexpr (std::is_same_v<Member, std::optional<double>>) {
@@ -87,9 +88,9 @@ std::string remark_on_default_rule(const sing::Options& options) {
   std::string text;
   for (const sing::OptionInfo& info : sing::list_options(options)) {
     if (info.value != sing::get_option(by_name, info.name)) {
-      text += sing::concat("\nAn optimizer whose `rule` is never set has `", info.name, "` ",
-                           default_text(info.value), ", not the ",
-                           default_text(sing::get_option(by_name, info.name)), " below.\n");
+      text += fmt::format(
+          "\nAn optimizer whose `rule` is never set has `{}` {}, not the {} below.\n", info.name,
+          default_text(info.value), default_text(sing::get_option(by_name, info.name)));
     }
   }
   return text;
@@ -107,12 +108,11 @@ std::string remarks_on_forms() {
       sing::visit_fields(usual, [&](const auto& each, const auto& member) {
         const sing::Value value = sing::to_value(other.*(each.member));
         if (value != sing::to_value(member)) {
-          changes.push_back(sing::concat("`", each.name, "` ", default_text(value)));
+          changes.push_back(fmt::format("`{}` {}", each.name, default_text(value)));
         }
       });
-      text +=
-          sing::concat("\n`", form.name,
-                       "` is this rule with other defaults: ", sing::joined_names(changes), ".\n");
+      text += fmt::format("\n`{}` is this rule with other defaults: {}.\n", form.name,
+                          sing::joined_names(changes));
     }
   }
   return text;
@@ -121,7 +121,7 @@ std::string remarks_on_forms() {
 std::string rule_tables() {
   std::string text;
   sing::for_each_rule_type([&]<class R>() {
-    text += sing::concat("\n### Rule `", R::kName, "`\n\n", kHead, rows_of(R{}));
+    text += fmt::format("\n### Rule `{}`\n\n{}{}", R::kName, kHead, rows_of(R{}));
     text += remarks_on_forms<R>();
   });
   return text;
@@ -130,7 +130,7 @@ std::string rule_tables() {
 std::string schedule_tables() {
   std::string text;
   for (const std::string& name : sing::schedule_names()) {
-    text += sing::concat("\n### Schedule `", name, "`\n\n");
+    text += fmt::format("\n### Schedule `{}`\n\n", name);
     std::visit(
         [&](const auto& kind) {
           const std::string rows = rows_of(kind);
@@ -180,8 +180,7 @@ int main(int count, char** arguments) {
   const std::string page{std::istreambuf_iterator<char>(input), std::istreambuf_iterator<char>()};
   const std::string wanted = renewed(page);
   if (wanted.empty()) {
-    std::fprintf(stderr, "[options_table] wanted the two marker lines in %s, found not both\n",
-                 path);
+    std::fprintf(stderr, "[options_table] wanted the two marker lines in %s, got not both\n", path);
     return 1;
   }
   if (wanted == page) {

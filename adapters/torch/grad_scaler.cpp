@@ -6,18 +6,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sing/base/message.hpp"
+
 namespace sing::torch {
 namespace {
 
 void check_scale(double scale) {
   SING_CHECK(scale > 0 && std::isfinite(scale),
-             "[grad_scaler] the scale must be positive and finite, got ", scale);
+             "[grad_scaler] the scale must be positive and finite, got {}", scale);
 }
 
 c10::IValue read(::torch::serialize::InputArchive& archive, const char* key) {
   c10::IValue value;
   if (!archive.try_read(key, value)) {
-    throw FileError(concat("[grad_scaler] wanted an archive with '", key, "', got another one"));
+    throw FileError(fmt::format("[grad_scaler] wanted an archive with '{}', got another one", key));
   }
   return value;
 }
@@ -28,10 +30,11 @@ GradScaler::GradScaler(const GradScalerOptions& options)
     : options_(options), scale_(options.initial_scale) {
   check_scale(options.initial_scale);
   SING_CHECK(options.growth_factor > 1 && std::isfinite(options.growth_factor),
-             "[grad_scaler] growth_factor must be above 1, got ", options.growth_factor);
+             "[grad_scaler] growth_factor must be above 1, got {}", options.growth_factor);
   SING_CHECK(options.backoff_factor > 0 && options.backoff_factor < 1,
-             "[grad_scaler] backoff_factor must lie between 0 and 1, got ", options.backoff_factor);
-  SING_CHECK(options.growth_interval > 0, "[grad_scaler] growth_interval must be positive, got ",
+             "[grad_scaler] backoff_factor must lie between 0 and 1, got {}",
+             options.backoff_factor);
+  SING_CHECK(options.growth_interval > 0, "[grad_scaler] growth_interval must be positive, got {}",
              options.growth_interval);
 }
 
@@ -40,8 +43,8 @@ at::Tensor GradScaler::scale(const at::Tensor& loss) const { return loss * scale
 void GradScaler::step(Optimizer& optimizer) {
   const NonFinite policy = optimizer.options().non_finite;
   SING_CHECK(policy == NonFinite::kSkipStep,
-             "[grad_scaler] wanted an optimizer whose non_finite is 'skip_step', got '",
-             name_of(policy), "'");
+             "[grad_scaler] wanted an optimizer whose non_finite is 'skip_step', got '{}'",
+             name_of(policy));
   SING_CHECK(std::find(stepped_.begin(), stepped_.end(), &optimizer) == stepped_.end(),
              "[grad_scaler] step() was called twice for an optimizer without update() in between");
   if (!skipped_.contains(optimizer.state_number())) {

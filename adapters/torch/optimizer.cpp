@@ -7,6 +7,9 @@
 
 #include <algorithm>
 
+#include "sing/base/message.hpp"
+#include "sing/base/name_list.hpp"
+
 namespace sing::torch {
 
 // Schedulers set the rates of torch's groups; they count from the next step or file on.
@@ -24,25 +27,29 @@ void Optimizer::adopt_learning_rates() const {
 // The gradient of a parameter in the parameter's memory order: itself, a copy, or undefined.
 at::Tensor Optimizer::usable_gradient(const Entry& entry) const {
   const at::Tensor& tensor = entry.tensor;
-  SING_CHECK(
-      tensor.defined() && tensor.sizes() == entry.shape && tensor.scalar_type() == entry.type &&
-          tensor.device() == devices_[entry.device].device,
-      "[torch] parameter ", describe(entry.name, tensor), " was ", at::IntArrayRef(entry.shape),
-      " ", entry.type, " on ", devices_[entry.device].device, " when the optimizer was made");
-  SING_CHECK(tensor.strides() == entry.strides, "[torch] parameter ", describe(entry.name, tensor),
-             " has strides ", tensor.strides(), ", had ", at::IntArrayRef(entry.strides),
-             " when the optimizer was made");
+  SING_CHECK(tensor.defined() && tensor.sizes() == entry.shape &&
+                 tensor.scalar_type() == entry.type &&
+                 tensor.device() == devices_[entry.device].device,
+             "[torch] parameter {} was {} {} on {} when the optimizer was made",
+             describe(entry.name, tensor), at::IntArrayRef(entry.shape), entry.type,
+             devices_[entry.device].device);
+  SING_CHECK(tensor.strides() == entry.strides,
+             "[torch] parameter {} has strides {}, had {} when the optimizer was made",
+             describe(entry.name, tensor), tensor.strides(), at::IntArrayRef(entry.strides));
   const at::Tensor& gradient = tensor.grad();
   if (!gradient.defined()) {
     return gradient;
   }
-  const auto who = [&] { return concat("[torch] gradient of ", describe(entry.name, gradient)); };
-  SING_CHECK(gradient.layout() == at::kStrided, who(), ": wanted a dense tensor, got a sparse one");
-  SING_CHECK(gradient.device() == tensor.device() && gradient.sizes() == tensor.sizes(), who(),
-             ": wanted ", tensor.sizes(), " on ", tensor.device());
+  const auto who = [&] {
+    return fmt::format("[torch] gradient of {}", describe(entry.name, gradient));
+  };
+  SING_CHECK(gradient.layout() == at::kStrided, "{}: wanted a dense tensor, got a sparse one",
+             who());
+  SING_CHECK(gradient.device() == tensor.device() && gradient.sizes() == tensor.sizes(),
+             "{}: wanted {} on {}", who(), tensor.sizes(), tensor.device());
   SING_CHECK(gradient.is_floating_point() &&
                  (gradient.scalar_type() == at::kDouble) == (entry.type == at::kDouble),
-             who(), ": a ", entry.type, " parameter cannot take it");
+             "{}: a {} parameter cannot take it", who(), entry.type);
   if (same_strides(gradient, tensor)) {
     return gradient;
   }
@@ -92,15 +99,15 @@ void Optimizer::set_curvature(std::string_view name, const at::Tensor& curvature
   take_up_groups();
   const auto found = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& e) { return e.name == name; });
-  SING_CHECK(found != entries_.end(), "[torch] no parameter is named '", name, "'");
+  SING_CHECK(found != entries_.end(), "[torch] no parameter is named '{}'", name);
   SING_CHECK(
       !curvature.defined() || devices_[found->device].optimizer.takes_curvature(found->index),
-      "[torch] ", describe(found->name, found->tensor), ": its rule takes no curvature");
+      "[torch] {}: its rule takes no curvature", describe(found->name, found->tensor));
   SING_CHECK(!curvature.defined() ||
                  (curvature.sizes() == found->tensor.sizes() &&
                   curvature.device() == found->tensor.device() && curvature.is_floating_point()),
-             "[torch] curvature of ", describe(found->name, found->tensor),
-             ": wanted a floating tensor of its shape and device");
+             "[torch] curvature of {}: wanted a floating tensor of its shape and device",
+             describe(found->name, found->tensor));
   found->curvature = curvature.defined() ? curvature.detach() : curvature;
 }
 
@@ -178,7 +185,7 @@ at::Tensor Optimizer::keep_copy(std::string_view name, at::ScalarType type) {
     return entry.copy;
   }
   SING_CHECK(entry.type == at::kFloat && (type == at::kBFloat16 || type == at::kHalf),
-             "[torch] wanted a 16-bit copy of a float32 parameter, got a ", type, " copy of ",
+             "[torch] wanted a 16-bit copy of a float32 parameter, got a {} copy of {}", type,
              describe(entry.name, entry.tensor));
   const at::Tensor copy = entry.tensor.detach().to(type, /*non_blocking=*/false, /*copy=*/true);
   devices_[entry.device].optimizer.set_low_precision_copy(entry.index, copy.mutable_data_ptr(),
@@ -201,8 +208,8 @@ std::size_t Optimizer::index_of(std::string_view name) const {
       return i;
     }
   }
-  throw std::invalid_argument(concat("[torch] no parameter is named '", name, "'",
-                                     nearest_name_hint(name, parameter_names())));
+  throw std::invalid_argument(fmt::format("[torch] no parameter is named '{}'{}", name,
+                                          did_you_mean(name, parameter_names())));
 }
 
 const sing::Optimizer& Optimizer::optimizer_of(const Entry& entry) const {
@@ -264,8 +271,10 @@ OptimizerProgress Optimizer::status() {
 // The swap writes where the parameters were at the last step.
 void Optimizer::check_in_place() const {
   for (const Entry& entry : entries_) {
-    SING_CHECK(entry.tensor.const_data_ptr() == entry.data, "[torch] the storage of '", entry.name,
-               "' was moved since the last step; weights can be swapped after the next one");
+    SING_CHECK(entry.tensor.const_data_ptr() == entry.data,
+               "[torch] the storage of '{}' was moved since the last step; weights can be swapped "
+               "after the next one",
+               entry.name);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "adapters/torch/optimizer.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::torch {
 
@@ -18,7 +19,7 @@ double GroupOptions::get_lr() const {
 
 void GroupOptions::set_lr(double learning_rate) {
   SING_CHECK(learning_rate >= 0 && std::isfinite(learning_rate),
-             "[torch] the learning rate must be at least 0 and finite, got ", learning_rate);
+             "[torch] the learning rate must be at least 0 and finite, got {}", learning_rate);
   learning_rate_ = learning_rate;
 }
 
@@ -59,19 +60,20 @@ std::vector<NamedTensor> Optimizer::check_group(const Parameters& parameters,
     check_tensor(name, tensor);
     check_layout(name, tensor, options);
     check_device(name, tensor, parameters);
-    SING_CHECK(tensor.is_leaf(), "[torch] ", describe(name, tensor),
-               ": wanted a leaf of the graph");
+    SING_CHECK(tensor.is_leaf(), "[torch] {}: wanted a leaf of the graph", describe(name, tensor));
     const auto [place, is_new] = seen.emplace(tensor.unsafeGetTensorImpl(), listed_.size());
-    SING_CHECK(is_new || place->second == listed_.size(), "[torch] ", describe(name, tensor),
-               " is in group ", place->second, " already");
+    SING_CHECK(is_new || place->second == listed_.size(), "[torch] {} is in group {} already",
+               describe(name, tensor), place->second);
     if (!is_new) {
       continue;  // tied weights
     }
-    SING_CHECK(names.insert(name).second, "[torch] two parameters are named '", name, "'");
+    SING_CHECK(names.insert(name).second, "[torch] two parameters are named '{}'", name);
     if (tensor.numel() > 0) {
       const auto [owner, is_first] = owners.emplace(tensor.const_data_ptr(), name);
-      SING_CHECK(is_first, "[torch] ", describe(name, tensor), " has the memory of '",
-                 owner->second, "', but is another tensor with a gradient of its own");
+      SING_CHECK(
+          is_first,
+          "[torch] {} has the memory of '{}', but is another tensor with a gradient of its own",
+          describe(name, tensor), owner->second);
     }
     kept.emplace_back(std::move(name), tensor);
   }
@@ -87,9 +89,9 @@ void Optimizer::check_device(const std::string& name, const at::Tensor& tensor,
   }
   const at::Tensor& first =
       entries_.empty() ? listed.tensors().front().second : entries_.front().tensor;
-  SING_CHECK(first.device() == tensor.device(), "[torch] ", describe(name, tensor),
-             ": non_finite '", sing::name_of(policy),
-             "' wants all parameters on one device, the first is on ", first.device());
+  SING_CHECK(first.device() == tensor.device(),
+             "[torch] {}: non_finite '{}' wants all parameters on one device, the first is on {}",
+             describe(name, tensor), sing::name_of(policy), first.device());
 }
 
 Optimizer::OnDevice Optimizer::make_device(const at::Device& device) const {
@@ -187,8 +189,9 @@ GroupOptions& Optimizer::group_options(std::size_t group) {
 
 const GroupOptions& Optimizer::group_options(std::size_t group) const {
   const auto* own = dynamic_cast<const GroupOptions*>(&param_groups_[group].options());
-  SING_CHECK(own != nullptr, "[torch] group ", group,
-             ": wanted sing::torch::GroupOptions, got options of another optimizer");
+  SING_CHECK(own != nullptr,
+             "[torch] group {}: wanted sing::torch::GroupOptions, got options of another optimizer",
+             group);
   return *own;
 }
 
@@ -196,17 +199,17 @@ const GroupOptions& Optimizer::group_options(std::size_t group) const {
 // up here, before the next use.
 void Optimizer::take_up_groups() {
   for (std::size_t group = 0; group < listed_.size(); ++group) {
-    SING_CHECK(param_groups_[group].params().size() == listed_[group], "[torch] group ", group,
-               " has ", param_groups_[group].params().size(), " tensors, had ", listed_[group],
-               ": parameters are added by add_group");
+    SING_CHECK(param_groups_[group].params().size() == listed_[group],
+               "[torch] group {} has {} tensors, had {}: parameters are added by add_group", group,
+               param_groups_[group].params().size(), listed_[group]);
   }
   while (listed_.size() < param_groups_.size()) {
     const std::size_t group = listed_.size();
     GroupOptions& own = group_options(group);
     const std::vector<at::Tensor>& tensors = param_groups_[group].params();
-    SING_CHECK(own.names_.empty() || own.names_.size() == tensors.size(), "[torch] group ", group,
-               ": wanted a name for each of ", tensors.size(), " parameters, got ",
-               own.names_.size());
+    SING_CHECK(own.names_.empty() || own.names_.size() == tensors.size(),
+               "[torch] group {}: wanted a name for each of {} parameters, got {}", group,
+               tensors.size(), own.names_.size());
     std::vector<NamedTensor> named;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       named.emplace_back(own.names_.empty() ? std::string() : own.names_[i], tensors[i]);

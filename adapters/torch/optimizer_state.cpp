@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "adapters/torch/optimizer.hpp"
+#include "sing/base/message.hpp"
 #include "sing/optim/atomic_file.hpp"
 #include "sing/optim/safetensors.hpp"
 
@@ -79,8 +80,9 @@ bool Optimizer::plain_files() const {
 
 void Optimizer::prepare_save() const {
   SING_CHECK(!devices_.empty(), "[save] the optimizer has no group yet");
-  SING_CHECK(listed_.size() == param_groups_.size(), "[save] group ", listed_.size(),
-             " was added through the base class and not yet taken up by a step");
+  SING_CHECK(listed_.size() == param_groups_.size(),
+             "[save] group {} was added through the base class and not yet taken up by a step",
+             listed_.size());
   adopt_learning_rates();
 }
 
@@ -186,7 +188,7 @@ void Optimizer::load_parts(const SafetensorsReader& reader) {
       before.push_back(devices_[device].optimizer.save_bytes());
     }
   } catch (const nlohmann::json::exception& error) {
-    throw FileError(concat("[load] bad metadata: ", error.what()));
+    throw FileError(fmt::format("[load] bad metadata: {}", error.what()));
   }
   std::size_t loaded = 0;
   try {
@@ -225,7 +227,8 @@ void Optimizer::load(::torch::serialize::InputArchive& archive) {
   at::Tensor tensor;
   if (!archive.try_read(kArchiveKey, tensor, /*is_buffer=*/true) ||
       tensor.scalar_type() != at::kByte) {
-    throw FileError(concat("[load] wanted an archive with '", kArchiveKey, "', got another one"));
+    throw FileError(
+        fmt::format("[load] wanted an archive with '{}', got another one", kArchiveKey));
   }
   tensor = tensor.cpu().contiguous();
   load_bytes({static_cast<const char*>(tensor.const_data_ptr()),

@@ -4,7 +4,7 @@
 #include <ATen/Functions.h>
 #include <torch/utils.h>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::torch {
 
@@ -30,7 +30,7 @@ void Standardizer::standardize_(const Parameters& parameters, double loss_scale)
   for (std::size_t i = 0; i < parameters.tensors().size(); ++i) {
     const auto& [name, tensor] = parameters.tensors()[i];
     const std::string known = name.empty() ? std::to_string(i) : name;
-    SING_CHECK(tensor.defined(), "[torch] '", known, "': wanted a parameter, got an undefined one");
+    SING_CHECK(tensor.defined(), "[torch] '{}': wanted a parameter, got an undefined one", known);
     if (tensor.grad().defined()) {
       gradients.emplace_back(known, tensor.grad());
     }
@@ -105,9 +105,9 @@ std::vector<at::Tensor> standardized(const Parameters& gradients, const Standard
   for (std::size_t i = 0; i < gradients.tensors().size(); ++i) {
     const auto& [name, tensor] = gradients.tensors()[i];
     const std::string known = name.empty() ? std::to_string(i) : name;
-    SING_CHECK(tensor.defined(), "[torch] '", known, "': wanted a tensor, got an undefined one");
-    SING_CHECK(tensor.layout() == at::kStrided, "[torch] ", describe(known, tensor),
-               ": wanted a dense tensor, got a sparse one");
+    SING_CHECK(tensor.defined(), "[torch] '{}': wanted a tensor, got an undefined one", known);
+    SING_CHECK(tensor.layout() == at::kStrided,
+               "[torch] {}: wanted a dense tensor, got a sparse one", describe(known, tensor));
     copies.emplace_back(known, tensor.detach().clone(at::MemoryFormat::Contiguous));
     tensors.push_back(copies.back().second);
   }

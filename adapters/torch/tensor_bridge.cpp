@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "adapters/torch/symmetric_rows.hpp"
-#include "sing/base/check.hpp"
 #include "sing/base/layout.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::torch {
 namespace {
@@ -83,44 +83,46 @@ Parameters::Parameters(const ::torch::OrderedDict<std::string, at::Tensor>& tens
 
 std::string describe(const std::string& name, const at::Tensor& tensor) {
   if (!tensor.defined()) {
-    return concat("'", name, "' (undefined)");
+    return fmt::format("'{}' (undefined)", name);
   }
-  return concat("'", name, "' ", tensor.sizes(), " ", tensor.scalar_type(), " on ",
-                tensor.device());
+  return fmt::format("'{}' {} {} on {}", name, tensor.sizes(), tensor.scalar_type(),
+                     tensor.device());
 }
 
 void check_tensor(const std::string& name, const at::Tensor& tensor) {
-  const auto who = [&] { return concat("[torch] ", describe(name, tensor), ": "); };
-  SING_CHECK(tensor.defined(), who(), "wanted a tensor, got an undefined one");
-  SING_CHECK(tensor.layout() == at::kStrided, who(), "wanted a dense tensor, got a sparse one");
-  SING_CHECK(find_dtype(tensor.scalar_type()), who(),
-             "wanted float32, float64, bfloat16 or float16");
-  SING_CHECK(tensor.device().is_cpu() || tensor.device().is_cuda(), who(),
-             "wanted a CPU or CUDA device");
-  SING_CHECK(tensor.is_non_overlapping_and_dense(), who(),
-             "wanted memory without gaps and overlaps (no slice, nothing expanded), got strides ",
-             tensor.strides());
+  const auto who = [&] { return fmt::format("[torch] {}: ", describe(name, tensor)); };
+  SING_CHECK(tensor.defined(), "{}wanted a tensor, got an undefined one", who());
+  SING_CHECK(tensor.layout() == at::kStrided, "{}wanted a dense tensor, got a sparse one", who());
+  SING_CHECK(find_dtype(tensor.scalar_type()), "{}wanted float32, float64, bfloat16 or float16",
+             who());
+  SING_CHECK(tensor.device().is_cpu() || tensor.device().is_cuda(), "{}wanted a CPU or CUDA device",
+             who());
+  SING_CHECK(
+      tensor.is_non_overlapping_and_dense(),
+      "{}wanted memory without gaps and overlaps (no slice, nothing expanded), got strides {}",
+      who(), tensor.strides());
 }
 
 void check_layout(const std::string& name, const at::Tensor& tensor, const Options& options) {
   if (tensor.is_contiguous()) {
     return;
   }
-  const auto who = [&] { return concat("[torch] ", describe(name, tensor), ": "); };
+  const auto who = [&] { return fmt::format("[torch] {}: ", describe(name, tensor)); };
   const bool factored = std::visit([]<class R>(const R&) { return kIsFactored<R>; }, options.rule);
-  SING_CHECK(!factored || tensor.dim() < 2, who(), "rule '", name_of(options.rule),
-             "' wants contiguous memory, got strides ", tensor.strides());
+  SING_CHECK(!factored || tensor.dim() < 2, "{}rule '{}' wants contiguous memory, got strides {}",
+             who(), name_of(options.rule), tensor.strides());
   const bool orthogonal =
       std::visit([]<class R>(const R&) { return kIsOrthogonal<R>; }, options.rule);
   SING_CHECK(!orthogonal || tensor.dim() < 2 || tensor.size(0) <= 1 ||
                  tensor.stride(0) == tensor.numel() / tensor.size(0),
-             who(), "rule '", name_of(options.rule),
-             "' wants axis 0 outermost in memory, got strides ", tensor.strides());
+             "{}rule '{}' wants axis 0 outermost in memory, got strides {}", who(),
+             name_of(options.rule), tensor.strides());
   const std::int64_t axis = options.standardize.centralize_axis;
   if (options.standardize.centralizes(tensor.dim()) && axis < tensor.dim()) {
     const std::int64_t inner = product(tensor.sizes().slice(static_cast<std::size_t>(axis) + 1));
-    SING_CHECK(tensor.size(axis) == 1 || tensor.stride(axis) == inner, who(), "centralizing axis ",
-               axis, " wants stride ", inner, " there, got strides ", tensor.strides());
+    SING_CHECK(tensor.size(axis) == 1 || tensor.stride(axis) == inner,
+               "{}centralizing axis {} wants stride {} there, got strides {}", who(), axis, inner,
+               tensor.strides());
   }
 }
 

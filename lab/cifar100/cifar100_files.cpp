@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::cifar100 {
 namespace {
@@ -17,8 +17,9 @@ constexpr std::size_t kLabels = 2;  // coarse, fine
 image::SmallSubset read_subset(const std::filesystem::path& path, std::uint64_t bytes) {
   const std::vector<std::uint8_t> content = image::read_content(path, bytes);
   if (content.size() != bytes) {
-    throw FileError(concat("[cifar100] '", path.string(), "': wanted ", bytes, " bytes, found ",
-                           content.size(), "; `sing data cifar100 --from` says more"));
+    throw FileError(fmt::format(
+        "[cifar100] '{}': wanted {} bytes, got {}; `sing data cifar100 --from` says more",
+        path.string(), bytes, content.size()));
   }
   const auto values = static_cast<std::size_t>(kShape.values());
   image::SmallSubset subset;
@@ -26,8 +27,8 @@ image::SmallSubset read_subset(const std::filesystem::path& path, std::uint64_t 
   for (std::size_t place = 0; place < content.size(); place += kLabels + values) {
     const std::uint8_t label = content[place + 1];
     if (label >= kShape.classes) {
-      throw FileError(concat("[cifar100] '", path.string(), "': wanted fine labels below ",
-                             kShape.classes, ", found ", int{label}));
+      throw FileError(fmt::format("[cifar100] '{}': wanted fine labels below {}, got {}",
+                                  path.string(), kShape.classes, int{label}));
     }
     subset.labels.push_back(label);
     const auto first = content.begin() + static_cast<std::ptrdiff_t>(place + kLabels);

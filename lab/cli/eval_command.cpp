@@ -8,6 +8,7 @@
 
 #include "lab/cli/option_texts.hpp"
 #include "lab/cli/train_request.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::lab {
 namespace {
@@ -26,7 +27,7 @@ const TaskEntry& find_task(const std::string& name) {
       return entry;
     }
   }
-  throw Error(concat("[sing eval] wanted a run of a known task, given one of '", name, "'"));
+  throw Error(fmt::format("[sing eval] wanted a run of a known task, got one of '{}'", name));
 }
 
 std::filesystem::path checkpoint_path(const EvalRequest& request) {

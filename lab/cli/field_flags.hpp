@@ -8,12 +8,13 @@
 #include <type_traits>
 
 #include "sing/base/fields.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::lab {
 
 // `weight_decay` is `--weight-decay` on the command line.
 inline std::string flag_of(std::string_view name) {
-  std::string flag = concat("--", name);
+  std::string flag = fmt::format("--{}", name);
   std::replace(flag.begin(), flag.end(), '_', '-');
   return flag;
 }
@@ -46,7 +47,7 @@ void add_field_flags(CLI::App& app, Options& options) {
     const std::string flag = flag_of(field.name);
     const std::string help(field.help);
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, bool>) {
-      app.add_flag(flag, member, member ? concat(help, " (on; ", flag, "=false: off)") : help);
+      app.add_flag(flag, member, member ? fmt::format("{} (on; {}=false: off)", help, flag) : help);
     } else {
       const Value initial = to_value(member);
       const auto* text = std::get_if<std::string>(&initial);

@@ -1,6 +1,6 @@
 // Stands in for training_commands.cpp in a program without LibTorch.
 #include "lab/cli/training_commands.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::lab {
 
@@ -10,7 +10,7 @@ void add_training_commands(CLI::App& app, Session& session) {
     command->allow_extras();
     command->callback([name, &session] {
       session.chosen = [name] {
-        throw Error(concat("[sing ", name, "] wanted a program built with -DSING_TORCH=ON"));
+        throw Error(fmt::format("[sing {}] wanted a program built with -DSING_TORCH=ON", name));
       };
     });
   }

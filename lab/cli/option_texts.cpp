@@ -5,6 +5,8 @@
 #include <fstream>
 
 #include "lab/cli/field_flags.hpp"
+#include "sing/base/message.hpp"
+#include "sing/base/name_list.hpp"
 
 namespace sing::lab {
 namespace {
@@ -31,18 +33,19 @@ OptionTexts read_option_file(const std::filesystem::path& path) {
   std::ifstream stream(path);
   // A folder can be opened, and reads as an empty file.
   SING_CHECK(stream.good() && !std::filesystem::is_directory(path),
-             "[--config] wanted a readable file, given '", path.string(), "'");
+             "[--config] wanted a readable file, got '{}'", path.string());
   std::vector<CLI::ConfigItem> items;
   try {
     items = CLI::ConfigTOML().from_config(stream);
   } catch (const CLI::Error& problem) {
-    throw std::invalid_argument(concat("[--config] '", path.string(), "': ", problem.what()));
+    throw std::invalid_argument(fmt::format("[--config] '{}': {}", path.string(), problem.what()));
   }
   OptionTexts options;
   for (const CLI::ConfigItem& item : items) {
-    SING_CHECK(item.parents.empty() && item.inputs.size() == 1, "[--config] '", path.string(),
-               "': wanted lines 'name = value' without sections, given '",
-               item.parents.empty() ? item.name : concat("[", item.parents.front(), "]"), "'");
+    SING_CHECK(item.parents.empty() && item.inputs.size() == 1,
+               "[--config] '{}': wanted lines 'name = value' without sections, got '{}'",
+               path.string(),
+               item.parents.empty() ? item.name : fmt::format("[{}]", item.parents.front()));
     options.emplace_back(item.name, item.inputs.front());
   }
   return options;
@@ -52,14 +55,14 @@ void apply_options(CLI::App& command, const OptionTexts& options, std::string_vi
   for (const auto& [name, text] : options) {
     const std::string flag = flag_of(name);
     CLI::Option* const option = command.get_option_no_throw(flag);
-    SING_CHECK(option != nullptr, "[", where, "] wanted a known option, given '", name, "'",
-               nearest_name_hint(flag, flags_of(command)));
+    SING_CHECK(option != nullptr, "[{}] wanted a known option, got '{}'{}", where, name,
+               did_you_mean(flag, flags_of(command)));
     if (option->count() == 0) {
       option->add_result(text);
       try {
         option->run_callback();
       } catch (const CLI::Error& problem) {
-        throw std::invalid_argument(concat("[", where, "] ", problem.what()));
+        throw std::invalid_argument(fmt::format("[{}] {}", where, problem.what()));
       }
     }
   }
@@ -69,8 +72,8 @@ std::string first_contradiction(const CLI::App& command, const OptionTexts& reco
   for (const auto& [name, text] : recorded) {
     const CLI::Option* const option = command.get_option_no_throw(flag_of(name));
     if (option != nullptr && option->count() > 0 && !same_value(option->results().front(), text)) {
-      return concat("wanted ", flag_of(name), " ", text, " as before, given ",
-                    option->results().front());
+      return fmt::format("wanted {} {} as before, got {}", flag_of(name), text,
+                         option->results().front());
     }
   }
   return "";

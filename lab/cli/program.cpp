@@ -7,7 +7,7 @@
 
 #include "lab/cli/commands.hpp"
 #include "lab/cli/usage_error.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 #include "sing/c_api/sing.h"
 
 namespace sing::lab {
@@ -16,7 +16,7 @@ int run_program(int argument_count, const char* const* arguments, std::ostream& 
                 std::ostream& error, const std::function<void(CLI::App&, Session&)>& add_more) {
   CLI::App app("Trains with centralized and normalized gradients, and measures what that does",
                "sing");
-  app.set_version_flag("--version", concat("sing ", sing_version()));
+  app.set_version_flag("--version", fmt::format("sing {}", sing_version()));
   app.require_subcommand(1);
   Session session{.out = out};
   add_commands(app, session);

@@ -8,6 +8,7 @@
 
 #include "lab/cli/option_texts.hpp"
 #include "lab/cli/train_request.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::lab {
 namespace {
@@ -36,15 +37,15 @@ std::string default_folder(const Line& line, const TrainingPlan& plan) {
 RecordedConfig take_up(Line& line, const std::filesystem::path& run) {
   RecordedConfig config = read_config(RunDirectory::config_of(run));
   SING_CHECK(config.task == line.request.task_name(),
-             "[sing train] wanted to resume a run of task ", line.request.task_name(), ", '",
-             run.string(), "' is one of task ", config.task);
+             "[sing train] wanted to resume a run of task {}, '{}' is one of task {}",
+             line.request.task_name(), run.string(), config.task);
   OptionTexts fixed = config.options;
   const std::vector<std::string> free = resource_names();
   std::erase_if(fixed, [&](const auto& option) {
     return std::find(free.begin(), free.end(), option.first) != free.end();
   });
   const std::string contradiction = first_contradiction(*line.command, fixed);
-  SING_CHECK(contradiction.empty(), "[sing train] '", run.string(), "': ", contradiction);
+  SING_CHECK(contradiction.empty(), "[sing train] '{}': {}", run.string(), contradiction);
   apply_options(*line.command, config.options, "sing train");
   return config;
 }
@@ -137,11 +138,11 @@ void run(Line& line, Session& session) {
   line.request.check_data(recorded, line.out);
   if (line.out.empty()) {
     line.out = default_folder(line, plan);
-    SING_CHECK(!line.resume, "[sing train] wanted --out with --resume, given none");
+    SING_CHECK(!line.resume, "[sing train] wanted --out with --resume, got none");
   }
   SING_CHECK(line.resume || !std::filesystem::exists(RunDirectory::config_of(line.out)),
-             "[sing train] wanted a new directory, or --resume to go on; '", line.out,
-             "' holds a run");
+             "[sing train] wanted a new directory, or --resume to go on; '{}' holds a run",
+             line.out);
   RunDirectory directory(line.out);
   start(line, plan, directory, session);
 }

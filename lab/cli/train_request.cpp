@@ -10,6 +10,7 @@
 
 #include "lab/cli/field_flags.hpp"
 #include "lab/optimizer/named_optimizer.hpp"
+#include "sing/base/message.hpp"
 #include "sing/base/name_list.hpp"
 #include "sing/c_api/sing.h"
 
@@ -42,13 +43,6 @@ std::vector<OptionInfo> all_schedule_options() {
     }
   }
   return all;
-}
-
-template <HasFields Struct>
-void list_fields(const Struct& fields, std::vector<OptionInfo>& list) {
-  visit_fields(fields, [&](const auto& field, const auto& member) {
-    list.push_back({std::string(field.name), std::string(field.help), to_value(member)});
-  });
 }
 
 bool has_option(const std::vector<OptionInfo>& options, std::string_view name) {
@@ -139,14 +133,10 @@ std::vector<OptionInfo> TrainRequest::options(const TrainingPlan& plan) const {
     }
   }
   list.push_back({"schedule", "", schedule_});
-  for (OptionInfo& option : list_options(plan.schedule)) {
-    list.push_back(std::move(option));
-  }
-  list_fields(plan.training, list);
-  for (OptionInfo& option : task_->options()) {
-    list.push_back(std::move(option));
-  }
-  list_fields(plan.resources, list);
+  append(list, list_options(plan.schedule));
+  append(list, list_fields(plan.training));
+  append(list, task_->options());
+  append(list, list_fields(plan.resources));
   list.push_back({"device", "", plan.device.str()});
   return list;
 }
@@ -167,9 +157,10 @@ void TrainRequest::check_data(const RecordedConfig& recorded, const std::string&
     return;
   }
   const std::string found = task_->data_digest();
-  SING_CHECK(found == recorded.data_digest, "[", task_name_, "] wanted the data that the run '",
-             run, "' was trained on, with digest ", recorded.data_digest,
-             ", found others, with digest ", found.empty() ? "none" : found);
+  SING_CHECK(found == recorded.data_digest,
+             "[{}] wanted the data that the run '{}' was trained on, with digest {}, got others, "
+             "with digest {}",
+             task_name_, run, recorded.data_digest, found.empty() ? "none" : found);
 }
 
 std::vector<std::string> resource_names() {
@@ -194,11 +185,12 @@ at::Device parse_device(const std::string& text) {
       text == "cuda"
           ? std::optional(0)
           : (text.starts_with("cuda:") ? parse_number<int>(text.substr(5)) : std::nullopt);
-  SING_CHECK(number && *number >= 0, "[--device] wanted auto, cpu, cuda or cuda:NUMBER, given '",
-             text, "'");
-  SING_CHECK(has_cuda, "[--device] wanted '", text, "', but this program or machine has no CUDA");
-  SING_CHECK(*number < ::torch::cuda::device_count(), "[--device] wanted one of ",
-             static_cast<int>(::torch::cuda::device_count()), " CUDA devices, given '", text, "'");
+  SING_CHECK(number && *number >= 0, "[--device] wanted auto, cpu, cuda or cuda:NUMBER, got '{}'",
+             text);
+  SING_CHECK(has_cuda, "[--device] wanted '{}', but this program or machine has no CUDA", text);
+  SING_CHECK(*number < ::torch::cuda::device_count(),
+             "[--device] wanted one of {} CUDA devices, got '{}'",
+             static_cast<int>(::torch::cuda::device_count()), text);
   return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(*number));
 }
 

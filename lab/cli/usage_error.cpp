@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sing/base/fields.hpp"
+#include "sing/base/message.hpp"
 #include "sing/base/name_list.hpp"
 
 namespace sing::lab {
@@ -56,8 +57,9 @@ std::string words_of_unread(const CLI::ParseError& error) {
   if (!words.starts_with(kUnread) || equals == std::string::npos) {
     return "";
   }
-  return concat(words.substr(kUnread.size(), equals - kUnread.size()),
-                ": wanted a value as --help says, given '", words.substr(equals + 3), "'");
+  return fmt::format("{}: wanted a value as --help says, got '{}'",
+                     words.substr(kUnread.size(), equals - kUnread.size()),
+                     words.substr(equals + 3));
 }
 
 }  // namespace
@@ -71,31 +73,32 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   }
   // Before the words that it did not come to, a -- among them.
   if (const std::string unread = words_of_unread(error); !unread.empty()) {
-    return concat("[", where, "] ", unread);
+    return fmt::format("[{}] {}", where, unread);
   }
   const std::vector<std::string> unknown = app.remaining(true);
   const std::vector<std::string> commands = known_commands(*deepest);
   if (unknown.empty() && !commands.empty()) {
-    return concat("[", where, "] wanted one of the commands ", joined_names(commands),
-                  ", given none");
+    return fmt::format("[{}] wanted one of the commands {}, got none", where,
+                       joined_names(commands));
   }
   if (unknown.empty()) {
-    return concat("[", where, "] ", error.what());
+    return fmt::format("[{}] {}", where, error.what());
   }
   if (!commands.empty() && !is_flag(unknown.front())) {
-    return concat("[", where, "] wanted one of the commands ", joined_names(commands), ", given '",
-                  unknown.front(), "'", nearest_name_hint(unknown.front(), commands));
+    return fmt::format("[{}] wanted one of the commands {}, got '{}'{}", where,
+                       joined_names(commands), unknown.front(),
+                       did_you_mean(unknown.front(), commands));
   }
   // What follows an unknown flag may be its value: the flag is the mistake.
   const auto flag = std::find_if(unknown.begin(), unknown.end(), is_flag);
   if (flag == unknown.end()) {
-    return concat("[", where, "] wanted options only, given '", unknown.front(), "'");
+    return fmt::format("[{}] wanted options only, got '{}'", where, unknown.front());
   }
   const std::string word = flag->substr(0, flag->find('='));
   const std::string hint = belongs_after_dashes(app, *deepest, word)
                                ? "; flags of sing train come last, after --"
-                               : nearest_name_hint(word, known_flags(*deepest));
-  return concat("[", where, "] wanted a known option, given '", word, "'", hint);
+                               : did_you_mean(word, known_flags(*deepest));
+  return fmt::format("[{}] wanted a known option, got '{}'{}", where, word, hint);
 }
 
 }  // namespace sing::lab

@@ -12,6 +12,7 @@
 #include "lab/report/html_text.hpp"
 #include "lab/report/run_reader.hpp"
 #include "sing/base/fields.hpp"
+#include "sing/base/message.hpp"
 #include "sing/optim/atomic_file.hpp"
 
 namespace sing::compare {
@@ -20,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path beside(const Place& place, const Cell& cell, const char* suffix) {
-  return place.folder / concat(cell.name, suffix);
+  return place.folder / fmt::format("{}{}", cell.name, suffix);
 }
 
 std::string command_text(const Cell& cell) {
@@ -49,17 +50,17 @@ void write_command(const fs::path& path, const std::string& text) {
 
 std::string result_text(const Result& result) {
   if (result.outcome == Outcome::kDiverged) {
-    return concat("diverged, ", report::duration_text(result.end.seconds));
+    return fmt::format("diverged, {}", report::duration_text(result.end.seconds));
   }
-  return concat("accuracy ", report::percent_text(result.end.final_accuracy), ", loss ",
-                report::short_number(result.end.final_loss), ", ",
-                report::duration_text(result.end.seconds));
+  return fmt::format("accuracy {}, loss {}, {}", report::percent_text(result.end.final_accuracy),
+                     report::short_number(result.end.final_loss),
+                     report::duration_text(result.end.seconds));
 }
 
 std::string reason_of(const ChildEnd& end, const fs::path& log) {
-  const std::string how =
-      end.signal != 0 ? concat("signal ", end.signal) : concat("exit code ", end.code);
-  return concat(how, ": ", last_line(log));
+  const std::string how = end.signal != 0 ? fmt::format("signal {}", end.signal)
+                                          : fmt::format("exit code {}", end.code);
+  return fmt::format("{}: {}", how, last_line(log));
 }
 
 std::vector<std::string> arguments_of(const Place& place, const Cell& cell) {
@@ -76,7 +77,7 @@ void make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
-    throw FileError(concat("[", folder.string(), "] cannot be made: ", error.message()));
+    throw FileError(fmt::format("[{}] cannot be made: {}", folder.string(), error.message()));
   }
 }
 
@@ -91,16 +92,14 @@ void check_commands(const std::vector<Cell>& cells, const Place& place) {
     const fs::path path = beside(place, cell, ".command");
     if (!fs::exists(path)) {
       throw FileError(
-          concat("[", (place.folder / cell.name).string(),
-                 "] wanted a run of sing compare, tune or reproduce, given one without ",
-                 path.filename().string()));
+          fmt::format("[{}] wanted a run of sing compare, tune or reproduce, got one without {}",
+                      (place.folder / cell.name).string(), path.filename().string()));
     }
     const std::string before = read_text(path);
     if (before != command_text(cell)) {
-      throw FileError(concat("[", path.string(),
-                             "] this run was started with other flags: wanted '",
-                             in_one_line(before), "', given '", in_one_line(command_text(cell)),
-                             "'; take another --out"));
+      throw FileError(fmt::format(
+          "[{}] this run was started with other flags: wanted '{}', got '{}'; take another --out",
+          path.string(), in_one_line(before), in_one_line(command_text(cell))));
     }
   }
 }
@@ -150,8 +149,8 @@ CellRunner::CellRunner(const Place& place, std::ostream& out, const std::functio
 
 std::optional<Result> CellRunner::run(const Cell& cell) {
   ++count_;
-  const std::string which = total_ ? concat("[", count_, "/", *total_, "] ", cell.name, ": ")
-                                   : concat("[", count_, "] ", cell.name, ": ");
+  const std::string which = total_ ? fmt::format("[{}/{}] {}: ", count_, *total_, cell.name)
+                                   : fmt::format("[{}] {}: ", count_, cell.name);
   if (auto kept = result_of(cell, place_)) {
     out_ << which << result_text(*kept) << " (kept)" << std::endl;
     return kept;

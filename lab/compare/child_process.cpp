@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <system_error>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 #include "sing/optim/file_descriptor.hpp"
 
 extern char** environ;
@@ -24,7 +24,7 @@ constexpr int kMillisecondsBetweenLooks = 50;
 
 [[noreturn]] void fail(const std::filesystem::path& path, const char* action, int error) {
   throw FileError(
-      concat("[", path.string(), "] ", action, ": ", std::generic_category().message(error)));
+      fmt::format("[{}] {}: {}", path.string(), action, std::generic_category().message(error)));
 }
 
 // What a child does before it is the program, by functions that are safe between fork and exec.
@@ -81,7 +81,7 @@ ChildEnd wait_for(pid_t child, const std::function<bool()>& stop) {
                                  : ChildEnd{.code = WEXITSTATUS(status)};
     }
     if (ended < 0 && errno != EINTR) {
-      throw Error(concat("[child] cannot wait: ", std::generic_category().message(errno)));
+      throw Error(fmt::format("[child] cannot wait: {}", std::generic_category().message(errno)));
     }
     if (stop() && !told) {
       ::kill(child, SIGINT);

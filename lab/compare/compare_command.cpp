@@ -11,7 +11,7 @@
 #include "lab/loop/stop_signal.hpp"
 #include "lab/optimizer/named_optimizer.hpp"
 #include "lab/report/report_page.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::compare {
 namespace {
@@ -47,7 +47,8 @@ void run(const Request& request, lab::Session& session) {
   check_optimizers(request);
   const bool terminal = &session.out == &std::cout && ::isatty(STDOUT_FILENO) == 1;
   const Place place{
-      .folder = request.out.empty() ? concat("runs/compare_", request.grid.task) : request.out,
+      .folder =
+          request.out.empty() ? fmt::format("runs/compare_{}", request.grid.task) : request.out,
       .program = request.program.empty() ? own_program() : std::filesystem::path(request.program),
       .terminal = terminal};
   Comparison comparison;
@@ -62,9 +63,9 @@ void run(const Request& request, lab::Session& session) {
     session.out << "interrupted; the same command goes on from here\n";
     session.exit_code = lab::kInterruptedExit;
   } else if (!comparison.failures.empty()) {
-    throw Error(concat("[sing compare] wanted a result of each of ", cells.size(), " runs, ",
-                       comparison.failures.size(),
-                       " failed, the first: ", comparison.failures.front()));
+    throw Error(
+        fmt::format("[sing compare] wanted a result of each of {} runs, {} failed, the first: {}",
+                    cells.size(), comparison.failures.size(), comparison.failures.front()));
   }
 }
 

@@ -7,6 +7,8 @@
 #include <sstream>
 
 #include "sing/base/fields.hpp"
+#include "sing/base/message.hpp"
+#include "sing/base/name_list.hpp"
 
 namespace sing::compare {
 namespace {
@@ -30,7 +32,7 @@ void check_name(const std::string& name) {
   };
   SING_CHECK(!name.empty() && name.front() != '.' && name.front() != '-' &&
                  std::all_of(name.begin(), name.end(), is_plain),
-             kWhere, "wanted a name of letters, digits, '-', '.' and '_', given '", name, "'");
+             "{}wanted a name of letters, digits, '-', '.' and '_', got '{}'", kWhere, name);
 }
 
 Contestant variant_of(const std::string& text) {
@@ -38,8 +40,8 @@ Contestant variant_of(const std::string& text) {
   const std::vector<std::string> words = equals == std::string::npos
                                              ? std::vector<std::string>{}
                                              : split(text.substr(equals + 1), ' ');
-  SING_CHECK(!words.empty() && words.front().front() != '-', kWhere,
-             "--variant: wanted NAME=OPTIMIZER FLAGS…, given '", text, "'");
+  SING_CHECK(!words.empty() && words.front().front() != '-',
+             "{}--variant: wanted NAME=OPTIMIZER FLAGS…, got '{}'", kWhere, text);
   Contestant variant{.name = text.substr(0, equals), .flags = {"--optimizer"}};
   variant.flags.insert(variant.flags.end(), words.begin(), words.end());
   return variant;
@@ -49,8 +51,8 @@ std::vector<std::optional<double>> numbers_of(const std::string& list) {
   std::vector<std::optional<double>> numbers;
   for (const std::string& word : split(list, ',')) {
     const std::optional<double> number = parse_number<double>(word);
-    SING_CHECK(number && *number > 0 && std::isfinite(*number), kWhere,
-               "--learning-rates: wanted numbers above 0, given '", word, "'");
+    SING_CHECK(number && *number > 0 && std::isfinite(*number),
+               "{}--learning-rates: wanted numbers above 0, got '{}'", kWhere, word);
     if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) {
       numbers.push_back(number);
     }
@@ -75,9 +77,9 @@ void give_learning_rates(const std::vector<std::string>& texts,
     }
     const std::string name = text.substr(0, equals);
     const auto found = std::find(names.begin(), names.end(), name);
-    SING_CHECK(found != names.end(), kWhere,
-               "--learning-rates: wanted a name of --optimizers or --variant, given '", name, "'",
-               nearest_name_hint(name, names));
+    SING_CHECK(found != names.end(),
+               "{}--learning-rates: wanted a name of --optimizers or --variant, got '{}'{}", kWhere,
+               name, did_you_mean(name, names));
     contestants[static_cast<std::size_t>(found - names.begin())].learning_rates =
         numbers_of(text.substr(equals + 1));
   }
@@ -98,10 +100,10 @@ Cell cell_of(const GridText& text, const Contestant& contestant,
   cell.arguments = {"train", text.task};
   cell.arguments.insert(cell.arguments.end(), contestant.flags.begin(), contestant.flags.end());
   if (learning_rate) {
-    cell.name += concat("_lr", shortest_text(*learning_rate));
+    cell.name += fmt::format("_lr{}", shortest_text(*learning_rate));
     cell.arguments.insert(cell.arguments.end(), {"--learning-rate", shortest_text(*learning_rate)});
   }
-  cell.name += concat("_seed", seed);
+  cell.name += fmt::format("_seed{}", seed);
   cell.arguments.insert(cell.arguments.end(), {"--seed", std::to_string(seed)});
   cell.arguments.insert(cell.arguments.end(), text.train_flags.begin(), text.train_flags.end());
   return cell;
@@ -114,7 +116,8 @@ void check_train_flags(const std::vector<std::string>& flags, const std::vector<
   for (const std::string& flag : flags) {
     const std::string name = flag.substr(0, flag.find('='));
     for (const std::string& own : owned) {
-      SING_CHECK(name != own, where, own, " is set run by run, wanted other flags of sing train");
+      SING_CHECK(name != own, "{}{} is set run by run, wanted other flags of sing train", where,
+                 own);
     }
   }
 }
@@ -127,12 +130,12 @@ std::vector<Contestant> contestants_of(const GridText& text) {
   for (const std::string& variant : text.variants) {
     contestants.push_back(variant_of(variant));
   }
-  SING_CHECK(!contestants.empty(), kWhere, "wanted --optimizers or --variant, given none");
+  SING_CHECK(!contestants.empty(), "{}wanted --optimizers or --variant, got none", kWhere);
   for (std::size_t at = 0; at < contestants.size(); ++at) {
     check_name(contestants[at].name);
     for (std::size_t other = 0; other < at; ++other) {
-      SING_CHECK(contestants[other].name != contestants[at].name, kWhere,
-                 "wanted every name once, given '", contestants[at].name, "' twice");
+      SING_CHECK(contestants[other].name != contestants[at].name,
+                 "{}wanted every name once, got '{}' twice", kWhere, contestants[at].name);
     }
   }
   give_learning_rates(text.learning_rates, contestants);
@@ -149,7 +152,7 @@ std::vector<Cell> cells_of(const GridText& text) {
   }
   std::vector<std::int64_t> seeds;
   for (const std::int64_t seed : text.seeds) {
-    SING_CHECK(seed >= 0, kWhere, "--seeds: wanted numbers of at least 0, given ", seed);
+    SING_CHECK(seed >= 0, "{}--seeds: wanted numbers of at least 0, got {}", kWhere, seed);
     if (std::find(seeds.begin(), seeds.end(), seed) == seeds.end()) {
       seeds.push_back(seed);
     }

@@ -7,6 +7,7 @@
 #include "lab/compare/text_table.hpp"
 #include "lab/report/html_text.hpp"
 #include "sing/base/fields.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::compare {
 namespace {
@@ -71,7 +72,7 @@ std::string remark(const Row& row) {
   for (const auto& [count, what] :
        {std::pair(row.diverged, "diverged"), std::pair(row.failed, "failed")}) {
     if (count > 0) {
-      text += concat(text.empty() ? "" : ", ", count, " of ", runs, " ", what);
+      text += fmt::format("{}{} of {} {}", text.empty() ? "" : ", ", count, runs, what);
     }
   }
   return text;
@@ -83,7 +84,7 @@ std::string own_rate_text(const Row& row) {
 }
 
 std::string with_spread(const std::string& mean, const std::string& spread, double value) {
-  return std::isfinite(value) ? concat(mean, " ± ", spread) : mean;
+  return std::isfinite(value) ? fmt::format("{} ± {}", mean, spread) : mean;
 }
 
 }  // namespace

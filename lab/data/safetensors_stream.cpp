@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::lab {
 namespace {
@@ -14,8 +14,7 @@ std::uint64_t byte_size_of(const StreamedTensor& tensor) {
   for (const std::int64_t size : tensor.shape) {
     const bool fits =
         size >= 0 && !__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes);
-    SING_CHECK(fits, "[safetensors] '", tensor.name,
-               "': wanted a shape whose bytes can be counted");
+    SING_CHECK(fits, "[safetensors] '{}': wanted a shape whose bytes can be counted", tensor.name);
   }
   return bytes;
 }
@@ -56,8 +55,8 @@ SafetensorsStream::SafetensorsStream(const std::filesystem::path& path,
 
 void SafetensorsStream::write(std::span<const std::byte> bytes) {
   if (bytes.size() > missing_bytes_) {
-    throw std::logic_error(concat("[safetensors] wanted at most ", missing_bytes_,
-                                  " more bytes, given ", bytes.size()));
+    throw std::logic_error(fmt::format("[safetensors] wanted at most {} more bytes, got {}",
+                                       missing_bytes_, bytes.size()));
   }
   file_.write(bytes);
   missing_bytes_ -= bytes.size();
@@ -65,7 +64,7 @@ void SafetensorsStream::write(std::span<const std::byte> bytes) {
 
 void SafetensorsStream::commit() {
   if (missing_bytes_ != 0) {
-    throw std::logic_error(concat("[safetensors] ", missing_bytes_, " bytes were not given"));
+    throw std::logic_error(fmt::format("[safetensors] {} bytes were not given", missing_bytes_));
   }
   file_.commit();
 }

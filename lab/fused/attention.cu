@@ -299,9 +299,8 @@ void short_attention(const ShortAttention& at, Stream stream) {
 
 void short_attention_gradient(const ShortAttentionGradient& at, Stream stream) {
   constexpr int kBytes = sizeof(GradientTiles);
-  const cudaError_t error =
-      cudaFuncSetAttribute(backward, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
-  SING_CHECK(error == cudaSuccess, "[fused] short_attention_gradient: ", cudaGetErrorString(error));
+  check(cudaFuncSetAttribute(backward, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
+        "short_attention_gradient");
   backward<<<one_block_a_head(at.heads, at.batch), kThreads, kBytes,
              static_cast<cudaStream_t>(stream)>>>(at);
   check_launch("short_attention_gradient");

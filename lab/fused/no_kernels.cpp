@@ -1,6 +1,6 @@
 // The fused kernels of a build without CUDA: they throw, since no tensor can lie on a GPU.
 #include "lab/fused/kernels.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/error.hpp"
 
 namespace sing::lab::fused {
 namespace {

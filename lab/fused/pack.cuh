@@ -5,19 +5,23 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <string>
 #include <type_traits>
 
 #include "lab/fused/kernels.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/error.hpp"
 
 namespace sing::lab::fused {
 
 inline constexpr int kWarp = 32;
 
-inline void check_launch(const char* kernel) {
-  const cudaError_t error = cudaGetLastError();
-  SING_CHECK(error == cudaSuccess, "[fused] ", kernel, ": ", cudaGetErrorString(error));
+inline void check(cudaError_t status, const std::string& kernel) {
+  if (status != cudaSuccess) {
+    throw CudaError("[fused] " + kernel + ": " + cudaGetErrorString(status));
+  }
 }
+
+inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
 
 // kPairs pairs, aligned to their size.
 template <int kPairs>

@@ -5,7 +5,7 @@
 
 #include "lab/data/parallel_chunks.hpp"
 #include "lab/image/crop_boxes.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::image {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kCropPurpose = 1;
 
 int checked(int threads) {
-  SING_CHECK(threads >= 1, "[images] wanted at least 1 thread, got ", threads);
+  SING_CHECK(threads >= 1, "[images] wanted at least 1 thread, got {}", threads);
   return threads;
 }
 

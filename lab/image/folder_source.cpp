@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "lab/image/sha256.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::image {
 namespace {
@@ -32,7 +32,7 @@ class FolderSource final : public ImageSource {
     buffer.resize(static_cast<std::size_t>(size));
     stream.seekg(0);
     if (!stream.read(reinterpret_cast<char*>(buffer.data()), size)) {
-      throw FileError(concat("[images] '", path.string(), "': cannot read it"));
+      throw FileError(fmt::format("[images] '{}': cannot read it", path.string()));
     }
     return {buffer, Encoding::kJpeg, {}};
   }
@@ -44,8 +44,8 @@ class FolderSource final : public ImageSource {
       for (const ListedImage& image : subset) {
         std::error_code unreadable;  // fetch says so when its turn comes
         const std::string line =
-            concat(image.path, '\n',
-                   std::filesystem::file_size(folder_.root / image.path, unreadable), '\n');
+            fmt::format("{}{}{}{}", image.path, '\n',
+                        std::filesystem::file_size(folder_.root / image.path, unreadable), '\n');
         hash.add(std::as_bytes(std::span(line)));
       }
     }

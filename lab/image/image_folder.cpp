@@ -7,7 +7,7 @@
 #include "lab/data/parallel_chunks.hpp"
 #include "lab/image/jpeg_decoder.hpp"
 #include "lab/image/mapped_file.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::image {
 namespace {
@@ -34,16 +34,17 @@ std::vector<ListedImage> list_subset(const ImageFolder& folder, const char* subs
   std::vector<ListedImage> images;
   for (const std::string& name : names_in(folder.root / subset, /*folders=*/true)) {
     const auto found = std::lower_bound(folder.classes.begin(), folder.classes.end(), name);
-    SING_CHECK(found != folder.classes.end() && *found == name, "[images] '",
-               (folder.root / subset / name).string(), "': wanted a class that train/ has too");
+    SING_CHECK(found != folder.classes.end() && *found == name,
+               "[images] '{}': wanted a class that train/ has too",
+               (folder.root / subset / name).string());
     const auto label = static_cast<std::uint32_t>(found - folder.classes.begin());
     const std::string prefix = std::string(subset) + "/" + name + "/";
     for (const std::string& file : names_in(folder.root / subset / name, /*folders=*/false)) {
       images.push_back({prefix + file, label});
     }
   }
-  SING_CHECK(!images.empty(), "[images] '", (folder.root / subset).string(),
-             "': wanted images in one folder a class, found none");
+  SING_CHECK(!images.empty(), "[images] '{}': wanted images in one folder a class, got none",
+             (folder.root / subset).string());
   return images;
 }
 
@@ -51,8 +52,9 @@ std::vector<ListedImage> list_subset(const ImageFolder& folder, const char* subs
 
 ImageFolder list_image_folder(const std::filesystem::path& root) {
   for (const char* const subset : kSubsetFolders) {
-    SING_CHECK(std::filesystem::is_directory(root / subset), "[images] wanted the folder '",
-               (root / subset).string(), "' with one folder of JPEG files a class, found none");
+    SING_CHECK(std::filesystem::is_directory(root / subset),
+               "[images] wanted the folder '{}' with one folder of JPEG files a class, got none",
+               (root / subset).string());
   }
   ImageFolder folder{root, names_in(root / kSubsetFolders[0], /*folders=*/true), {}};
   for (std::size_t subset = 0; subset < kSubsetFolders.size(); ++subset) {
@@ -65,13 +67,14 @@ void refuse_bad_images(const std::vector<std::string>& messages) {
   if (messages.empty()) {
     return;
   }
-  std::string text = concat("[images] wanted whole JPEG files (or --bad-images skip), found ",
-                            messages.size(), " that are not:");
+  std::string text =
+      fmt::format("[images] wanted whole JPEG files (or --bad-images skip), got {} that are not:",
+                  messages.size());
   for (std::size_t i = 0; i < std::min(messages.size(), kNamedImages); ++i) {
     text += "\n  " + messages[i];
   }
   if (messages.size() > kNamedImages) {
-    text += concat("\n  and ", messages.size() - kNamedImages, " more");
+    text += fmt::format("\n  and {} more", messages.size() - kNamedImages);
   }
   throw FileError(text);
 }

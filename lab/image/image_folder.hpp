@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lab/image/image_source.hpp"
+#include "sing/base/enum_names.hpp"
 
 namespace sing::image {
 
@@ -33,18 +34,9 @@ ImageFolder list_image_folder(const std::filesystem::path& root);
 // What becomes of files that are no JPEG, are cut short or damaged.
 enum class BadImages : std::int32_t { kRefuse, kSkip };
 
-constexpr std::string_view name_of(BadImages policy) {
-  return policy == BadImages::kRefuse ? "refuse" : "skip";
-}
-constexpr std::string_view names_of(BadImages) { return "refuse, skip"; }
-constexpr bool parse_name(std::string_view text, BadImages& policy) {
-  for (const BadImages each : {BadImages::kRefuse, BadImages::kSkip}) {
-    if (text == name_of(each)) {
-      policy = each;
-      return true;
-    }
-  }
-  return false;
+constexpr auto enum_names(BadImages) {
+  return std::to_array<EnumName<BadImages>>(
+      {{BadImages::kRefuse, "refuse"}, {BadImages::kSkip, "skip"}});
 }
 
 // Throws FileError naming the first of the bad images; none: nothing happens.

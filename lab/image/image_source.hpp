@@ -8,12 +8,17 @@
 #include <vector>
 
 #include "lab/image/rgb_image.hpp"
+#include "sing/base/enum_names.hpp"
 
 namespace sing::image {
 
 enum class Subset : std::uint8_t { kTraining, kTest };
 
 enum class Encoding : std::uint32_t { kJpeg, kRaw };
+
+constexpr auto enum_names(Encoding) {
+  return std::to_array<EnumName<Encoding>>({{Encoding::kJpeg, "jpeg"}, {Encoding::kRaw, "raw"}});
+}
 
 struct StoredImage {
   std::span<const std::byte> bytes;

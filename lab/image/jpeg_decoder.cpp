@@ -6,6 +6,7 @@
 
 #include "lab/image/entropy_decoder.hpp"
 #include "lab/image/jpeg_errors.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::image {
 namespace {
@@ -39,7 +40,7 @@ struct JpegDecoder::State {
 
   [[noreturn]] void fail() {
     jpeg_abort_decompress(&info);
-    throw FileError(concat("[jpeg] '", name, "': ", errors.message));
+    throw FileError(fmt::format("[jpeg] '{}': {}", name, errors.message));
   }
 
   bool is_cmyk() const {
@@ -65,7 +66,7 @@ struct JpegDecoder::State {
 JpegDecoder::JpegDecoder() : state_(std::make_unique<State>()) {
   state_->info.err = state_->errors.start();
   if (setjmp(state_->errors.jump) != 0) {
-    throw Error(concat("[jpeg] ", state_->errors.message));
+    throw Error(fmt::format("[jpeg] {}", state_->errors.message));
   }
   jpeg_create_decompress(&state_->info);
 }
@@ -83,7 +84,7 @@ ImageSize JpegDecoder::open(std::span<const std::byte> bytes, std::string_view n
   jpeg_abort_decompress(&state.info);
   state.errors.manager.num_warnings = 0;
   if (bytes.empty()) {  // libjpeg would say so less clearly
-    throw FileError(concat("[jpeg] '", name, "': wanted a JPEG file, found an empty one"));
+    throw FileError(fmt::format("[jpeg] '{}': wanted a JPEG file, got an empty one", name));
   }
   jpeg_mem_src(&state.info, reinterpret_cast<const unsigned char*>(bytes.data()),
                static_cast<unsigned long>(bytes.size()));
@@ -91,8 +92,8 @@ ImageSize JpegDecoder::open(std::span<const std::byte> bytes, std::string_view n
   const ImageSize size{static_cast<int>(state.info.image_width),
                        static_cast<int>(state.info.image_height)};
   if (std::int64_t{size.width} * size.height > kMostPixels) {
-    throw FileError(concat("[jpeg] '", name, "': wanted at most ", kMostPixels, " pixels, found ",
-                           size.width, " × ", size.height));
+    throw FileError(fmt::format("[jpeg] '{}': wanted at most {} pixels, got {} × {}", name,
+                                kMostPixels, size.width, size.height));
   }
   return size;
 }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "lab/image/jpeg_errors.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::image {
 namespace {
@@ -30,7 +31,7 @@ std::vector<std::byte> encode_jpeg(const ImageView& image, int quality) {
   jpeg_compress_struct& info = encoding.info;
   info.err = encoding.errors.start();
   if (setjmp(encoding.errors.jump) != 0) {
-    throw Error(concat("[jpeg] ", encoding.errors.message));
+    throw Error(fmt::format("[jpeg] {}", encoding.errors.message));
   }
   jpeg_create_compress(&info);
   jpeg_mem_dest(&info, &encoding.bytes, &encoding.size);

@@ -10,7 +10,7 @@
 #include <csetjmp>
 #include <string>
 
-#include "sing/base/check.hpp"
+#include "sing/base/error.hpp"
 
 namespace sing::image {
 

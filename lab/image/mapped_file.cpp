@@ -8,14 +8,15 @@
 #include <cerrno>
 #include <cstring>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 #include "sing/optim/file_descriptor.hpp"
 
 namespace sing::image {
 
 MappedFile::MappedFile(const std::filesystem::path& path) : name_(path.string()) {
   const auto fail = [&](const char* action) {
-    throw FileError(concat("[images] '", name_, "': cannot ", action, ": ", std::strerror(errno)));
+    throw FileError(
+        fmt::format("[images] '{}': cannot {}: {}", name_, action, std::strerror(errno)));
   };
   const FileDescriptor file(::open(name_.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status{};
@@ -23,7 +24,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) : name_(path.string())
     fail("open it");
   }
   if (!S_ISREG(status.st_mode)) {
-    throw FileError(concat("[images] '", name_, "': wanted a file, found none"));
+    throw FileError(fmt::format("[images] '{}': wanted a file, got none", name_));
   }
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) {

@@ -1,7 +1,7 @@
 // Turns planes of colours into pixels.
 #include "lab/image/memory_source.hpp"
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::image {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 class MemorySource final : public ImageSource {
  public:
   explicit MemorySource(const SmallSet& set) : shape_(set.shape) {
-    SING_CHECK(shape_.channels == 3, "[images] wanted 3 channels, given ", shape_.channels);
+    SING_CHECK(shape_.channels == 3, "[images] wanted 3 channels, got {}", shape_.channels);
     for (std::int64_t label = 0; label < shape_.classes; ++label) {
       classes_.push_back(std::to_string(label));
     }

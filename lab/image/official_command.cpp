@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 #include "sing/optim/atomic_file.hpp"
 
 namespace sing::image {
@@ -30,8 +30,8 @@ std::vector<std::filesystem::path> given_files(const OfficialSet& set, const Req
         paths.push_back(take_packed ? packed : plain);
       }
     } else {
-      SING_CHECK(std::filesystem::exists(each), "[sing data ", set.name,
-                 "] wanted a file or folder, found no '", each, "'");
+      SING_CHECK(std::filesystem::exists(each),
+                 "[sing data {}] wanted a file or folder, got no '{}'", set.name, each);
       paths.emplace_back(each);
     }
   }
@@ -58,11 +58,11 @@ std::string check_file(const OfficialSet& set, const std::filesystem::path& path
                        const std::string& out) {
   const OfficialFile* const file = official_of(set, path);
   if (file == nullptr) {
-    return concat("wanted a file of the set (", names_of_set(set), "), unpacked or as .gz");
+    return fmt::format("wanted a file of the set ({}), unpacked or as .gz", names_of_set(set));
   }
   if (!std::filesystem::is_regular_file(path)) {
-    return std::filesystem::is_directory(path) ? "wanted a file, found a folder"
-                                               : "wanted this file or its .gz, found neither";
+    return std::filesystem::is_directory(path) ? "wanted a file, got a folder"
+                                               : "wanted this file or its .gz, got neither";
   }
   const std::vector<std::uint8_t> content = read_content(path, 2 * file->bytes);
   std::string fault = fault_of(*file, content);
@@ -84,8 +84,9 @@ void run(const OfficialSet& set, const Request& request, std::ostream& out) {
     wrong += fault.empty() ? 0 : 1;
   }
   if (wrong > 0) {
-    throw Error(concat("[sing data ", set.name, "] wanted the files of ", set.title, "; ", wrong,
-                       " of ", paths.size(), " are missing or wrong: see above"));
+    throw Error(fmt::format(
+        "[sing data {}] wanted the files of {}; {} of {} are missing or wrong: see above", set.name,
+        set.title, wrong, paths.size()));
   }
   if (!request.out.empty()) {
     out << request.out << ": `sing train " << set.name << " --data " << request.out << "`\n";
@@ -95,8 +96,8 @@ void run(const OfficialSet& set, const Request& request, std::ostream& out) {
 }  // namespace
 
 void add_official_command(CLI::App& data, lab::Session& session, const OfficialSet& set) {
-  CLI::App* const command =
-      data.add_subcommand(set.name, concat("Check the files of ", set.title, " (docs/images.md)"));
+  CLI::App* const command = data.add_subcommand(
+      set.name, fmt::format("Check the files of {} (docs/images.md)", set.title));
   const auto request = std::make_shared<Request>();
   command->add_option("--from", request->from, "the files, or the folder that holds them")
       ->required()

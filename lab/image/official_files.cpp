@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "lab/image/sha256.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::image {
 
@@ -41,17 +41,18 @@ std::vector<std::filesystem::path> find_files(const OfficialSet& set,
       missing += (missing.empty() ? "" : ", ") + std::string(file.name);
     }
   }
-  SING_CHECK(missing.empty(), "[", set.name, "] wanted ", missing, " in '", folder.string(),
-             "' (--data FOLDER), found none. They belong to ", set.title, "; `sing data ", set.name,
-             " --from FOLDER` checks them. Without files: --stand-in trains on generated patterns, "
-             "and the task rde needs none.");
+  SING_CHECK(missing.empty(),
+             "[{}] wanted {} in '{}' (--data FOLDER), got none. They belong to {}; `sing data {} "
+             "--from FOLDER` checks them. Without files: --stand-in trains on generated patterns, "
+             "and the task rde needs none.",
+             set.name, missing, folder.string(), set.title, set.name);
   return found;
 }
 
 std::vector<std::uint8_t> read_content(const std::filesystem::path& path,
                                        std::uint64_t most_bytes) {
   const auto fail = [&](const char* what) {
-    throw FileError(concat("[images] '", path.string(), "': ", what));
+    throw FileError(fmt::format("[images] '{}': {}", path.string(), what));
   };
   const auto close = [](gzFile file) { gzclose(file); };
   const std::unique_ptr<gzFile_s, decltype(close)> file(gzopen(path.c_str(), "rb"), close);
@@ -86,10 +87,10 @@ std::vector<std::uint8_t> read_content(const std::filesystem::path& path,
 
 std::string fault_of(const OfficialFile& file, std::span<const std::uint8_t> content) {
   if (content.size() != file.bytes) {
-    return concat("wanted ", file.bytes, " bytes, found ", content.size());
+    return fmt::format("wanted {} bytes, got {}", file.bytes, content.size());
   }
   const std::string found = hexadecimal(sha256(std::as_bytes(content)));
-  return found == file.sha256 ? "" : concat("wanted SHA-256 ", file.sha256, ", found ", found);
+  return found == file.sha256 ? "" : fmt::format("wanted SHA-256 {}, got {}", file.sha256, found);
 }
 
 }  // namespace sing::image

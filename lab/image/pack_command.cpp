@@ -9,6 +9,7 @@
 #include "lab/cli/field_flags.hpp"
 #include "lab/image/pack_source.hpp"
 #include "lab/image/pack_writer.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::image {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "lab/image/mapped_file.hpp"
 #include "lab/image/pack_format.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::image {
 namespace {
@@ -20,7 +20,7 @@ class PackSource final : public ImageSource {
     const auto header = copied<PackHeader>(0);
     require(header.begin == kPackBegin, "it does not begin as one");
     require(header.version == kPackVersion,
-            concat("wanted version ", kPackVersion, ", found ", header.version));
+            fmt::format("wanted version {}, got {}", kPackVersion, header.version));
     const auto footer = copied<PackFooter>(bytes.size() - sizeof(PackFooter));
     require(footer.end == kPackEnd, "it is cut short");
     const std::uint64_t index_end = bytes.size() - sizeof(PackFooter);
@@ -41,8 +41,9 @@ class PackSource final : public ImageSource {
     return entry(subset, index).label;
   }
   std::string name(Subset subset, std::size_t index) const override {
-    return concat(file_.name(), subset == Subset::kTraining ? ": training image " : ": test image ",
-                  index, ", class ", classes_[label(subset, index)]);
+    return fmt::format("{}{}{}, class {}", file_.name(),
+                       subset == Subset::kTraining ? ": training image " : ": test image ", index,
+                       classes_[label(subset, index)]);
   }
   StoredImage fetch(Subset subset, std::size_t index,
                     std::vector<std::byte>& /*buffer*/) const override {
@@ -60,7 +61,7 @@ class PackSource final : public ImageSource {
       for (std::size_t index = 0; index < count(subset); ++index) {
         const PackEntry& found = entry(subset, index);
         if (checksum_of(file_.bytes().subspan(found.offset, found.bytes)) != found.checksum) {
-          throw FileError(concat("[pack] '", name(subset, index), "': its checksum is another"));
+          throw FileError(fmt::format("[pack] '{}': its checksum is another", name(subset, index)));
         }
       }
     }
@@ -69,7 +70,8 @@ class PackSource final : public ImageSource {
  private:
   void require(bool condition, const std::string& otherwise) const {
     if (!condition) {
-      throw FileError(concat("[pack] '", file_.name(), "': wanted a whole pack file: ", otherwise));
+      throw FileError(
+          fmt::format("[pack] '{}': wanted a whole pack file: {}", file_.name(), otherwise));
     }
   }
 

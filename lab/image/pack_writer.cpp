@@ -10,6 +10,7 @@
 #include "lab/image/mapped_file.hpp"
 #include "lab/image/pack_format.hpp"
 #include "lab/image/resize.hpp"
+#include "sing/base/error.hpp"
 #include "sing/optim/atomic_file.hpp"
 
 namespace sing::image {

@@ -12,20 +12,6 @@
 
 namespace sing::image {
 
-constexpr std::string_view name_of(Encoding encoding) {
-  return encoding == Encoding::kJpeg ? "jpeg" : "raw";
-}
-constexpr std::string_view names_of(Encoding) { return "jpeg, raw"; }
-constexpr bool parse_name(std::string_view text, Encoding& encoding) {
-  for (const Encoding each : {Encoding::kJpeg, Encoding::kRaw}) {
-    if (text == name_of(each)) {
-      encoding = each;
-      return true;
-    }
-  }
-  return false;
-}
-
 struct PackOptions {
   Encoding format = Encoding::kJpeg;
   std::int64_t longest_side = 400;

@@ -9,7 +9,6 @@
 #include "lab/cli/field_flags.hpp"
 #include "lab/image/epoch_order.hpp"
 #include "lab/image/stand_in.hpp"
-#include "lab/task/option_list.hpp"
 
 namespace sing::image {
 namespace {
@@ -49,7 +48,7 @@ class SmallImageTask final : public lab::Task {
 
   std::vector<OptionInfo> options() const override {
     std::vector<OptionInfo> list =
-        lab::option_list(stand_in_, kind_.augment, kind_.model, kind_.classification);
+        list_fields(stand_in_, kind_.augment, kind_.model, kind_.classification);
     list.push_back({"data", "folder of the data set's files", data_});
     return list;
   }

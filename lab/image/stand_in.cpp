@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "lab/random/random_stream.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::image {
 namespace {
@@ -90,8 +90,10 @@ SmallSet make_stand_in(const SmallShape& shape, std::int64_t training_count,
 }
 
 std::string stand_in_notice(const std::string& data_set) {
-  return concat("STAND-IN DATA: generated patterns, not ", data_set,
-                ". These figures show that the program runs and nothing else.");
+  return fmt::format(
+      "STAND-IN DATA: generated patterns, not {}. These figures show that the program runs and "
+      "nothing else.",
+      data_set);
 }
 
 }  // namespace sing::image

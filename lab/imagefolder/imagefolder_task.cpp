@@ -15,7 +15,7 @@
 #include "lab/image/pack_source.hpp"
 #include "lab/image/stand_in.hpp"
 #include "lab/imagefolder/options.hpp"
-#include "lab/task/option_list.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::imagefolder {
 namespace {
@@ -49,7 +49,7 @@ class ImagefolderTask final : public lab::Task {
   }
 
   std::vector<OptionInfo> options() const override {
-    std::vector<OptionInfo> list = lab::option_list(options_, model_, classification_);
+    std::vector<OptionInfo> list = list_fields(options_, model_, classification_);
     list.push_back({"data", "folder or pack of the images", data_});
     return list;
   }
@@ -129,16 +129,17 @@ class ImagefolderTask final : public lab::Task {
     if (std::filesystem::is_regular_file(data_)) {
       return image::open_pack(data_);
     }
-    SING_CHECK(std::filesystem::is_directory(data_), "[imagefolder] wanted JPEG files in '", data_,
-               "/train/<class>/' and '", data_,
-               "/val/<class>/', or a pack of them (`sing data pack`), found neither: --data PATH "
-               "says where they are. Without files: --stand-in trains on generated patterns, and "
-               "the task rde needs none.");
+    SING_CHECK(
+        std::filesystem::is_directory(data_),
+        "[imagefolder] wanted JPEG files in '{}/train/<class>/' and '{}/val/<class>/', or a pack "
+        "of them (`sing data pack`), got neither: --data PATH says where they are. Without files: "
+        "--stand-in trains on generated patterns, and the task rde needs none.",
+        data_, data_);
     image::ImageFolder folder = image::list_image_folder(data_);
     const std::vector<std::string> bad =
         image::drop_bad_images(folder, options_.bad_images, threads);
     if (!bad.empty()) {
-      notice_ = concat("left out ", bad.size(), " files that are no whole JPEG:");
+      notice_ = fmt::format("left out {} files that are no whole JPEG:", bad.size());
       for (std::size_t i = 0; i < std::min(bad.size(), kNamedImages); ++i) {
         notice_ += "\n  " + bad[i];
       }

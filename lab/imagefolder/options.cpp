@@ -3,12 +3,14 @@
 
 #include <cmath>
 
+#include "sing/base/message.hpp"
+
 namespace sing::imagefolder {
 
 void check(const Options& options) {
   validate(options, "imagefolder");
   SING_CHECK(options.ramp_begin <= options.ramp_end,
-             "[imagefolder] wanted ramp_begin <= ramp_end, got ", options.ramp_begin, " and ",
+             "[imagefolder] wanted ramp_begin <= ramp_end, got {} and {}", options.ramp_begin,
              options.ramp_end);
 }
 

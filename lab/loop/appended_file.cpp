@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::lab {
 
@@ -55,8 +55,8 @@ void AppendedFile::sync() {
 }
 
 void AppendedFile::fail(const char* action) const {
-  throw FileError(concat("[run] '", path_.string(), "': ", action, ": ",
-                         std::generic_category().message(errno)));
+  throw FileError(fmt::format("[run] '{}': {}: {}", path_.string(), action,
+                              std::generic_category().message(errno)));
 }
 
 }  // namespace sing::lab

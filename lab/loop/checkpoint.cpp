@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lab/loop/content_checksum.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::lab {
 namespace {
@@ -123,14 +124,15 @@ void check_file(const SafetensorsReader& reader, const std::string& path) {
     return found == reader.metadata().end() ? std::string() : found->second;
   };
   if (value("format") != kFormat || value("format_version") != kVersion) {
-    throw FileError(concat("[checkpoint] '", path, "': wanted format '", kFormat, "' of version ",
-                           kVersion, ", found '", value("format"), "' of version '",
-                           value("format_version"), "'"));
+    throw FileError(
+        fmt::format("[checkpoint] '{}': wanted format '{}' of version {}, got '{}' of version '{}'",
+                    path, kFormat, kVersion, value("format"), value("format_version")));
   }
   const std::string found = content_checksum(reader);
   if (value(kChecksum) != found) {
-    throw FileError(concat("[checkpoint] '", path, "': wanted tensors with checksum '",
-                           value(kChecksum), "', found ", found, ": the file is damaged"));
+    throw FileError(fmt::format(
+        "[checkpoint] '{}': wanted tensors with checksum '{}', got {}: the file is damaged", path,
+        value(kChecksum), found));
   }
 }
 
@@ -145,9 +147,9 @@ void read_into(const SafetensorsReader& reader, const std::string& path, const s
   const TensorEntry* const entry = reader.find(name);
   const TensorEntry wanted{name, dtype_of(tensor), tensor.sizes().vec()};
   if (entry == nullptr || !(*entry == wanted)) {
-    throw FileError(concat("[checkpoint] '", path, "': wanted ",
-                           sing::torch::describe(name, tensor),
-                           entry == nullptr ? ", found none" : ", found another shape or type"));
+    throw FileError(
+        fmt::format("[checkpoint] '{}': wanted {}{}", path, sing::torch::describe(name, tensor),
+                    entry == nullptr ? ", found none" : ", found another shape or type"));
   }
   const at::Tensor host = at::empty(tensor.sizes(), tensor.options().device(at::kCPU));
   reader.read(*entry, static_cast<std::byte*>(host.mutable_data_ptr()));
@@ -160,11 +162,11 @@ void add_optimizer(Collection& tensors, Metadata& metadata,
   const std::string bytes = optimizer.save_bytes();
   const SafetensorsReader reader(std::as_bytes(std::span(bytes)), "optimizer");
   for (const TensorEntry& entry : reader.tensors()) {
-    tensors.add({concat(kOptimizerPrefix, entry.name), entry.dtype, entry.shape},
+    tensors.add({fmt::format("{}{}", kOptimizerPrefix, entry.name), entry.dtype, entry.shape},
                 read_bytes(reader, entry));
   }
   for (const auto& [key, value] : reader.metadata()) {
-    metadata[concat(kOptimizerPrefix, key)] = value;
+    metadata[fmt::format("{}{}", kOptimizerPrefix, key)] = value;
   }
 }
 
@@ -197,7 +199,7 @@ void save_checkpoint(const std::filesystem::path& path, const ::torch::nn::Modul
     tensors.add(each.first, each.second);
   }
   for (const auto& [name, generator] : generators_for(module)) {
-    tensors.add(concat(kRandomPrefix, name), state_of(generator));
+    tensors.add(fmt::format("{}{}", kRandomPrefix, name), state_of(generator));
   }
   Json numbers = Json::object();
   visit_state(state,
@@ -218,8 +220,8 @@ TrainingState load_checkpoint(const std::filesystem::path& path, ::torch::nn::Mo
     visit_state(state,
                 [&](const char* name, auto& member) { from_json(numbers.at(name), member); });
   } catch (const std::exception& problem) {  // no such key, no such number
-    throw FileError(
-        concat("[checkpoint] '", path.string(), "': its state is not readable: ", problem.what()));
+    throw FileError(fmt::format("[checkpoint] '{}': its state is not readable: {}", path.string(),
+                                problem.what()));
   }
   optimizer.load_bytes(optimizer_bytes(reader));
   for (const NamedTensor& each : tensors_of(module)) {
@@ -227,10 +229,10 @@ TrainingState load_checkpoint(const std::filesystem::path& path, ::torch::nn::Mo
   }
   for (auto& [name, generator] : generators_for(module)) {
     const at::Tensor words = at::empty_like(state_of(generator));
-    if (reader.find(concat(kRandomPrefix, name)) == nullptr && name != "cpu") {
+    if (reader.find(fmt::format("{}{}", kRandomPrefix, name)) == nullptr && name != "cpu") {
       continue;  // taken on another kind of device
     }
-    read_into(reader, path.string(), concat(kRandomPrefix, name), words);
+    read_into(reader, path.string(), fmt::format("{}{}", kRandomPrefix, name), words);
     generator.set_state(words.view(at::kByte));
   }
   return state;

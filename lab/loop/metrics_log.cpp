@@ -22,18 +22,6 @@ std::optional<double> optional_number(const Json& record, const char* key) {
 
 }  // namespace
 
-std::string_view name_of(RunStatus status) {
-  switch (status) {
-    case RunStatus::kFinished:
-      return "finished";
-    case RunStatus::kDiverged:
-      return "diverged";
-    case RunStatus::kInterrupted:
-      return "interrupted";
-  }
-  return "unknown";
-}
-
 void MetricsLog::write(const StepRecord& record) {
   Json line = {{"kind", "step"},
                {"step", record.step},

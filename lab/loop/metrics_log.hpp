@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lab/loop/appended_file.hpp"
+#include "sing/base/enum_names.hpp"
 
 namespace sing::lab {
 
@@ -34,7 +35,11 @@ struct EvaluationRecord {
 
 // finished: all steps; diverged: given up, its numbers mean nothing; interrupted: to be resumed.
 enum class RunStatus { kFinished, kDiverged, kInterrupted };
-std::string_view name_of(RunStatus status);
+constexpr auto enum_names(RunStatus) {
+  return std::to_array<EnumName<RunStatus>>({{RunStatus::kFinished, "finished"},
+                                             {RunStatus::kDiverged, "diverged"},
+                                             {RunStatus::kInterrupted, "interrupted"}});
+}
 
 struct EndRecord {
   RunStatus status = RunStatus::kFinished;

@@ -1,6 +1,6 @@
 // A build without CUDA records no graphs.
 #include "lab/loop/step_graph.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/error.hpp"
 
 namespace sing::lab {
 

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <thread>
 
+#include "sing/base/message.hpp"
 #include "sing/optim/atomic_file.hpp"
 #include "sing/optim/value_json.hpp"
 
@@ -85,13 +86,13 @@ RecordedConfig read_config(const std::filesystem::path& path) {
   std::ifstream stream(path);
   if (!stream) {
     throw FileError(
-        concat("[run] '", path.string(), "': cannot be read: is this a run directory?"));
+        fmt::format("[run] '{}': cannot be read: is this a run directory?", path.string()));
   }
   try {
     const Json all = Json::parse(stream);
     const int version = all.at("format_version").get<int>();
     if (version != kFormatVersion) {
-      throw Error(concat("wanted format version ", kFormatVersion, ", found ", version));
+      throw Error(fmt::format("wanted format version {}, got {}", kFormatVersion, version));
     }
     RecordedConfig config{.task = all.at("task").get<std::string>(),
                           .data_digest = all.value("data_digest", ""),
@@ -102,7 +103,7 @@ RecordedConfig read_config(const std::filesystem::path& path) {
     return config;
   } catch (const std::exception& problem) {  // what nlohmann throws, and the above
     throw FileError(
-        concat("[run] '", path.string(), "': no configuration of a run: ", problem.what()));
+        fmt::format("[run] '{}': no configuration of a run: {}", path.string(), problem.what()));
   }
 }
 

@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::lab {
 namespace {
@@ -23,7 +23,7 @@ void make_folder(const std::filesystem::path& path) {
   std::filesystem::create_directories(path, error);
   if (error) {
     throw FileError(
-        concat("[run] '", path.string(), "': cannot make the folder: ", error.message()));
+        fmt::format("[run] '{}': cannot make the folder: {}", path.string(), error.message()));
   }
 }
 
@@ -43,18 +43,19 @@ RunDirectory::RunDirectory(std::filesystem::path path) : path_(std::move(path)) 
   const std::filesystem::path file = path_ / "lock";
   lock_ = FileDescriptor(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!lock_.is_open()) {
-    throw FileError(concat("[run] '", file.string(),
-                           "': cannot open it: ", std::generic_category().message(errno)));
+    throw FileError(fmt::format("[run] '{}': cannot open it: {}", file.string(),
+                                std::generic_category().message(errno)));
   }
   if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
-    throw FileError(concat("[run] wanted a run directory that no other process uses, '",
-                           path_.string(), "' is in use by process ", owner_of(lock_.get())));
+    throw FileError(fmt::format(
+        "[run] wanted a run directory that no other process uses, '{}' is in use by process {}",
+        path_.string(), owner_of(lock_.get())));
   }
   const std::string owner = std::to_string(::getpid()) + "\n";
   if (::ftruncate(lock_.get(), 0) != 0 ||
       ::pwrite(lock_.get(), owner.data(), owner.size(), 0) != static_cast<ssize_t>(owner.size())) {
-    throw FileError(concat("[run] '", file.string(),
-                           "': cannot write to it: ", std::generic_category().message(errno)));
+    throw FileError(fmt::format("[run] '{}': cannot write to it: {}", file.string(),
+                                std::generic_category().message(errno)));
   }
 }
 
@@ -66,7 +67,7 @@ std::filesystem::path RunDirectory::events() const {
   }
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(
       std::chrono::system_clock::now().time_since_epoch());
-  return path_ / concat(kEventsPrefix, seconds.count(), ".sing");
+  return path_ / fmt::format("{}{}.sing", kEventsPrefix, seconds.count());
 }
 
 std::filesystem::path RunDirectory::picture(std::int64_t step) const {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "lab/loop/training_model.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::lab {
 namespace {
@@ -28,7 +29,7 @@ TrainingState first_state(const RunDirectory& directory, TaskModel& model,
   try {
     return load_checkpoint(directory.last_checkpoint(), *model.module, optimizer);
   } catch (const FileError& problem) {
-    throw FileError(concat(problem.what(), "; without this file the run begins again"));
+    throw FileError(fmt::format("{}; without this file the run begins again", problem.what()));
   }
 }
 
@@ -43,10 +44,11 @@ std::string percent(double share) {
 void count_steps(TrainingPlan& plan, const Task& task) {
   const TrainingOptions& options = plan.training;
   const std::int64_t examples = task.example_count(Split::kTraining);
-  SING_CHECK(options.batch <= examples, "[training] wanted a batch of at most the ", examples,
-             " training examples, given ", options.batch);
+  SING_CHECK(options.batch <= examples,
+             "[training] wanted a batch of at most the {} training examples, got {}", examples,
+             options.batch);
   SING_CHECK(options.batch % options.accumulate == 0,
-             "[training] wanted accumulate to divide the batch of ", options.batch, ", given ",
+             "[training] wanted accumulate to divide the batch of {}, got {}", options.batch,
              options.accumulate);
   plan.steps_per_epoch = examples / options.batch;
   plan.total_steps = options.steps > 0 ? options.steps : options.epochs * plan.steps_per_epoch;
@@ -63,10 +65,9 @@ void prepare_torch(const TrainingPlan& plan) {
   }
   at::globalContext().setSDPUseCuDNN(false);
   at::globalContext().setBenchmarkCuDNN(plan.training.autotune);
-  SING_CHECK(
-      !(plan.training.autotune && plan.training.deterministic),
-      "[training] wanted autotune or deterministic, given both: the fastest convolution may be "
-      "another one in another run");
+  SING_CHECK(!(plan.training.autotune && plan.training.deterministic),
+             "[training] wanted autotune or deterministic, got both: the fastest convolution may "
+             "be another one in another run");
   if (plan.training.deterministic) {
     // What cuBLAS asks for; it reads this when it is first used.
     ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
@@ -315,8 +316,9 @@ EndRecord Trainer::finish(RunStatus status) {
   metrics_.file().sync();
   const OptimizerProgress skipped = optimizer_.status();
   if (skipped.skipped_tensors > 0 || skipped.skipped_steps > 0) {
-    progress_.say(concat("gradients that were not finite: ", skipped.skipped_tensors,
-                         " tensors and ", skipped.skipped_steps, " steps were skipped"));
+    progress_.say(
+        fmt::format("gradients that were not finite: {} tensors and {} steps were skipped",
+                    skipped.skipped_tensors, skipped.skipped_steps));
   }
   return record;
 }

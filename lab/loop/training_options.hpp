@@ -11,18 +11,9 @@ namespace sing::lab {
 
 enum class Precision : std::int32_t { kFloat32, kBFloat16 };
 
-constexpr std::string_view name_of(Precision precision) {
-  return precision == Precision::kFloat32 ? "float32" : "bf16";
-}
-constexpr std::string_view names_of(Precision) { return "float32, bf16"; }
-constexpr bool parse_name(std::string_view text, Precision& precision) {
-  for (const Precision each : {Precision::kFloat32, Precision::kBFloat16}) {
-    if (text == name_of(each)) {
-      precision = each;
-      return true;
-    }
-  }
-  return false;
+constexpr auto enum_names(Precision) {
+  return std::to_array<EnumName<Precision>>(
+      {{Precision::kFloat32, "float32"}, {Precision::kBFloat16, "bf16"}});
 }
 
 struct TrainingOptions {

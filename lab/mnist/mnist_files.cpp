@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::mnist {
 namespace {
@@ -25,12 +25,12 @@ std::vector<std::uint8_t> read_idx(const std::filesystem::path& path, std::uint6
   std::vector<std::uint8_t> content = image::read_content(path, most_bytes);
   const auto require = [&](bool condition, const std::string& otherwise) {
     if (!condition) {
-      throw FileError(concat("[mnist] '", path.string(), "': ", otherwise));
+      throw FileError(fmt::format("[mnist] '{}': {}", path.string(), otherwise));
     }
   };
   const std::size_t axes = inner.size() + 1;
   const std::size_t header = 4 * (axes + 1);
-  require(content.size() >= header, "wanted an idx header, found less");
+  require(content.size() >= header, "wanted an idx header, got less");
   const auto word = [&](std::size_t place) {
     std::uint32_t value = 0;
     for (std::size_t i = 0; i < 4; ++i) {
@@ -38,15 +38,16 @@ std::vector<std::uint8_t> read_idx(const std::filesystem::path& path, std::uint6
     }
     return value;
   };
-  require(word(0) == (0x0800 | axes), concat("wanted an idx file of bytes with ", axes, " axes"));
+  require(word(0) == (0x0800 | axes),
+          fmt::format("wanted an idx file of bytes with {} axes", axes));
   std::uint64_t values = word(1);
   for (std::size_t axis = 0; axis < inner.size(); ++axis) {
     require(word(2 + axis) == inner[axis],
-            concat("wanted ", inner[axis], " pixels a side, found ", word(2 + axis)));
+            fmt::format("wanted {} pixels a side, got {}", inner[axis], word(2 + axis)));
     values *= inner[axis];
   }
   require(content.size() - header == values,
-          concat("wanted ", values, " values, found ", content.size() - header));
+          fmt::format("wanted {} values, got {}", values, content.size() - header));
   content.erase(content.begin(), content.begin() + static_cast<std::ptrdiff_t>(header));
   return content;
 }
@@ -60,8 +61,8 @@ image::SmallSubset read_subset(const std::filesystem::path& images,
       subset.pixels.size() == subset.labels.size() * static_cast<std::size_t>(kShape.values());
   for (const std::uint8_t label : subset.labels) {
     if (!same_count || label >= kShape.classes) {
-      throw FileError(concat("[mnist] '", labels.string(), "': wanted a label below ",
-                             kShape.classes, " for each image"));
+      throw FileError(fmt::format("[mnist] '{}': wanted a label below {} for each image",
+                                  labels.string(), kShape.classes));
     }
   }
   return subset;

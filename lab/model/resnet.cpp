@@ -14,13 +14,10 @@ namespace {
 
 struct NamedSize {
   ResnetSize size;
-  std::string_view name;
   std::array<std::int64_t, 4> blocks;
 };
-constexpr std::array<NamedSize, 2> kSizes = {{{ResnetSize::kResnet18, "resnet18", {2, 2, 2, 2}},
-                                              {ResnetSize::kResnet34, "resnet34", {3, 4, 6, 3}}}};
-constexpr std::array<std::pair<Stem, std::string_view>, 2> kStems = {
-    {{Stem::kImagenet, "imagenet"}, {Stem::kCifar, "cifar"}}};
+constexpr std::array<NamedSize, 2> kSizes = {
+    {{ResnetSize::kResnet18, {2, 2, 2, 2}}, {ResnetSize::kResnet34, {3, 4, 6, 3}}}};
 
 const NamedSize& find_size(ResnetSize size) { return kSizes[static_cast<std::size_t>(size)]; }
 
@@ -132,34 +129,6 @@ class BasicBlockImpl final : public torch::nn::Module {
 TORCH_MODULE(BasicBlock);
 
 }  // namespace
-
-std::string_view name_of(ResnetSize size) { return find_size(size).name; }
-
-std::string_view names_of(ResnetSize) { return "resnet18, resnet34"; }
-
-bool parse_name(std::string_view text, ResnetSize& size) {
-  for (const NamedSize& each : kSizes) {
-    if (each.name == text) {
-      size = each.size;
-      return true;
-    }
-  }
-  return false;
-}
-
-std::string_view name_of(Stem stem) { return kStems[static_cast<std::size_t>(stem)].second; }
-
-std::string_view names_of(Stem) { return "imagenet, cifar"; }
-
-bool parse_name(std::string_view text, Stem& stem) {
-  for (const auto& [each, name] : kStems) {
-    if (name == text) {
-      stem = each;
-      return true;
-    }
-  }
-  return false;
-}
 
 struct ResnetImpl::Parts {
   bool pools = false;

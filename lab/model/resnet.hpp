@@ -16,16 +16,17 @@ namespace sing::lab {
 
 enum class ResnetSize : std::int32_t { kResnet18, kResnet34 };
 
-std::string_view name_of(ResnetSize size);
-std::string_view names_of(ResnetSize);
-bool parse_name(std::string_view text, ResnetSize& size);
+constexpr auto enum_names(ResnetSize) {
+  return std::to_array<EnumName<ResnetSize>>(
+      {{ResnetSize::kResnet18, "resnet18"}, {ResnetSize::kResnet34, "resnet34"}});
+}
 
 // kImagenet: 7 × 7 convolution of stride 2 and a pooling of stride 2. kCifar: 3 × 3, neither.
 enum class Stem : std::int32_t { kImagenet, kCifar };
 
-std::string_view name_of(Stem stem);
-std::string_view names_of(Stem);
-bool parse_name(std::string_view text, Stem& stem);
+constexpr auto enum_names(Stem) {
+  return std::to_array<EnumName<Stem>>({{Stem::kImagenet, "imagenet"}, {Stem::kCifar, "cifar"}});
+}
 
 struct ResnetOptions {
   ResnetSize model = ResnetSize::kResnet18;

@@ -8,19 +8,20 @@
 #include <string>
 #include <vector>
 
+#include "sing/base/message.hpp"
+
 namespace sing::lab {
 namespace {
 
 struct NamedShape {
   VitSize size;
-  std::string_view name;
   std::int64_t patch_size, depth, width, heads;
 };
-constexpr std::array<NamedShape, 5> kShapes = {{{VitSize::kS16, "vit-s16", 16, 12, 384, 6},
-                                                {VitSize::kB16, "vit-b16", 16, 12, 768, 12},
-                                                {VitSize::kS8, "vit-s8", 8, 12, 384, 6},
-                                                {VitSize::kTiny, "vit-tiny", 16, 6, 192, 3},
-                                                {VitSize::kMicro, "vit-micro", 8, 4, 64, 2}}};
+constexpr std::array<NamedShape, 5> kShapes = {{{VitSize::kS16, 16, 12, 384, 6},
+                                                {VitSize::kB16, 16, 12, 768, 12},
+                                                {VitSize::kS8, 8, 12, 384, 6},
+                                                {VitSize::kTiny, 16, 6, 192, 3},
+                                                {VitSize::kMicro, 8, 4, 64, 2}}};
 
 const NamedShape& find_shape(VitSize size) {
   for (const NamedShape& each : kShapes) {
@@ -180,20 +181,6 @@ TORCH_MODULE(PatchEmbed);
 
 }  // namespace
 
-std::string_view name_of(VitSize size) { return find_shape(size).name; }
-
-std::string_view names_of(VitSize) { return "vit-s16, vit-b16, vit-s8, vit-tiny, vit-micro"; }
-
-bool parse_name(std::string_view text, VitSize& size) {
-  for (const NamedShape& each : kShapes) {
-    if (each.name == text) {
-      size = each.size;
-      return true;
-    }
-  }
-  return false;
-}
-
 VitShape shape_of(const VitOptions& options, std::int64_t image_size, std::int64_t channels) {
   validate(options, "vit");
   const NamedShape& named = find_shape(options.model);
@@ -206,10 +193,11 @@ VitShape shape_of(const VitOptions& options, std::int64_t image_size, std::int64
                        .depth = choose(options.depth, named.depth),
                        .width = choose(options.width, named.width),
                        .heads = choose(options.heads, named.heads)};
-  SING_CHECK(image_size % shape.patch_size == 0, "[vit] wanted patches that fill the image of ",
-             image_size, " pixels a side, given patch_size ", shape.patch_size);
-  SING_CHECK(shape.width % shape.heads == 0, "[vit] wanted heads that divide the width of ",
-             shape.width, ", given ", shape.heads);
+  SING_CHECK(image_size % shape.patch_size == 0,
+             "[vit] wanted patches that fill the image of {} pixels a side, got patch_size {}",
+             image_size, shape.patch_size);
+  SING_CHECK(shape.width % shape.heads == 0,
+             "[vit] wanted heads that divide the width of {}, got {}", shape.width, shape.heads);
   return shape;
 }
 

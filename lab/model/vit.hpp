@@ -16,9 +16,13 @@ namespace sing::lab {
 // S/16, B/16 and S/8 as in the paper; tiny and micro for CPUs.
 enum class VitSize : std::int32_t { kS16, kB16, kS8, kTiny, kMicro };
 
-std::string_view name_of(VitSize size);
-std::string_view names_of(VitSize);
-bool parse_name(std::string_view text, VitSize& size);
+constexpr auto enum_names(VitSize) {
+  return std::to_array<EnumName<VitSize>>({{VitSize::kS16, "vit-s16"},
+                                           {VitSize::kB16, "vit-b16"},
+                                           {VitSize::kS8, "vit-s8"},
+                                           {VitSize::kTiny, "vit-tiny"},
+                                           {VitSize::kMicro, "vit-micro"}});
+}
 
 // 0: what the model's name says.
 struct VitOptions {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sing/base/message.hpp"
 #include "sing/base/name_list.hpp"
 
 namespace sing::lab {
@@ -56,7 +57,7 @@ std::vector<std::string> optimizer_names() {
   std::vector<std::string> names = training_rules();
   for (const std::string_view prefix : {kSingPrefix, kCentralizePrefix}) {
     for (const std::string& rule : training_rules()) {
-      names.push_back(concat(prefix, rule));
+      names.push_back(fmt::format("{}{}", prefix, rule));
     }
   }
   return names;
@@ -65,9 +66,9 @@ std::vector<std::string> optimizer_names() {
 Options make_optimizer_options(std::string_view name) {
   const std::vector<std::string> known = optimizer_names();
   SING_CHECK(std::find(known.begin(), known.end(), name) != known.end(),
-             "[--optimizer] wanted one of ", joined_names(training_rules()),
-             ", or one of them behind ", kSingPrefix, " or ", kCentralizePrefix, ", given '", name,
-             "'", nearest_name_hint(name, known));
+             "[--optimizer] wanted one of {}, or one of them behind {} or {}, got '{}'{}",
+             joined_names(training_rules()), kSingPrefix, kCentralizePrefix, name,
+             did_you_mean(name, known));
   const bool with_sing = name.starts_with(kSingPrefix);
   const bool centralizes = name.starts_with(kCentralizePrefix);
   const std::string_view rule =

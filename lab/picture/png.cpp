@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 #include "sing/optim/atomic_file.hpp"
 
 namespace sing::lab {
@@ -23,7 +23,7 @@ png_image empty_image() {
 [[noreturn]] void fail(const std::filesystem::path& path, png_image& image) {
   const std::string reason = image.message;
   png_image_free(&image);
-  throw FileError(concat("[png] '", path.string(), "': ", reason));
+  throw FileError(fmt::format("[png] '{}': {}", path.string(), reason));
 }
 
 }  // namespace

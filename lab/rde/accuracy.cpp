@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "lab/rde/options.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::rde {
 namespace {
@@ -28,8 +29,8 @@ bool is_right(const Predictions& batch, std::size_t image) {
     if (shown[k] == 0) {
       continue;
     }
-    SING_CHECK(k <= count, "[rde accuracy] wanted rectangles 1 to ", count, ", found ", k,
-               " in image ", image);
+    SING_CHECK(k <= count, "[rde accuracy] wanted rectangles 1 to {}, got {} in image {}", count, k,
+               image);
     // The target is height / count rounded to float: its height is the nearest integer.
     const double height = std::round(target[k] * batch.count);
     const double mean = sum[k] / static_cast<double>(shown[k]) * batch.count;
@@ -41,8 +42,8 @@ bool is_right(const Predictions& batch, std::size_t image) {
 }  // namespace
 
 std::int64_t count_right_images(const Predictions& batch) {
-  SING_CHECK(batch.count >= 1 && batch.count <= kMaxRectangles, "[rde accuracy] wanted 1 to ",
-             kMaxRectangles, " rectangles, got ", batch.count);
+  SING_CHECK(batch.count >= 1 && batch.count <= kMaxRectangles,
+             "[rde accuracy] wanted 1 to {} rectangles, got {}", kMaxRectangles, batch.count);
   std::int64_t right = 0;
   for (std::int64_t image = 0; image < batch.images; ++image) {
     right += is_right(batch, static_cast<std::size_t>(image)) ? 1 : 0;

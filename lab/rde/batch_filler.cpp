@@ -6,13 +6,14 @@
 #include "lab/data/parallel_chunks.hpp"
 #include "lab/rde/generator.hpp"
 #include "lab/rde/render.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::rde {
 namespace {
 
 // The pool's threads, or an error before any is started.
 int checked(int threads) {
-  SING_CHECK(threads >= 1, "[rde] wanted at least 1 thread, got ", threads);
+  SING_CHECK(threads >= 1, "[rde] wanted at least 1 thread, got {}", threads);
   return threads;
 }
 

@@ -10,6 +10,7 @@
 #include "lab/rde/render.hpp"
 #include "lab/rde/rules.hpp"
 #include "lab/rde/solver.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::rde {
 namespace {
@@ -185,8 +186,8 @@ void Census::operator+=(const Census& other) {
 
 Census take_census(const Options& options, std::uint64_t seed, std::int64_t count, int threads) {
   check(options);
-  SING_CHECK(count >= 1, "[rde] wanted at least 1 image to check, got ", count);
-  SING_CHECK(threads >= 1, "[rde] wanted at least 1 thread, got ", threads);
+  SING_CHECK(count >= 1, "[rde] wanted at least 1 image to check, got {}", count);
+  SING_CHECK(threads >= 1, "[rde] wanted at least 1 thread, got {}", threads);
   Census empty{.options = options};
   empty.kept.height_at_pixel.assign(
       static_cast<std::size_t>(options.image_size * options.image_size), 0);

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "lab/rde/census.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::rde {
 namespace {
@@ -58,7 +59,7 @@ void write_histogram(Lines& lines, const std::string& name, const Counts& counts
                      std::int64_t whole) {
   for (std::size_t value = 0; value < counts.size(); ++value) {
     if (counts[value] != 0) {
-      lines.share(concat(name, " ", value), counts[value], whole);
+      lines.share(fmt::format("{} {}", name, value), counts[value], whole);
     }
   }
 }
@@ -97,7 +98,7 @@ void write_content(Lines& lines, const Census& census) {
   const std::int64_t rectangles = kept.images * census.options.rectangles;
   lines.share("background pixels", kept.visible_pixels[0], kept.images * size * size);
   for (std::size_t k = 1; k <= static_cast<std::size_t>(census.options.rectangles); ++k) {
-    lines.real(concat("mean visible pixels of rectangle ", k),
+    lines.real(fmt::format("mean visible pixels of rectangle {}", k),
                static_cast<double>(kept.visible_pixels[k]) / static_cast<double>(kept.images), 1);
   }
   write_histogram(lines, "images with contacts:", kept.images_with_contacts, kept.images);

@@ -17,6 +17,7 @@
 #include "lab/rde/epochs.hpp"
 #include "lab/rde/preview.hpp"
 #include "lab/rde/set_file.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::rde {
 namespace {
@@ -48,7 +49,7 @@ void run(const Request& request, std::ostream& out) {
   check(request.options);
   validate(request, "sing data rde");
   SING_CHECK(!request.out.empty() || !request.preview.empty() || request.check > 0,
-             "[sing data rde] wanted --out, --preview or --check, given none of them");
+             "[sing data rde] wanted --out, --preview or --check, got none of them");
   const auto seed = static_cast<std::uint64_t>(request.seed);
   const int threads = request.threads > 0
                           ? static_cast<int>(request.threads)

@@ -3,6 +3,7 @@
 
 #include "lab/rde/cell_grid.hpp"
 #include "lab/rde/rules.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::rde {
 
@@ -24,11 +25,11 @@ Scene make_scene(const Options& options, std::uint64_t seed, std::uint64_t index
     draw_greys(scene, seed, index);
     return scene;
   }
-  throw std::invalid_argument(concat("[rde] wanted an image of ", options.rectangles,
-                                     " rectangles with sides ", options.min_side, " to ",
-                                     options.max_side, " that each show ", options.min_visible,
-                                     " pixels on ", options.image_size, " x ", options.image_size,
-                                     ", found none in ", kMaxAttempts, " attempts"));
+  throw std::invalid_argument(
+      fmt::format("[rde] wanted an image of {} rectangles with sides {} to {} that each show {} "
+                  "pixels on {} x {}, got none in {} attempts",
+                  options.rectangles, options.min_side, options.max_side, options.min_visible,
+                  options.image_size, options.image_size, kMaxAttempts));
 }
 
 }  // namespace sing::rde

@@ -14,18 +14,8 @@ inline constexpr int kMaxRectangles = 16;
 // kChain: rectangle k visibly touches rectangle k − 1, so that its height is k.
 enum class Labels : std::int32_t { kStack, kChain };
 
-constexpr std::string_view name_of(Labels labels) {
-  return labels == Labels::kStack ? "stack" : "chain";
-}
-constexpr std::string_view names_of(Labels) { return "stack, chain"; }
-constexpr bool parse_name(std::string_view text, Labels& labels) {
-  for (const Labels each : {Labels::kStack, Labels::kChain}) {
-    if (text == name_of(each)) {
-      labels = each;
-      return true;
-    }
-  }
-  return false;
+constexpr auto enum_names(Labels) {
+  return std::to_array<EnumName<Labels>>({{Labels::kStack, "stack"}, {Labels::kChain, "chain"}});
 }
 
 struct Options {

@@ -29,16 +29,7 @@ class RdeTask final : public lab::Task {
     lab::add_field_flags(command, model_);
   }
 
-  std::vector<OptionInfo> options() const override {
-    std::vector<OptionInfo> list;
-    const auto add = [&](const auto& field, const auto& member) {
-      list.push_back({std::string(field.name), std::string(field.help), to_value(member)});
-    };
-    visit_fields(options_, add);
-    visit_fields(set_, add);
-    visit_fields(model_, add);
-    return list;
-  }
+  std::vector<OptionInfo> options() const override { return list_fields(options_, set_, model_); }
 
   void prepare(const lab::TaskSetting& setting) override {
     check(options_);

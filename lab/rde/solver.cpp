@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lab/rde/junction.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::rde {
 namespace {
@@ -17,8 +18,8 @@ std::uint8_t region_of(Solution& solution, float grey) {
       return static_cast<std::uint8_t>(region);
     }
   }
-  SING_CHECK(solution.regions < kMaxRectangles, "[rde solver] wanted an image of at most ",
-             kMaxRectangles, " greys, found more");
+  SING_CHECK(solution.regions < kMaxRectangles,
+             "[rde solver] wanted an image of at most {} greys, got more", kMaxRectangles);
   ++solution.regions;
   solution.greys[known + 1] = grey;
   return static_cast<std::uint8_t>(known + 1);

@@ -3,7 +3,7 @@
 
 #include "lab/picture/color_map.hpp"
 #include "lab/report/html_text.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::report {
 namespace {
@@ -11,14 +11,14 @@ namespace {
 // Dark letters on the light half of the scale.
 std::string colors_of(double share) {
   const lab::Color color = lab::scale_color(share);
-  return concat("background:rgb(", int{color[0]}, ",", int{color[1]}, ",", int{color[2]},
-                ");color:", share > 0.5 ? "#000" : "#fff");
+  return fmt::format("background:rgb({},{},{});color:{}", int{color[0]}, int{color[1]},
+                     int{color[2]}, share > 0.5 ? "#000" : "#fff");
 }
 
 std::string cell_of(const CellMap::Entry& entry) {
   std::string cell = entry.best ? "<td class=\"best\"" : "<td";
   if (entry.colored) {
-    cell += concat(" style=\"", colors_of(entry.share), "\"");
+    cell += fmt::format(" style=\"{}\"", colors_of(entry.share));
   }
   return cell + ">" + escape_html(entry.text) + "</td>";
 }
@@ -26,11 +26,12 @@ std::string cell_of(const CellMap::Entry& entry) {
 }  // namespace
 
 std::string draw_cell_map(const CellMap& map) {
-  SING_CHECK(map.entries.size() == map.rows.size() * map.columns.size(), "[report] wanted ",
-             map.rows.size() * map.columns.size(), " cells, given ", map.entries.size());
-  std::string table = concat("<figure><figcaption>", escape_html(map.title), "</figcaption>");
+  SING_CHECK(map.entries.size() == map.rows.size() * map.columns.size(),
+             "[report] wanted {} cells, got {}", map.rows.size() * map.columns.size(),
+             map.entries.size());
+  std::string table = fmt::format("<figure><figcaption>{}</figcaption>", escape_html(map.title));
   table += "<div class=\"wide\"><table class=\"cells\"><thead><tr><th>";
-  table += escape_html(concat(map.row_name, " \\ ", map.column_name)) + "</th>";
+  table += escape_html(fmt::format("{} \\ {}", map.row_name, map.column_name)) + "</th>";
   for (const std::string& column : map.columns) {
     table += "<th>" + escape_html(column) + "</th>";
   }

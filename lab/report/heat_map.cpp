@@ -9,6 +9,7 @@
 #include "lab/report/base64.hpp"
 #include "lab/report/html_text.hpp"
 #include "sing/base/fields.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::report {
 namespace {
@@ -23,9 +24,10 @@ constexpr double kRowHeight = 11;
 constexpr double kMostDecades = 8;
 
 std::string bitmap_element(const Bitmap& bitmap, double left, double width, double height) {
-  return concat("<image preserveAspectRatio=\"none\" x=\"", left, "\" y=\"", kTop, "\" width=\"",
-                width, "\" height=\"", height, "\" href=\"data:image/bmp;base64,",
-                base64(bmp_bytes(bitmap)), "\"/>");
+  return fmt::format(
+      "<image preserveAspectRatio=\"none\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" "
+      "href=\"data:image/bmp;base64,{}\"/>",
+      left, kTop, width, height, base64(bmp_bytes(bitmap)));
 }
 
 std::string color_bar(const NormLevels& levels, double height) {
@@ -36,7 +38,7 @@ std::string color_bar(const NormLevels& levels, double height) {
   std::string drawn = bitmap_element(bar, kRight + 12, kBarWidth, height);
   const Axis axis({levels.low, levels.high, false}, Scale::kLog, kTop + height, kTop);
   for (const Tick& tick : axis.ticks()) {
-    drawn += concat("<text x=\"", kRight + 12 + kBarWidth + 5, "\" y=\"");
+    drawn += fmt::format("<text x=\"{}\" y=\"", kRight + 12 + kBarWidth + 5);
     drawn += coordinate(axis.place(tick.value)) + "\" dy=\".35em\">" + tick.text + "</text>";
   }
   return drawn;
@@ -46,8 +48,8 @@ std::string row_names(const LayerNorms& norms) {
   std::string drawn;
   for (std::size_t layer = 0; layer < norms.layers.size(); ++layer) {
     const double middle = kTop + kRowHeight * (static_cast<double>(layer) + 0.5);
-    drawn += concat("<text class=\"y\" x=\"", kLeft - 6, "\" y=\"", coordinate(middle));
-    drawn += concat("\" dy=\".35em\">", escape_html(norms.layers[layer]), "</text>");
+    drawn += fmt::format("<text class=\"y\" x=\"{}\" y=\"{}", kLeft - 6, coordinate(middle));
+    drawn += fmt::format("\" dy=\".35em\">{}</text>", escape_html(norms.layers[layer]));
   }
   return drawn;
 }
@@ -59,7 +61,8 @@ std::string step_ticks(const LayerNorms& norms, double height) {
   for (std::size_t column = 0; column < columns; column += stride) {
     const double place = kLeft + (kRight - kLeft) * (static_cast<double>(column) + 0.5) /
                                      static_cast<double>(columns);
-    drawn += concat("<text class=\"x\" x=\"", coordinate(place), "\" y=\"", kTop + height + 14);
+    drawn +=
+        fmt::format("<text class=\"x\" x=\"{}\" y=\"{}", coordinate(place), kTop + height + 14);
     drawn += "\">" + short_number(static_cast<double>(norms.steps[column]), 9) + "</text>";
   }
   return drawn;
@@ -68,7 +71,7 @@ std::string step_ticks(const LayerNorms& norms, double height) {
 std::string joined_steps(const LayerNorms& norms) {
   std::string text;
   for (const std::int64_t step : norms.steps) {
-    text += concat(text.empty() ? "" : " ", step);
+    text += fmt::format("{}{}", text.empty() ? "" : " ", step);
   }
   return text;
 }
@@ -119,17 +122,19 @@ std::string draw_heat_map(const LayerNorms& norms) {
   const NormLevels levels = norm_levels(norms);
   const double height = kRowHeight * static_cast<double>(norms.layers.size());
   // A bar of 40 units is the least that its numbers fit beside.
-  std::string drawn =
-      concat("<figure class=\"heat\"><figcaption>Gradient norm by layer over steps ",
-             "<small>logarithmic; red: not finite, grey: not recorded</small>",
-             "</figcaption><svg viewBox=\"0 0 ", kWidth, " ", kTop + std::max(height, 40.0) + 36,
-             "\" role=\"img\" aria-label=\"Gradient norm by layer over steps\"");
-  drawn += concat(" data-levels=\"", shortest_text(levels.low), " ", shortest_text(levels.high));
-  drawn += concat(" ", int{kTopLevel}, " ", kBitmapHeader, "\" data-box=\"", kLeft, " ", kTop, " ");
-  drawn += concat(kRight - kLeft, " ", height, "\" data-steps=\"", joined_steps(norms), "\">");
+  std::string drawn = fmt::format(
+      "<figure class=\"heat\"><figcaption>Gradient norm by layer over steps <small>logarithmic; "
+      "red: not finite, grey: not recorded</small></figcaption><svg viewBox=\"0 0 {} {}\" "
+      "role=\"img\" aria-label=\"Gradient norm by layer over steps\"",
+      kWidth, kTop + std::max(height, 40.0) + 36);
+  drawn +=
+      fmt::format(" data-levels=\"{} {}", shortest_text(levels.low), shortest_text(levels.high));
+  drawn += fmt::format(" {} {}\" data-box=\"{} {} ", int{kTopLevel}, kBitmapHeader, kLeft, kTop);
+  drawn += fmt::format("{} {}\" data-steps=\"{}\">", kRight - kLeft, height, joined_steps(norms));
   drawn += row_names(norms) + bitmap_element(levels.bitmap, kLeft, kRight - kLeft, height);
   drawn += color_bar(levels, std::max(height, 40.0)) + step_ticks(norms, height);
-  drawn += concat("<text class=\"x\" x=\"", (kLeft + kRight) / 2, "\" y=\"", kTop + height + 30);
+  drawn +=
+      fmt::format("<text class=\"x\" x=\"{}\" y=\"{}", (kLeft + kRight) / 2, kTop + height + 30);
   return drawn + "\">step</text></svg></figure>\n";
 }
 

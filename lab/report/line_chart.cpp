@@ -6,6 +6,7 @@
 
 #include "lab/report/html_text.hpp"
 #include "sing/base/fields.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::report {
 namespace {
@@ -69,28 +70,27 @@ Range range_of_y(const std::vector<Curve>& curves, const ChartOptions& options) 
 }
 
 std::string attribute(const char* name, const Axis& axis) {
-  return concat(" data-", name, "=\"", axis.scale() == Scale::kLog ? "log " : "linear ",
-                shortest_text(axis.low()), " ", shortest_text(axis.high()), " ",
-                coordinate(axis.from()), " ", coordinate(axis.to()), "\"");
+  return fmt::format(" data-{}=\"{}{} {} {} {}\"", name,
+                     axis.scale() == Scale::kLog ? "log " : "linear ", shortest_text(axis.low()),
+                     shortest_text(axis.high()), coordinate(axis.from()), coordinate(axis.to()));
 }
 
 std::string grid(const Axis& x, const Axis& y, const std::string& x_label) {
   std::string drawn;
   for (const Tick& tick : y.ticks()) {
     const std::string place = coordinate(y.place(tick.value));
-    drawn += concat("<path class=\"grid\" d=\"M", kLeft, " ", place, "H", kRight, "\"/>");
-    drawn += concat("<text class=\"y\" x=\"", kLeft - 6, "\" y=\"", place, "\" dy=\".35em\">");
+    drawn += fmt::format("<path class=\"grid\" d=\"M{} {}H{}\"/>", kLeft, place, kRight);
+    drawn += fmt::format("<text class=\"y\" x=\"{}\" y=\"{}\" dy=\".35em\">", kLeft - 6, place);
     drawn += tick.text + "</text>";
   }
   for (const Tick& tick : x.ticks()) {
     const std::string place = coordinate(x.place(tick.value));
-    drawn += concat("<path class=\"grid\" d=\"M", place, " ", kTop, "V", kBottom + 4, "\"/>");
-    drawn += concat("<text class=\"x\" x=\"", place, "\" y=\"", kBottom + 18, "\">");
+    drawn += fmt::format("<path class=\"grid\" d=\"M{} {}V{}\"/>", place, kTop, kBottom + 4);
+    drawn += fmt::format("<text class=\"x\" x=\"{}\" y=\"{}\">", place, kBottom + 18);
     drawn += tick.text + "</text>";
   }
-  drawn +=
-      concat("<path class=\"axis\" d=\"M", kLeft, " ", kTop, "V", kBottom, "H", kRight, "\"/>");
-  drawn += concat("<text class=\"x\" x=\"", (kLeft + kRight) / 2, "\" y=\"", kBottom + 36, "\">");
+  drawn += fmt::format("<path class=\"axis\" d=\"M{} {}V{}H{}\"/>", kLeft, kTop, kBottom, kRight);
+  drawn += fmt::format("<text class=\"x\" x=\"{}\" y=\"{}\">", (kLeft + kRight) / 2, kBottom + 36);
   return drawn + escape_html(x_label) + "</text>";
 }
 
@@ -121,16 +121,17 @@ std::string band_path(const Curve& curve, const Axis& x, const Axis& y) {
     if (is_drawable(point, y.scale())) {
       const double low = y.scale() == Scale::kLog ? std::max(point.low, y.low() / 10) : point.low;
       const double place = x.place(point.x);
-      upper += concat(upper.empty() ? "M" : "L", pair_of(place, within_reach(y.place(point.high))));
-      lower.insert(0, concat("L", pair_of(place, within_reach(y.place(low)))));
+      upper += fmt::format("{}{}", upper.empty() ? "M" : "L",
+                           pair_of(place, within_reach(y.place(point.high))));
+      lower.insert(0, fmt::format("L{}", pair_of(place, within_reach(y.place(low)))));
     }
   }
   return upper + lower + "Z";
 }
 
 std::string title(const Curve& curve, const CurvePoint& point) {
-  return concat("<title>", escape_html(curve.label), ": ", short_number(point.y), " at ",
-                short_number(point.x, 6), "</title>");
+  return fmt::format("<title>{}: {} at {}</title>", escape_html(curve.label), short_number(point.y),
+                     short_number(point.x, 6));
 }
 
 std::string draw_curve(const Curve& whole, const Axis& x, const Axis& y) {
@@ -143,10 +144,10 @@ std::string draw_curve(const Curve& whole, const Axis& x, const Axis& y) {
   }
   std::string drawn;
   if (curve.points.size() < whole.points.size()) {
-    drawn += concat("<path class=\"band ", style, "\" d=\"", band_path(curve, x, y), "\"/>");
+    drawn += fmt::format("<path class=\"band {}\" d=\"{}\"/>", style, band_path(curve, x, y));
   }
-  drawn += concat("<path class=\"curve ", style, "\" data-label=\"", escape_html(curve.label));
-  drawn += concat("\" d=\"", path, "\"/>");
+  drawn += fmt::format("<path class=\"curve {}\" data-label=\"{}", style, escape_html(curve.label));
+  drawn += fmt::format("\" d=\"{}\"/>", path);
   const CurvePoint* last = nullptr;
   for (const CurvePoint& point : curve.points) {
     if (!is_drawable(point, y.scale())) {
@@ -154,16 +155,16 @@ std::string draw_curve(const Curve& whole, const Axis& x, const Axis& y) {
     }
     last = &point;
     if (curve.points.size() <= kMostMarkers) {
-      drawn +=
-          concat("<circle class=\"", style, "\" r=\"2.5\" cx=\"", coordinate(x.place(point.x)));
-      drawn += concat("\" cy=\"", coordinate(within_reach(y.place(point.y))), "\">");
+      drawn += fmt::format("<circle class=\"{}\" r=\"2.5\" cx=\"{}", style,
+                           coordinate(x.place(point.x)));
+      drawn += fmt::format("\" cy=\"{}\">", coordinate(within_reach(y.place(point.y))));
       drawn += title(curve, point) + "</circle>";
     }
   }
   if (curve.diverged) {
     const double height = std::clamp(y.place(last->y), kTop + 6, kBottom - 6);
-    drawn += concat("<text class=\"diverged ", style, "\" x=\"", coordinate(x.place(last->x)));
-    drawn += concat("\" y=\"", coordinate(height), "\" dy=\".35em\">✕", title(curve, *last));
+    drawn += fmt::format("<text class=\"diverged {}\" x=\"{}", style, coordinate(x.place(last->x)));
+    drawn += fmt::format("\" y=\"{}\" dy=\".35em\">✕{}", coordinate(height), title(curve, *last));
     drawn += "</text>";
   }
   return drawn;
@@ -179,17 +180,18 @@ std::string draw_line_chart(const ChartOptions& options, const std::vector<Curve
   const Axis x(x_range, options.x_scale, kLeft, kRight);
   const Axis y(range_of_y(curves, options), options.y_scale, kBottom, kTop);
   const std::string name = escape_html(options.title);
-  std::string drawn = concat("<figure class=\"chart\"><figcaption>", name);
+  std::string drawn = fmt::format("<figure class=\"chart\"><figcaption>{}", name);
   drawn += y.scale() == Scale::kLog ? " <small>logarithmic</small>" : "";
-  drawn += concat("</figcaption><svg viewBox=\"0 0 ", kWidth, " ", kHeight, "\" role=\"img\"");
-  drawn += concat(" aria-label=\"", name, "\"", attribute("x", x), attribute("y", y));
-  drawn += concat(" data-name=\"", escape_html(options.x_label), "\">");
+  drawn += fmt::format("</figcaption><svg viewBox=\"0 0 {} {}\" role=\"img\"", kWidth, kHeight);
+  drawn += fmt::format(" aria-label=\"{}\"{}{}", name, attribute("x", x), attribute("y", y));
+  drawn += fmt::format(" data-name=\"{}\">", escape_html(options.x_label));
   drawn += grid(x, y, options.x_label);
   // An inner drawing cuts off what a diverged run has outside the range. 4: half a marker, and
   // more.
-  drawn += concat("<svg x=\"", kLeft - 4, "\" y=\"", kTop - 4, "\" width=\"", kRight - kLeft + 8);
-  drawn += concat("\" height=\"", kBottom - kTop + 8, "\" viewBox=\"", kLeft - 4, " ", kTop - 4);
-  drawn += concat(" ", kRight - kLeft + 8, " ", kBottom - kTop + 8, "\">");
+  drawn +=
+      fmt::format("<svg x=\"{}\" y=\"{}\" width=\"{}", kLeft - 4, kTop - 4, kRight - kLeft + 8);
+  drawn += fmt::format("\" height=\"{}\" viewBox=\"{} {}", kBottom - kTop + 8, kLeft - 4, kTop - 4);
+  drawn += fmt::format(" {} {}\">", kRight - kLeft + 8, kBottom - kTop + 8);
   for (const Curve& curve : curves) {
     drawn += draw_curve(curve, x, y);
   }

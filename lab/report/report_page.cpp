@@ -16,7 +16,7 @@
 #include "lab/report/run_style.hpp"
 #include "lab/report/run_tables.hpp"
 #include "lab/report/time_bars.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 #include "sing/optim/atomic_file.hpp"
 
 namespace sing::report {
@@ -101,7 +101,7 @@ std::string legend(const Subject& subject) {
   }
   std::string list = "<div class=\"legend\">";
   for (std::size_t at = 0; at < subject.runs.size(); ++at) {
-    list += concat("<button type=\"button\" data-run=\"run", at, "\"><i class=\"swatch ");
+    list += fmt::format("<button type=\"button\" data-run=\"run{}\"><i class=\"swatch ", at);
     list += subject.styles[at] + "\"></i>" + escape_html(subject.runs[at].name) + "</button>";
   }
   return list + "</div>\n";
@@ -123,10 +123,10 @@ std::string notes(const RunRecord& run) {
   if (run.unreadable_lines == 0) {
     return {};
   }
-  return concat("<p class=\"note\">", run.unreadable_lines,
-                run.unreadable_lines == 1 ? " line" : " lines",
-                " of metrics.jsonl could not be read and ",
-                run.unreadable_lines == 1 ? "is" : "are", " left out.</p>\n");
+  return fmt::format(
+      "<p class=\"note\">{}{} of metrics.jsonl could not be read and {} left out.</p>\n",
+      run.unreadable_lines, run.unreadable_lines == 1 ? " line" : " lines",
+      run.unreadable_lines == 1 ? "is" : "are");
 }
 
 std::string run_section(const RunRecord& run, std::size_t runs) {
@@ -135,7 +135,7 @@ std::string run_section(const RunRecord& run, std::size_t runs) {
   if (content.empty()) {
     return {};
   }
-  return concat("<details class=\"run\"", runs <= 3 ? " open" : "", "><summary>") +
+  return fmt::format("<details class=\"run\"{}><summary>", runs <= 3 ? " open" : "") +
          escape_html(run.name) + "</summary>\n" + content + "</details>\n";
 }
 
@@ -147,11 +147,13 @@ std::string stand_in_note(const std::vector<RunRecord>& runs) {
   if (count == 0) {
     return {};
   }
-  const std::string which =
-      count == std::ssize(runs) ? std::string() : concat(count, " of the ", runs.size(), " runs: ");
-  return concat("<p class=\"failed\">", which,
-                "trained on generated stand-in data; these figures show that the program runs and "
-                "nothing else.</p>\n");
+  const std::string which = count == std::ssize(runs)
+                                ? std::string()
+                                : fmt::format("{} of the {} runs: ", count, runs.size());
+  return fmt::format(
+      "<p class=\"failed\">{}trained on generated stand-in data; these figures show that the "
+      "program runs and nothing else.</p>\n",
+      which);
 }
 
 std::string heading(const std::vector<RunRecord>& runs) {
@@ -162,8 +164,9 @@ std::string heading(const std::vector<RunRecord>& runs) {
       tasks += (tasks.empty() ? "" : ", ") + task;
     }
   }
-  const std::string what = runs.size() == 1 ? runs.front().name : concat(runs.size(), " runs");
-  return escape_html(tasks.empty() ? what : concat(tasks, ": ", what));
+  const std::string what =
+      runs.size() == 1 ? runs.front().name : fmt::format("{} runs", runs.size());
+  return escape_html(tasks.empty() ? what : fmt::format("{}: {}", tasks, what));
 }
 
 constexpr std::string_view kAxisChoice =
@@ -175,12 +178,13 @@ constexpr std::string_view kAxisChoice =
 }  // namespace
 
 std::string report_page(const std::vector<RunRecord>& runs, const std::string& summary) {
-  SING_CHECK(!runs.empty(), "[report] wanted at least one run, given none");
+  SING_CHECK(!runs.empty(), "[report] wanted at least one run, got none");
   const std::vector<std::string> styles = run_styles(runs);
   const Subject subject{runs, styles};
   const std::string name = heading(runs);
   std::string page(page_head());
-  page += concat("<title>", name, "</title>\n<style>", page_style(), "</style></head><body>\n<h1>");
+  page +=
+      fmt::format("<title>{}</title>\n<style>{}</style></head><body>\n<h1>", name, page_style());
   page += name + "</h1>\n" + stand_in_note(runs) + std::string(kAxisChoice) + "<main>\n" + summary;
   page += "<section><h2>Results</h2>\n" + results_table(runs, styles) + "</section>\n";
   page += curves_section(subject);
@@ -191,7 +195,7 @@ std::string report_page(const std::vector<RunRecord>& runs, const std::string& s
   }
   page += "</section>\n<section id=\"options\"><h2>Options</h2>\n" + options_tables(runs);
   return page +
-         concat("</section>\n</main>\n<script>", page_script(), "</script>\n</body></html>\n");
+         fmt::format("</section>\n</main>\n<script>{}</script>\n</body></html>\n", page_script());
 }
 
 void write_report(const std::filesystem::path& path, const std::vector<RunRecord>& runs,

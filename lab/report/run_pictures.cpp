@@ -6,7 +6,7 @@
 
 #include "lab/report/base64.hpp"
 #include "lab/report/html_text.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::report {
 namespace {
@@ -29,10 +29,12 @@ std::string draw_picture(const std::filesystem::path& path) {
   const std::string name = escape_html(path.stem().string());
   const std::string bytes = read_png_bytes(path);
   if (bytes.empty()) {
-    return concat("<p class=\"note\">", name, ": no PNG file of at most 8 MiB</p>\n");
+    return fmt::format("<p class=\"note\">{}: no PNG file of at most 8 MiB</p>\n", name);
   }
-  return concat("<figure class=\"picture\"><figcaption>", name, "</figcaption><img alt=\"", name,
-                "\" src=\"data:image/png;base64,", base64(bytes), "\"></figure>\n");
+  return fmt::format(
+      "<figure class=\"picture\"><figcaption>{}</figcaption><img alt=\"{}\" "
+      "src=\"data:image/png;base64,{}\"></figure>\n",
+      name, name, base64(bytes));
 }
 
 }  // namespace
@@ -59,7 +61,7 @@ std::string draw_pictures(const RunRecord& run, std::size_t most) {
   }
   std::string drawn;
   if (const std::string legend = option_of(run, "picture_legend"); !legend.empty()) {
-    drawn = concat("<p class=\"note\">", escape_html(legend), "</p>\n");
+    drawn = fmt::format("<p class=\"note\">{}</p>\n", escape_html(legend));
   }
   drawn += draw_picture(chosen.back());
   if (chosen.size() == 1) {
@@ -67,7 +69,7 @@ std::string draw_pictures(const RunRecord& run, std::size_t most) {
   }
   drawn += "<details><summary>Earlier pictures";
   if (chosen.size() < run.pictures.size()) {
-    drawn += concat(": ", chosen.size() - 1, " of the ", run.pictures.size() - 1);
+    drawn += fmt::format(": {} of the {}", chosen.size() - 1, run.pictures.size() - 1);
   }
   drawn += "</summary>\n";
   for (std::size_t at = chosen.size() - 1; at-- > 0;) {

@@ -10,7 +10,7 @@
 #include <optional>
 #include <set>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::report {
 namespace {
@@ -109,7 +109,7 @@ bool add_line(RunRecord& run, const std::string& text) {
 void read_metrics(RunRecord& run, const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream) {
-    throw FileError(concat("[", path.string(), "] cannot be opened"));
+    throw FileError(fmt::format("[{}] cannot be opened", path.string()));
   }
   std::int64_t records = 0;
   for (std::string line; std::getline(stream, line);) {
@@ -121,20 +121,20 @@ void read_metrics(RunRecord& run, const fs::path& path) {
     ++(good ? records : run.unreadable_lines);
   }
   if (stream.bad()) {
-    throw FileError(concat("[", path.string(), "] cannot be read to its end"));
+    throw FileError(fmt::format("[{}] cannot be read to its end", path.string()));
   }
   // One cut line is what a crash in the first write leaves.
   if (records == 0 && run.unreadable_lines > 1) {
-    throw FileError(concat("[", path.string(),
-                           "] wanted lines with \"kind\" step, evaluation or end, given ",
-                           run.unreadable_lines, " others"));
+    throw FileError(
+        fmt::format("[{}] wanted lines with \"kind\" step, evaluation or end, given {} others",
+                    path.string(), run.unreadable_lines));
   }
 }
 
 void flatten(const Json& value, const std::string& key, RunRecord& run) {
   if (value.is_object()) {
     for (const auto& [name, inner] : value.items()) {
-      flatten(inner, key.empty() ? name : concat(key, ".", name), run);
+      flatten(inner, key.empty() ? name : fmt::format("{}.{}", key, name), run);
     }
   } else {
     run.options.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
@@ -145,7 +145,7 @@ void read_config(RunRecord& run, const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
   const Json config = stream ? Json::parse(stream, nullptr, false) : Json();
   if (!config.is_object()) {
-    throw FileError(concat("[", path.string(), "] wanted a JSON object, cannot read one"));
+    throw FileError(fmt::format("[{}] wanted a JSON object, cannot read one", path.string()));
   }
   flatten(config, "", run);
 }
@@ -229,8 +229,8 @@ bool is_run_directory(const fs::path& directory) {
 
 RunRecord read_run(const fs::path& directory) {
   if (!is_run_directory(directory)) {
-    throw FileError(concat("[", directory.string(), "] wanted a run directory with ", kConfigFile,
-                           " and ", kMetricsFile, ", given none"));
+    throw FileError(fmt::format("[{}] wanted a run directory with {} and {}, got none",
+                                directory.string(), kConfigFile, kMetricsFile));
   }
   RunRecord run{.directory = directory,
                 .name = without_trailing_slash(directory).filename().string()};

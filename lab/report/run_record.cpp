@@ -3,20 +3,6 @@
 
 namespace sing::report {
 
-std::string_view name_of(RunStatus status) {
-  switch (status) {
-    case RunStatus::kFinished:
-      return "finished";
-    case RunStatus::kDiverged:
-      return "diverged";
-    case RunStatus::kInterrupted:
-      return "interrupted";
-    case RunStatus::kUnfinished:
-      break;
-  }
-  return "unfinished";
-}
-
 std::string option_of(const RunRecord& run, std::string_view name) {
   for (const auto& [key, value] : run.options) {
     const std::string_view last = std::string_view(key).substr(key.rfind('.') + 1);

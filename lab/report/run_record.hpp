@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "sing/base/enum_names.hpp"
+
 namespace sing::report {
 
 // A number that a line does not have, or has as null (JSON has no other way to write a NaN).
@@ -40,7 +42,12 @@ struct NormRecord {
 
 // kUnfinished: the file has no end line; the training runs, or was killed.
 enum class RunStatus { kUnfinished, kFinished, kDiverged, kInterrupted };
-std::string_view name_of(RunStatus status);
+constexpr auto enum_names(RunStatus) {
+  return std::to_array<EnumName<RunStatus>>({{RunStatus::kUnfinished, "unfinished"},
+                                             {RunStatus::kFinished, "finished"},
+                                             {RunStatus::kDiverged, "diverged"},
+                                             {RunStatus::kInterrupted, "interrupted"}});
+}
 
 struct RunEnd {
   RunStatus status = RunStatus::kUnfinished;

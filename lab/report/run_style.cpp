@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::report {
 namespace {
@@ -15,7 +15,7 @@ std::string setting_of(const RunRecord& run) {
   for (const auto& [key, value] : run.options) {
     const std::string last = key.substr(key.rfind('.') + 1);
     if (last != "seed" && value.find(run.name) == std::string::npos) {
-      setting += concat(key, "=", value, "\n");
+      setting += fmt::format("{}={}\n", key, value);
     }
   }
   return setting;
@@ -30,7 +30,7 @@ std::vector<std::string> run_styles(const std::vector<RunRecord>& runs) {
     const auto entry = settings.try_emplace(setting_of(runs[at]), settings.size(), 0).first;
     auto& [number, seen] = entry->second;
     const std::size_t dash = (seen++ + number / kColors) % kDashes;
-    styles.push_back(concat("color", number % kColors, " dash", dash, " run", at));
+    styles.push_back(fmt::format("color{} dash{} run{}", number % kColors, dash, at));
   }
   return styles;
 }

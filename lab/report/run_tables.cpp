@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "lab/report/html_text.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::report {
 namespace {
@@ -37,10 +37,11 @@ std::string result_row(const RunRecord& run, const std::string& style) {
   const bool diverged = outcome.status == RunStatus::kDiverged;
   const auto shown = [&](double value) { return diverged ? kAbsent : value; };
   const StepRecord last = run.steps.empty() ? StepRecord{} : run.steps.back();
-  std::string row = concat("<tr><td><i class=\"swatch ", style, "\"></i>", escape_html(run.name));
+  std::string row =
+      fmt::format("<tr><td><i class=\"swatch {}\"></i>{}", style, escape_html(run.name));
   row += "</td>" + cell(option_of(run, "optimizer")) + number_cell(option_of(run, "learning_rate"));
   row += number_cell(option_of(run, "seed"));
-  row += concat("<td class=\"", name_of(outcome.status), "\">", name_of(outcome.status), "</td>");
+  row += fmt::format("<td class=\"{}\">{}</td>", name_of(outcome.status), name_of(outcome.status));
   row += number_cell(percent_text(shown(outcome.final_accuracy)));
   row += number_cell(percent_text(shown(outcome.best_accuracy)));
   row += number_cell(short_number(shown(outcome.final_loss)));
@@ -106,7 +107,7 @@ std::string results_table(const std::vector<RunRecord>& runs,
   for (const char* heading :
        {"run", "optimizer", "learning rate", "seed", "status", "final accuracy", "best accuracy",
         "final loss", "steps", "images/s", "time"}) {
-    table += concat("<th>", heading, "</th>");
+    table += fmt::format("<th>{}</th>", heading);
   }
   table += "</tr></thead><tbody>\n";
   for (std::size_t at = 0; at < runs.size(); ++at) {

@@ -7,7 +7,7 @@
 
 #include "lab/report/axis.hpp"
 #include "lab/report/html_text.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::report {
 namespace {
@@ -33,20 +33,20 @@ std::string milliseconds(double seconds) { return short_number(1e3 * seconds, 3)
 
 std::string draw_bar(const RunRecord& run, const StepTime& time, const Axis& axis, double top) {
   const std::string middle = coordinate(top + kRowHeight / 2);
-  std::string drawn = concat("<text class=\"y\" x=\"", kLeft - 6, "\" y=\"", middle);
-  drawn += concat("\" dy=\".35em\">", escape_html(run.name), "</text>");
+  std::string drawn = fmt::format("<text class=\"y\" x=\"{}\" y=\"{}", kLeft - 6, middle);
+  drawn += fmt::format("\" dy=\".35em\">{}</text>", escape_html(run.name));
   double begin = 0;
   for (const Part& part : kParts) {
     const double end = begin + time.*part.seconds;
-    drawn += concat("<rect class=\"", part.style, "\" x=\"", coordinate(axis.place(begin)));
-    drawn += concat("\" y=\"", top + 3, "\" width=\"");
+    drawn += fmt::format("<rect class=\"{}\" x=\"{}", part.style, coordinate(axis.place(begin)));
+    drawn += fmt::format("\" y=\"{}\" width=\"", top + 3);
     drawn += coordinate(axis.place(end) - axis.place(begin));
-    drawn += concat("\" height=\"", kRowHeight - 6, "\"><title>", part.name, ": ");
+    drawn += fmt::format("\" height=\"{}\"><title>{}: ", kRowHeight - 6, part.name);
     drawn += milliseconds(time.*part.seconds) + ", " + percent_text((end - begin) / time.sum());
     drawn += "</title></rect>";
     begin = end;
   }
-  drawn += concat("<text x=\"", coordinate(axis.place(begin) + 6), "\" y=\"", middle);
+  drawn += fmt::format("<text x=\"{}\" y=\"{}", coordinate(axis.place(begin) + 6), middle);
   return drawn + "\" dy=\".35em\">" + milliseconds(time.sum()) + "</text>";
 }
 
@@ -90,10 +90,11 @@ std::string draw_time_bars(const std::vector<RunRecord>& runs) {
   const Axis axis(range, Scale::kLinear, kLeft, kRight);
   std::string drawn = "<figure class=\"times\"><figcaption>Time of a training step <small>mean";
   for (const Part& part : kParts) {
-    drawn += concat(" <b class=\"", part.style, "\"></b> ", part.name);
+    drawn += fmt::format(" <b class=\"{}\"></b> {}", part.style, part.name);
   }
-  drawn += concat("</small></figcaption><svg viewBox=\"0 0 ", kWidth, " ");
-  drawn += concat(kTop + kRowHeight * static_cast<double>(bars.size()) + 6, "\" role=\"img\"");
+  drawn += fmt::format("</small></figcaption><svg viewBox=\"0 0 {} ", kWidth);
+  drawn +=
+      fmt::format("{}\" role=\"img\"", kTop + kRowHeight * static_cast<double>(bars.size()) + 6);
   drawn += " aria-label=\"Time of a training step\">";
   double top = kTop;
   for (const auto& [run, time] : bars) {

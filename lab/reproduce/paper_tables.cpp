@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sing/base/fields.hpp"
+#include "sing/base/message.hpp"
 #include "sing/base/name_list.hpp"
 
 namespace sing::reproduce {
@@ -107,8 +108,8 @@ const PaperTable& paper_table(std::string_view name) {
     }
     known.emplace_back(table.name);
   }
-  throw std::invalid_argument(concat("[sing reproduce] --table: wanted ", joined_names(known),
-                                     ", given '", name, "'", nearest_name_hint(name, known)));
+  throw std::invalid_argument(fmt::format("[sing reproduce] --table: wanted {}, got '{}'{}",
+                                          joined_names(known), name, did_you_mean(name, known)));
 }
 
 }  // namespace sing::reproduce

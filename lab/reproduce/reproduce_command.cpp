@@ -10,7 +10,7 @@
 #include "lab/loop/stop_signal.hpp"
 #include "lab/report/report_page.hpp"
 #include "lab/reproduce/reproduction_table.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::reproduce {
 namespace {
@@ -41,10 +41,11 @@ std::set<std::string> tasks_of(const CLI::App& app) {
 }
 
 compare::Place place_of(const Line& line, bool terminal) {
-  return {.folder = line.out.empty() ? concat("runs/reproduce_", line.request.scale) : line.out,
-          .program =
-              line.program.empty() ? compare::own_program() : std::filesystem::path(line.program),
-          .terminal = terminal};
+  return {
+      .folder = line.out.empty() ? fmt::format("runs/reproduce_{}", line.request.scale) : line.out,
+      .program =
+          line.program.empty() ? compare::own_program() : std::filesystem::path(line.program),
+      .terminal = terminal};
 }
 
 void list(const Line& line, const compare::Place& place, std::ostream& out) {
@@ -64,7 +65,7 @@ void write_page(const PaperTable& table, const Reproduction& reproduction,
       directories.push_back(place.folder / cell.name);
     }
   }
-  report::write_report_of(place.folder / concat(table.name, ".html"), directories,
+  report::write_report_of(place.folder / fmt::format("{}.html", table.name), directories,
                           section_of(table, reproduction.rows, notice), out);
 }
 
@@ -89,13 +90,13 @@ void train(const Line& line, const compare::Place& place, lab::Session& session)
     session.out << "interrupted; the same command goes on from here\n";
     session.exit_code = lab::kInterruptedExit;
   } else if (!reproduction.failures.empty()) {
-    throw Error(concat(kWhere, "wanted a result of each run, ", reproduction.failures.size(),
-                       " failed, the first: ", reproduction.failures.front()));
+    throw Error(fmt::format("{}wanted a result of each run, {} failed, the first: {}", kWhere,
+                            reproduction.failures.size(), reproduction.failures.front()));
   }
 }
 
 void run(Line& line, lab::Session& session) {
-  SING_CHECK(line.list || !line.table.empty(), kWhere, "wanted --table or --list, given neither");
+  SING_CHECK(line.list || !line.table.empty(), "{}wanted --table or --list, got neither", kWhere);
   if (!line.table.empty()) {
     paper_table(line.table);
   }

@@ -6,13 +6,13 @@
 
 #include "lab/cli/option_texts.hpp"
 #include "lab/optimizer/named_optimizer.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::reproduce {
 namespace {
 
 std::filesystem::path recipe_path(const PaperRow& row, const Request& request) {
-  return request.recipes / concat(row.recipe, ".toml");
+  return request.recipes / fmt::format("{}.toml", row.recipe);
 }
 
 std::string optimizer_of(const std::filesystem::path& recipe) {
@@ -22,24 +22,24 @@ std::string optimizer_of(const std::filesystem::path& recipe) {
     }
   }
   throw std::invalid_argument(
-      concat("[", recipe.string(), "] wanted a line 'optimizer = …', given none"));
+      fmt::format("[{}] wanted a line 'optimizer = …', got none", recipe.string()));
 }
 
 std::string missing_of(const PaperTable& table, const PaperRow& row, const Request& request) {
   if (request.knows_tasks && !request.tasks.contains(table.task)) {
-    return concat("this program has no task ", table.task);
+    return fmt::format("this program has no task {}", table.task);
   }
   const std::string optimizer = optimizer_of(recipe_path(row, request));
   const std::vector<std::string> known = lab::optimizer_names();
   return std::find(known.begin(), known.end(), optimizer) == known.end()
-             ? concat("this program has no optimizer ", optimizer)
+             ? fmt::format("this program has no optimizer {}", optimizer)
              : "";
 }
 
 compare::Cell cell_of(const PaperTable& table, const PaperRow& row, const Request& request,
                       std::int64_t seed) {
   compare::Cell cell{.contestant = row.recipe, .seed = seed};
-  cell.name = concat(row.recipe, "_seed", seed);
+  cell.name = fmt::format("{}_seed{}", row.recipe, seed);
   cell.arguments = {"train", table.task, "--config", recipe_path(row, request).string()};
   for (const auto& flags :
        {flags_of(table, request).flags, {"--seed", std::to_string(seed)}, request.train_flags}) {

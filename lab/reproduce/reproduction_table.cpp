@@ -5,7 +5,7 @@
 
 #include "lab/compare/text_table.hpp"
 #include "lab/report/html_text.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::reproduce {
 namespace {
@@ -22,10 +22,10 @@ std::string remark_of(const RowState& state, const compare::Row& ours) {
   std::string text = state.missing;
   const std::int64_t runs = ours.finished + ours.diverged + ours.failed;
   if (ours.diverged > 0) {
-    text = joined(text, concat(ours.diverged, " of ", runs, " diverged"));
+    text = joined(text, fmt::format("{} of {} diverged", ours.diverged, runs));
   }
   if (ours.failed > 0) {
-    text = joined(text, concat(ours.failed, " of ", runs, " failed"));
+    text = joined(text, fmt::format("{} of {} failed", ours.failed, runs));
   }
   return joined(text, state.row->remark);
 }
@@ -63,7 +63,7 @@ Lines lines_of(const std::vector<RowState>& rows) {
 std::string html_row(const std::vector<std::string>& cells, const char* element) {
   std::string row = "<tr>";
   for (const std::string& cell : cells) {
-    row += concat("<", element, ">", report::escape_html(cell), "</", element, ">");
+    row += fmt::format("<{}>{}</{}>", element, report::escape_html(cell), element);
   }
   return row + "</tr>\n";
 }
@@ -73,11 +73,12 @@ std::string progress(const RowState& state) {
     return state.missing;
   }
   if (state.results.size() == state.cells.size()) {
-    return concat("done, ", state.cells.size(), state.cells.size() == 1 ? " run" : " runs");
+    return fmt::format("done, {}{}", state.cells.size(),
+                       state.cells.size() == 1 ? " run" : " runs");
   }
   return state.results.empty()
              ? "not done"
-             : concat(state.results.size(), " of ", state.cells.size(), " runs done");
+             : fmt::format("{} of {} runs done", state.results.size(), state.cells.size());
 }
 
 }  // namespace
@@ -106,9 +107,9 @@ std::string section_of(const PaperTable& table, const std::vector<RowState>& row
 std::string list_text(const PaperTable& table, const std::vector<RowState>& rows) {
   Lines lines;
   for (const RowState& state : rows) {
-    lines.push_back({concat("  ", state.row->name), state.row->recipe, progress(state)});
+    lines.push_back({fmt::format("  {}", state.row->name), state.row->recipe, progress(state)});
   }
-  return concat(table.name, ": ", table.title, "\n") + compare::text_table(lines);
+  return fmt::format("{}: {}\n", table.name, table.title) + compare::text_table(lines);
 }
 
 }  // namespace sing::reproduce

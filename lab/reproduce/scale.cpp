@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "lab/cifar100/cifar100_files.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::reproduce {
 namespace {
@@ -60,8 +60,8 @@ ScaleFlags scale_flags(std::string_view scale, std::string_view task, const fs::
     return {.flags = short_flags(task),
             .notice = "short: a tenth of the epochs, so below what the recipes reach"};
   }
-  SING_CHECK(scale == "smoke", "[sing reproduce] --scale: wanted smoke, short or full, given '",
-             scale, "'");
+  SING_CHECK(scale == "smoke", "[sing reproduce] --scale: wanted smoke, short or full, got '{}'",
+             scale);
   ScaleFlags smoke{
       .flags = smoke_flags(task),
       .notice =
@@ -71,8 +71,8 @@ ScaleFlags scale_flags(std::string_view scale, std::string_view task, const fs::
     if (task == "cifar100") {
       smoke.flags.insert(smoke.flags.end(), {"--stand-in-train", "1000", "--stand-in-test", "250"});
     }
-    smoke.notice += concat("; no data in ", data.string(),
-                           ": generated stand-in data, on which they mean nothing");
+    smoke.notice += fmt::format(
+        "; no data in {}: generated stand-in data, on which they mean nothing", data.string());
   }
   return smoke;
 }
@@ -84,7 +84,7 @@ ScaleFlags without_given(const ScaleFlags& scale, const std::vector<std::string>
     if (word.starts_with("--")) {
       is_given = names_flag(given, word) || (word == "--steps" && names_flag(given, "--epochs")) ||
                  (word == "--epochs" && names_flag(given, "--steps"));
-      left.notice += is_given ? concat("; but ", word, " as given") : "";
+      left.notice += is_given ? fmt::format("; but {} as given", word) : "";
     }
     if (!is_given) {
       left.flags.push_back(word);

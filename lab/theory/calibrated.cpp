@@ -6,6 +6,7 @@
 #include "lab/theory/escape_starts.hpp"
 #include "lab/theory/families.hpp"
 #include "lab/theory/stochastic_descent.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::theory {
 namespace {
@@ -99,9 +100,10 @@ Outcome check_convergence(const Method& method) {
       const Plan plan = plan_for(problem, precision);
       const Estimate average =
           average_gradient(method, problem, plan, calibrated_options(kReference));
-      outcome.numbers.push_back(at_most(
-          concat(problem.name, ", ε = ", report::short_number(precision), ": average, upper limit"),
-          average.upper(), bounds(problem, plan, kReference, precision).right));
+      outcome.numbers.push_back(at_most(fmt::format("{}, ε = {}: average, upper limit",
+                                                    problem.name, report::short_number(precision)),
+                                        average.upper(),
+                                        bounds(problem, plan, kReference, precision).right));
     }
   }
   return outcome;

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "lab/report/html_text.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::theory {
 
@@ -15,13 +15,14 @@ std::string wanted_text(const Number& number) {
   if (from_below && from_above) {
     const double middle = number.low / 2 + number.high / 2;
     const double half = number.high / 2 - number.low / 2;
-    return half == 0 ? concat("= ", report::short_number(middle))
-                     : concat(report::short_number(middle), " ± ", report::short_number(half, 2));
+    return half == 0 ? fmt::format("= {}", report::short_number(middle))
+                     : fmt::format("{} ± {}", report::short_number(middle),
+                                   report::short_number(half, 2));
   }
   if (from_below) {
-    return concat("≥ ", report::short_number(number.low));
+    return fmt::format("≥ {}", report::short_number(number.low));
   }
-  return from_above ? concat("≤ ", report::short_number(number.high)) : std::string();
+  return from_above ? fmt::format("≤ {}", report::short_number(number.high)) : std::string();
 }
 
 bool Outcome::holds() const {

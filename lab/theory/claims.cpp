@@ -6,6 +6,7 @@
 
 #include "lab/theory/families.hpp"
 #include "sing/base/fields.hpp"
+#include "sing/base/message.hpp"
 #include "sing/base/name_list.hpp"
 
 namespace sing::theory {
@@ -33,8 +34,8 @@ std::vector<Claim> select_claims(std::span<const std::string> names) {
   }
   for (const std::string& name : names) {
     SING_CHECK(std::find(known.begin(), known.end(), name) != known.end(),
-               "[sing theory] wanted the name of a claim or of a family (", joined_names(families),
-               "), given '", name, "'", nearest_name_hint(name, known));
+               "[sing theory] wanted the name of a claim or of a family ({}), got '{}'{}",
+               joined_names(families), name, did_you_mean(name, known));
   }
   std::vector<Claim> selected;
   std::copy_if(all.begin(), all.end(), std::back_inserter(selected), [&](const Claim& claim) {

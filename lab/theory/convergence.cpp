@@ -5,6 +5,7 @@
 #include "lab/theory/families.hpp"
 #include "lab/theory/keyed_chart.hpp"
 #include "lab/theory/stochastic_descent.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::theory {
 namespace {
@@ -41,7 +42,8 @@ double bound_in_precisions(const Problem& problem) {
 }
 
 std::string at_precision(const Problem& problem, const Plan& plan) {
-  return concat(problem.name, ", ε = ", report::short_number(plan.precision), ", T = ", plan.steps);
+  return fmt::format("{}, ε = {}, T = {}", problem.name, report::short_number(plan.precision),
+                     plan.steps);
 }
 
 std::vector<Number> check_averages(const Method& method, const Standardize& options) {
@@ -50,8 +52,9 @@ std::vector<Number> check_averages(const Method& method, const Standardize& opti
     for (const double precision : kPrecisions) {
       const Plan plan = plan_for(problem, precision);
       const Estimate average = average_gradient(method, problem, plan, options);
-      numbers.push_back(at_most(concat(at_precision(problem, plan), ": average, upper limit"),
-                                average.upper(), bound_in_precisions(problem) * precision));
+      numbers.push_back(
+          at_most(fmt::format("{}: average, upper limit", at_precision(problem, plan)),
+                  average.upper(), bound_in_precisions(problem) * precision));
     }
   }
   return numbers;
@@ -112,14 +115,15 @@ Outcome check_proof(const Method& method) {
     const ProofCheck found = follow_proof(method, problem, plan);
     const double noise = found.noise / found.steps;
     const double root_of_batch = problem.deviation / std::sqrt(plan.batch);
-    outcome.numbers.push_back(at_least(concat(problem.name, ": least slack of the corrected line"),
-                                       found.least_slack, -1e-12));
     outcome.numbers.push_back(
-        at_least(concat(problem.name, ": share of steps that break the printed one"),
+        at_least(fmt::format("{}: least slack of the corrected line", problem.name),
+                 found.least_slack, -1e-12));
+    outcome.numbers.push_back(
+        at_least(fmt::format("{}: share of steps that break the printed one", problem.name),
                  found.printed_wrong / found.steps, 0.01));
     outcome.numbers.push_back(
-        at_most(concat(problem.name, ": mean ‖noise‖ / (σ/√B)"), noise / root_of_batch, 1));
-    outcome.numbers.push_back(at_least(concat(problem.name, ": mean ‖noise‖ / (σ/B)"),
+        at_most(fmt::format("{}: mean ‖noise‖ / (σ/√B)", problem.name), noise / root_of_batch, 1));
+    outcome.numbers.push_back(at_least(fmt::format("{}: mean ‖noise‖ / (σ/B)", problem.name),
                                        noise / (problem.deviation / plan.batch), 2));
   }
   return outcome;
@@ -156,7 +160,7 @@ Need measure_need(const Method& method, std::span<const double> precisions,
 }
 
 report::Curve curve_of(const Need& need, const std::string& label, int color) {
-  report::Curve curve{.label = label, .style = concat("color", color)};
+  report::Curve curve{.label = label, .style = fmt::format("color{}", color)};
   for (std::size_t i = 0; i < need.steps.size(); ++i) {
     curve.points.push_back(report::curve_point(need.inverse_precisions[i], need.steps[i]));
   }
@@ -170,7 +174,7 @@ Outcome check_rate(const Method& method) {
   const auto add = [&](const std::string& name, const Need& need, double least, double most) {
     const Fit steps = fit_power_law(need.inverse_precisions, need.steps);
     const Fit samples = fit_power_law(need.inverse_precisions, need.samples);
-    const std::string exponent = concat(name, ": exponent of 1/ε in ");
+    const std::string exponent = fmt::format("{}: exponent of 1/ε in ", name);
     outcome.numbers.push_back({exponent + "the steps needed", steps.exponent, least, most});
     outcome.numbers.push_back(
         {exponent + "the gradients needed", samples.exponent, least + 2, most + 2});

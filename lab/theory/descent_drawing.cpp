@@ -4,7 +4,7 @@
 #include "lab/report/axis.hpp"
 #include "lab/report/html_text.hpp"
 #include "lab/theory/three_minima.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::theory {
 namespace {
@@ -28,22 +28,23 @@ std::string place_of(const Axis& x, const Axis& y, double position) {
 std::string landscape(const Axis& x, const Axis& y) {
   std::string path = "<path class=\"axis\" stroke-width=\"2\" d=\"";
   for (double position = kLow; position <= kHigh; position += 0.02) {
-    path += concat(position == kLow ? "M" : "L", place_of(x, y, position));
+    path += fmt::format("{}{}", position == kLow ? "M" : "L", place_of(x, y, position));
   }
   return path + "\"/>";
 }
 
 std::string trail(const DescentPath& path, const Axis& x, const Axis& y) {
-  std::string drawn = concat("<path class=\"curve ", path.style, "\" opacity=\".45\" d=\"");
+  std::string drawn = fmt::format("<path class=\"curve {}\" opacity=\".45\" d=\"", path.style);
   for (std::size_t i = 0; i < path.positions.size(); ++i) {
-    drawn += concat(i == 0 ? "M" : "L", place_of(x, y, path.positions[i]));
+    drawn += fmt::format("{}{}", i == 0 ? "M" : "L", place_of(x, y, path.positions[i]));
   }
   return drawn + "\"/>";
 }
 
 std::string animation(const char* attribute, const std::string& values) {
-  return concat("<animate attributeName=\"", attribute, "\" dur=\"", kSeconds,
-                "s\" repeatCount=\"indefinite\" values=\"", values, "\"/>");
+  return fmt::format(
+      "<animate attributeName=\"{}\" dur=\"{}s\" repeatCount=\"indefinite\" values=\"{}\"/>",
+      attribute, kSeconds, values);
 }
 
 // It rests at its end for a fifth of the time.
@@ -53,15 +54,16 @@ std::string ball(const DescentPath& path, const Axis& x, const Axis& y) {
   const std::size_t frames = path.positions.size() * 5 / 4;
   for (std::size_t i = 0; i < frames; ++i) {
     const double position = path.positions[std::min(i, path.positions.size() - 1)];
-    across += concat(i == 0 ? "" : ";", coordinate(x.place(position)));
-    down += concat(i == 0 ? "" : ";", coordinate(y.place(three_minima(position))));
+    across += fmt::format("{}{}", i == 0 ? "" : ";", coordinate(x.place(position)));
+    down += fmt::format("{}{}", i == 0 ? "" : ";", coordinate(y.place(three_minima(position))));
   }
   // Without animation it shows the end.
   const double end = path.positions.back();
-  return concat("<circle class=\"ball ", path.style, "\" r=\"6\" cx=\"", coordinate(x.place(end))) +
-         concat("\" cy=\"", coordinate(y.place(three_minima(end))), "\">") +
+  return fmt::format("<circle class=\"ball {}\" r=\"6\" cx=\"{}", path.style,
+                     coordinate(x.place(end))) +
+         fmt::format("\" cy=\"{}\">", coordinate(y.place(three_minima(end)))) +
          animation("cx", across) + animation("cy", down) +
-         concat("<title>", report::escape_html(path.label), "</title></circle>");
+         fmt::format("<title>{}</title></circle>", report::escape_html(path.label));
 }
 
 }  // namespace
@@ -74,12 +76,12 @@ std::string draw_descent(const std::string& title, const std::vector<DescentPath
   const Axis x({kLow, kHigh, false}, Scale::kLinear, 8, kWidth - 8);
   const Axis y(heights, Scale::kLinear, kHeight - 30, 10);
   const std::string name = report::escape_html(title);
-  std::string drawn = concat("<figure class=\"descent\"><figcaption>", name, "</figcaption>");
-  drawn += concat("<svg viewBox=\"0 0 ", kWidth, " ", kHeight, "\" role=\"img\" aria-label=\"");
+  std::string drawn = fmt::format("<figure class=\"descent\"><figcaption>{}</figcaption>", name);
+  drawn += fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"", kWidth, kHeight);
   drawn += name + "\">" + landscape(x, y);
   for (const report::Tick& tick : x.ticks()) {
-    drawn += concat("<text class=\"x\" x=\"", coordinate(x.place(tick.value)), "\" y=\"");
-    drawn += concat(kHeight - 8, "\">", tick.text, "</text>");
+    drawn += fmt::format("<text class=\"x\" x=\"{}\" y=\"", coordinate(x.place(tick.value)));
+    drawn += fmt::format("{}\">{}</text>", kHeight - 8, tick.text);
   }
   for (const DescentPath& path : paths) {
     drawn += trail(path, x, y);
@@ -89,7 +91,8 @@ std::string draw_descent(const std::string& title, const std::vector<DescentPath
   }
   drawn += "</svg><p class=\"key\">";
   for (const DescentPath& path : paths) {
-    drawn += concat("<i class=\"swatch ", path.style, "\"></i>", report::escape_html(path.label));
+    drawn +=
+        fmt::format("<i class=\"swatch {}\"></i>{}", path.style, report::escape_html(path.label));
     drawn += " ";
   }
   return drawn + "</p></figure>\n";

@@ -4,6 +4,7 @@
 #include "lab/theory/escape_starts.hpp"
 #include "lab/theory/estimate.hpp"
 #include "lab/theory/families.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::theory {
 namespace {
@@ -156,7 +157,7 @@ Outcome check_gradient_descent(const Method& /*method*/) {
     rates.push_back((kRadius - norm(start)) / slope);
     if (exponent % 3 == 0) {
       numbers.push_back(
-          shown(concat("rate that escape needs at 1e-", exponent, " r"), rates.back()));
+          shown(fmt::format("rate that escape needs at 1e-{} r", exponent), rates.back()));
     }
   }
   const Fit fit = fit_power_law(distances, rates);

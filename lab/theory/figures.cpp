@@ -7,6 +7,7 @@
 #include "lab/theory/families.hpp"
 #include "lab/theory/keyed_chart.hpp"
 #include "lab/theory/three_minima.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::theory {
 namespace {
@@ -100,7 +101,7 @@ Outcome check_escape(const Method& method) {
   std::vector<Curve> curves;
   for (const Shapes& shapes : {Shapes{{5, 10}}, repeat(2, {5, 5}), repeat(5, {2, 5}),
                                repeat(10, {1, 5}), repeat(50, {1})}) {
-    Curve curve{concat("D = ", shapes.size()), concat("color", curves.size()), {}};
+    Curve curve{fmt::format("D = {}", shapes.size()), fmt::format("color{}", curves.size()), {}};
     const std::vector<double> shares = shares_that_leave(method, shapes, rates);
     double last_that_stayed = 0;
     for (std::size_t at = 0; at < rates.size(); ++at) {
@@ -108,7 +109,7 @@ Outcome check_escape(const Method& method) {
       last_that_stayed = shares[at] < 1 - 1e-9 ? rates[at] : last_that_stayed;
     }
     outcome.numbers.push_back(
-        at_most(concat(curve.label, ": largest rate at which a start stays, in 2r/√D"),
+        at_most(fmt::format("{}: largest rate at which a start stays, in 2r/√D", curve.label),
                 last_that_stayed / 2 * root(shapes.size()), 1));
     curves.push_back(curve);
   }

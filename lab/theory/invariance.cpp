@@ -4,6 +4,7 @@
 #include "lab/theory/families.hpp"
 #include "lab/theory/iterates.hpp"
 #include "lab/theory/random_numbers.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::theory {
 namespace {
@@ -104,7 +105,8 @@ std::vector<Number> compare(const Method& method, bool each_tensor_its_own) {
       tens = std::max(tens, apart(factor, opposite));
       twos = std::max(twos, apart(power_of_two_below(factor), power_of_two_below(opposite)));
     }
-    const std::string what = concat(name_of(precision.dtype), ", ", precision.orders, " orders: ");
+    const std::string what =
+        fmt::format("{}, {} orders: ", name_of(precision.dtype), precision.orders);
     numbers.push_back(exactly(what + "largest difference, powers of two", twos, 0));
     numbers.push_back(
         at_most(what + "largest difference, powers of ten", tens, allowed_difference(precision)));
@@ -133,7 +135,7 @@ Outcome check_epsilon(const Method& method) {
     const double measured = norm(standardized(scaled(direction, size)));
     error = std::max(error, std::abs(measured / (size / (size + 1e-8)) - 1));
     if (power == -8 || power == -6) {
-      numbers.push_back(shown(concat("norm of the result at ‖g‖ = 1e", power), measured));
+      numbers.push_back(shown(fmt::format("norm of the result at ‖g‖ = 1e{}", power), measured));
     }
   }
   numbers.push_back(at_most("largest relative error of ‖g‖/(‖g‖ + eps)", error, 1e-14));

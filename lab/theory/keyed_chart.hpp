@@ -6,7 +6,7 @@
 
 #include "lab/report/html_text.hpp"
 #include "lab/report/line_chart.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::theory {
 
@@ -14,7 +14,7 @@ inline std::string draw_keyed_chart(const report::ChartOptions& options,
                                     const std::vector<report::Curve>& curves) {
   std::string drawn = "<div>" + report::draw_line_chart(options, curves) + "<p class=\"key\">";
   for (const report::Curve& curve : curves) {
-    drawn += concat("<i class=\"swatch ", curve.style, "\"></i>");
+    drawn += fmt::format("<i class=\"swatch {}\"></i>", curve.style);
     drawn += report::escape_html(curve.label) + " ";
   }
   return drawn + "</p></div>\n";

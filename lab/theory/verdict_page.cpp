@@ -2,7 +2,7 @@
 #include "lab/report/html_text.hpp"
 #include "lab/report/page_parts.hpp"
 #include "lab/theory/verdict_texts.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::theory {
 namespace {
@@ -13,7 +13,7 @@ std::string overview(std::span<const Verdict> verdicts) {
   std::string table = "<div class=\"wide\"><table><tr><th>claim</th><th>verdict</th></tr>\n";
   for (const Verdict& verdict : verdicts) {
     const std::string name = escape_html(verdict.claim.name);
-    table += concat("<tr><td><a href=\"#", name, "\">", name, "</a></td>");
+    table += fmt::format("<tr><td><a href=\"#{}\">{}</a></td>", name, name);
     table += verdict.outcome.holds() ? "<td>holds</td></tr>\n"
                                      : "<td class=\"failed\">fails</td></tr>\n";
   }
@@ -24,16 +24,17 @@ std::string numbers_table(const Outcome& outcome) {
   std::string table =
       "<div class=\"wide\"><table><tr><th></th><th>measured</th><th>wanted</th></tr>\n";
   for (const Number& number : outcome.numbers) {
-    table += concat("<tr><td>", escape_html(number.name), "</td><td class=\"number");
-    table += concat(number.holds() ? "" : " failed", "\">", report::short_number(number.value));
-    table += concat("</td><td>", escape_html(wanted_text(number)), "</td></tr>\n");
+    table += fmt::format("<tr><td>{}</td><td class=\"number", escape_html(number.name));
+    table +=
+        fmt::format("{}\">{}", number.holds() ? "" : " failed", report::short_number(number.value));
+    table += fmt::format("</td><td>{}</td></tr>\n", escape_html(wanted_text(number)));
   }
   return table + "</table></div>\n";
 }
 
 std::string section(const Verdict& verdict) {
   const Claim& claim = verdict.claim;
-  std::string text = concat("<section id=\"", escape_html(claim.name), "\"><h2>");
+  std::string text = fmt::format("<section id=\"{}\"><h2>", escape_html(claim.name));
   text += escape_html(claim.name) +
           (verdict.outcome.holds() ? "" : " <small class=\"failed\">fails</small>");
   text += "</h2>\n<p>" + escape_html(claim.statement) + "</p>\n<p class=\"note\">";
@@ -51,14 +52,15 @@ std::string section(const Verdict& verdict) {
 }  // namespace
 
 std::string verdicts_page(std::span<const Verdict> verdicts) {
-  std::string page = concat(report::page_head(), "<title>SING: the theory</title>\n<style>");
-  page +=
-      concat(report::page_style(), "</style></head><body>\n<h1>SING: the theory</h1>\n<main>\n");
+  std::string page = fmt::format("{}<title>SING: the theory</title>\n<style>", report::page_head());
+  page += fmt::format("{}</style></head><body>\n<h1>SING: the theory</h1>\n<main>\n",
+                      report::page_style());
   page += overview(verdicts);
   for (const Verdict& verdict : verdicts) {
     page += section(verdict);
   }
-  return page + concat("</main>\n<script>", report::page_script(), "</script>\n</body></html>\n");
+  return page +
+         fmt::format("</main>\n<script>{}</script>\n</body></html>\n", report::page_script());
 }
 
 }  // namespace sing::theory

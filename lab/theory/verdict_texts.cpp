@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/report/html_text.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::theory {
 namespace {
@@ -29,15 +29,17 @@ nlohmann::ordered_json finite_or_null(double value) {
 
 std::string verdict_text(const Verdict& verdict) {
   const Claim& claim = verdict.claim;
-  std::string text = concat(verdict.outcome.holds() ? "holds  " : "FAILS  ", claim.name, "\n");
-  text += concat("  ", claim.statement, "\n  ", claim.experiment, "\n");
+  std::string text =
+      fmt::format("{}{}\n", verdict.outcome.holds() ? "holds  " : "FAILS  ", claim.name);
+  text += fmt::format("  {}\n  {}\n", claim.statement, claim.experiment);
   std::size_t name_width = 0;
   for (const Number& number : verdict.outcome.numbers) {
     name_width = std::max(name_width, width_of(number.name));
   }
   for (const Number& number : verdict.outcome.numbers) {
-    text += concat(number.holds() ? "    " : "  ✗ ", padded(number.name, name_width + 2),
-                   padded(report::short_number(number.value), 12), wanted_text(number));
+    text += fmt::format("{}{}{}{}", number.holds() ? "    " : "  ✗ ",
+                        padded(number.name, name_width + 2),
+                        padded(report::short_number(number.value), 12), wanted_text(number));
     text.erase(text.find_last_not_of(' ') + 1);
     text += "\n";
   }

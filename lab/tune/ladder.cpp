@@ -2,12 +2,13 @@
 #include "lab/tune/ladder.hpp"
 
 #include "sing/base/fields.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::tune {
 namespace {
 
 double decimal(int digit, int exponent) {
-  return *parse_number<double>(concat(digit, "e", exponent));
+  return *parse_number<double>(fmt::format("{}e{}", digit, exponent));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::tune {
 namespace {
@@ -58,9 +58,9 @@ std::vector<std::int64_t> round_epochs(std::size_t settings, std::int64_t last) 
     epochs.push_back(epochs.back() / 2);
   }
   std::reverse(epochs.begin(), epochs.end());
-  SING_CHECK(epochs.front() >= 1, "[sing tune] --epochs: wanted at least ",
-             std::int64_t{1} << (epochs.size() - 1), " for the last of ", epochs.size(),
-             " rounds, given ", last);
+  SING_CHECK(epochs.front() >= 1,
+             "[sing tune] --epochs: wanted at least {} for the last of {} rounds, got {}",
+             std::int64_t{1} << (epochs.size() - 1), epochs.size(), last);
   return epochs;
 }
 

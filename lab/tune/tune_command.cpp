@@ -15,6 +15,7 @@
 #include "lab/report/report_page.hpp"
 #include "lab/tune/tuning_record.hpp"
 #include "sing/base/fields.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::tune {
 namespace {
@@ -62,7 +63,8 @@ double first_weight_decay(const Line& line) {
       return std::get<double>(option.value);
     }
   }
-  throw std::invalid_argument(concat(kWhere, line.request.optimizer, " has no weight decay"));
+  throw std::invalid_argument(
+      fmt::format("{}{} has no weight decay", kWhere, line.request.optimizer));
 }
 
 void check(const Request& request) {
@@ -72,10 +74,10 @@ void check(const Request& request) {
     owned.insert(owned.end(), {"--epochs", "--steps"});
   }
   compare::check_train_flags(request.train_flags, owned, kWhere);
-  SING_CHECK(request.protocol != "halving" || request.epochs > 0, kWhere,
-             "--protocol halving: wanted --epochs, those of the last round, given none");
-  SING_CHECK(request.protocol == "paper" || !request.rates_only, kWhere,
-             "--rates-only: wanted --protocol paper, given ", request.protocol);
+  SING_CHECK(request.protocol != "halving" || request.epochs > 0,
+             "{}--protocol halving: wanted --epochs, those of the last round, got none", kWhere);
+  SING_CHECK(request.protocol == "paper" || !request.rates_only,
+             "{}--rates-only: wanted --protocol paper, got {}", kWhere, request.protocol);
 }
 
 void say_best(const Request& request, const Tuning& tuning, std::ostream& out) {
@@ -97,8 +99,8 @@ void run(Line& line, lab::Session& session) {
   check(request);
   request.weight_decay = first_weight_decay(line);
   const compare::Place place{
-      .folder =
-          line.out.empty() ? concat("runs/tune_", request.task, "_", request.optimizer) : line.out,
+      .folder = line.out.empty() ? fmt::format("runs/tune_{}_{}", request.task, request.optimizer)
+                                 : line.out,
       .program =
           line.program.empty() ? compare::own_program() : std::filesystem::path(line.program),
       .terminal = &session.out == &std::cout && ::isatty(STDOUT_FILENO) == 1};

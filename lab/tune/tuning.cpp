@@ -6,6 +6,7 @@
 
 #include "lab/tune/tuning_record.hpp"
 #include "sing/base/fields.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::tune {
 namespace {
@@ -91,8 +92,10 @@ class Tuner {
     tuning_.trials.push_back({setting, cell.name, result->outcome, result->end});
     write_record(request_, tuning_, place_.folder);
     if (result->outcome == compare::Outcome::kFailed) {
-      throw Error(concat("[sing tune] wanted a result of ", cell.name,
-                         " to go on from, it failed; the same command starts there"));
+      throw Error(
+          fmt::format("[sing tune] wanted a result of {} to go on from, it failed; the same "
+                      "command starts there",
+                      cell.name));
     }
     return tuning_.trials.back();
   }
@@ -102,12 +105,12 @@ class Tuner {
       return;
     }
     if (!walk.best) {
-      tuning_.remarks.push_back(concat("no run finished: every ", what, " down to ",
-                                       shortest_text(ladder(walk.tried.first)), " diverged"));
+      tuning_.remarks.push_back(fmt::format("no run finished: every {} down to {} diverged", what,
+                                            shortest_text(ladder(walk.tried.first))));
     } else if (walk.at_end) {
-      tuning_.remarks.push_back(concat("the best ", what, ", ", shortest_text(ladder(*walk.best)),
-                                       ", is at an end of what was tried: more --extensions look "
-                                       "beyond it"));
+      tuning_.remarks.push_back(fmt::format(
+          "the best {}, {}, is at an end of what was tried: more --extensions look beyond it", what,
+          shortest_text(ladder(*walk.best))));
     }
   }
 
@@ -138,14 +141,14 @@ compare::Cell cell_of(const Request& request, const Setting& setting) {
   cell.arguments = {"train", request.task, "--optimizer", request.optimizer};
   cell.arguments.insert(cell.arguments.end(),
                         {"--learning-rate", rate, "--weight-decay", decay, "--seed", seed});
-  cell.name = concat("lr", rate, "_wd", decay);
+  cell.name = fmt::format("lr{}_wd{}", rate, decay);
   if (setting.epochs > 0) {
     // A number of steps, from a file of options, would count instead.
     cell.arguments.insert(cell.arguments.end(),
                           {"--epochs", std::to_string(setting.epochs), "--steps", "0"});
-    cell.name += concat("_epochs", setting.epochs);
+    cell.name += fmt::format("_epochs{}", setting.epochs);
   }
-  cell.name += concat("_seed", seed);
+  cell.name += fmt::format("_seed{}", seed);
   cell.arguments.insert(cell.arguments.end(), request.train_flags.begin(),
                         request.train_flags.end());
   return cell;
@@ -154,7 +157,7 @@ compare::Cell cell_of(const Request& request, const Setting& setting) {
 Tuning run_tuning(const Request& request, const compare::Place& place, std::ostream& out,
                   const std::function<bool()>& stop) {
   SING_CHECK(request.protocol == "paper" || request.protocol == "halving",
-             "[sing tune] --protocol: wanted paper or halving, given '", request.protocol, "'");
+             "[sing tune] --protocol: wanted paper or halving, got '{}'", request.protocol);
   check_record(request, place.folder);
   Tuner tuner(request, place, out, stop);
   return request.protocol == "paper" ? tuner.by_paper() : tuner.by_halving();

@@ -12,8 +12,8 @@
 #include "lab/compare/text_table.hpp"
 #include "lab/report/cell_map.hpp"
 #include "lab/report/html_text.hpp"
-#include "sing/base/check.hpp"
 #include "sing/base/fields.hpp"
+#include "sing/base/message.hpp"
 #include "sing/optim/atomic_file.hpp"
 
 namespace sing::tune {
@@ -120,7 +120,8 @@ report::CellMap::Entry entry_of(const Tuning& tuning, const Trial* trial, const 
   const double value = shown.value(*trial);
   std::string text = shown.accuracy ? report::percent_text(value) : report::short_number(value);
   if (shown.epochs) {
-    text += concat(", ", trial->setting.epochs, trial->setting.epochs == 1 ? " epoch" : " epochs");
+    text += fmt::format(", {}{}", trial->setting.epochs,
+                        trial->setting.epochs == 1 ? " epoch" : " epochs");
   }
   return {.text = text,
           .share = shown.share(*trial),
@@ -148,9 +149,9 @@ void check_record(const Request& request, const std::filesystem::path& folder) {
   }
   const Json wanted = identity_of(request);
   for (const auto& [name, value] : wanted.items()) {
-    SING_CHECK(found.value(name, Json()) == value, "[sing tune] '", folder.string(),
-               "' holds a tuning with ", name, " ", found.value(name, Json()).dump(), ", given ",
-               value.dump(), ": wanted another --out");
+    SING_CHECK(found.value(name, Json()) == value,
+               "[sing tune] '{}' holds a tuning with {} {}, given {}: wanted another --out",
+               folder.string(), name, found.value(name, Json()).dump(), value.dump());
   }
 }
 

@@ -239,7 +239,7 @@ class Attachment:
         parameters = _match(optimizer, state_dict["param_groups"])
         for key, value in slow.items():
             if key in parameters and parameters[key].shape != value.shape:
-                wanted, given = tuple(parameters[key].shape), tuple(value.shape)
+                wanted, got = tuple(parameters[key].shape), tuple(value.shape)
                 raise ValueError(f"[attach] slow weights of parameter {key}: wanted shape {wanted}, got {given}")
         self._loading = slow, own_keys, state_dict["param_groups"]
         return {**state_dict, "state": state}

@@ -171,7 +171,7 @@ class Schema:
             return
         nearest = difflib.get_close_matches(key, known, n=1, cutoff=0.6 if strict else 0.8)
         if strict or nearest:
-            hint = f" (nearest known: '{nearest[0]}')" if nearest else f": wanted one of {', '.join(sorted(known))}"
+            hint = f"; did you mean '{nearest[0]}'?" if nearest else f": wanted one of {', '.join(sorted(known))}"
             raise TypeError(f"[{where}] unknown option '{key}'{hint}")
 
     def check(self, group: Mapping[str, Any], where: str) -> None:

@@ -36,7 +36,7 @@ int main(int count, char** arguments) {
   const auto bytes = static_cast<std::streamsize>(weights.size() * sizeof(float));
   if (!std::ifstream(folder + "/weights.bin", std::ios::binary)
            .read(reinterpret_cast<char*>(weights.data()), bytes)) {
-    std::fputs("[state_exchange] wanted weights.bin, found less\n", stderr);
+    std::fputs("[state_exchange] wanted weights.bin, got less\n", stderr);
     return 1;
   }
   std::vector<float> gradient(weights.size());

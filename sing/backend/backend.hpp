@@ -12,6 +12,7 @@
 
 #include "sing/base/device.hpp"
 #include "sing/base/dtype.hpp"
+#include "sing/base/error.hpp"
 #include "sing/base/layout.hpp"
 #include "sing/rule/lookahead.hpp"
 #include "sing/rule/rules.hpp"
@@ -27,33 +28,11 @@ enum class NonFinite : std::int32_t {
   kPassThrough,  // the numbers go where they go
 };
 
-constexpr std::string_view name_of(NonFinite value) {
-  switch (value) {
-    case NonFinite::kSkipTensor:
-      return "skip_tensor";
-    case NonFinite::kSkipStep:
-      return "skip_step";
-    case NonFinite::kThrow:
-      return "throw";
-    case NonFinite::kPassThrough:
-      return "pass_through";
-  }
-  return "unknown";
-}
-
-constexpr std::string_view names_of(NonFinite) {
-  return "skip_tensor, skip_step, throw, pass_through";
-}
-
-constexpr bool parse_name(std::string_view text, NonFinite& value) {
-  for (const NonFinite each :
-       {NonFinite::kSkipTensor, NonFinite::kSkipStep, NonFinite::kThrow, NonFinite::kPassThrough}) {
-    if (text == name_of(each)) {
-      value = each;
-      return true;
-    }
-  }
-  return false;
+constexpr auto enum_names(NonFinite) {
+  return std::to_array<EnumName<NonFinite>>({{NonFinite::kSkipTensor, "skip_tensor"},
+                                             {NonFinite::kSkipStep, "skip_step"},
+                                             {NonFinite::kThrow, "throw"},
+                                             {NonFinite::kPassThrough, "pass_through"}});
 }
 
 // Counters that a step advances. They live in the backend's memory, so that a captured CUDA graph

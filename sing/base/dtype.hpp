@@ -4,8 +4,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
+#include "sing/base/enum_names.hpp"
 #include "sing/base/portable.hpp"
 
 namespace sing {
@@ -26,20 +26,12 @@ constexpr std::size_t size_of(Dtype dtype) {
   return 0;
 }
 
-constexpr std::string_view name_of(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::kFloat32:
-      return "float32";
-    case Dtype::kFloat64:
-      return "float64";
-    case Dtype::kBFloat16:
-      return "bfloat16";
-    case Dtype::kFloat16:
-      return "float16";
-    case Dtype::kInt64:
-      return "int64";
-  }
-  return "unknown";
+constexpr auto enum_names(Dtype) {
+  return std::to_array<EnumName<Dtype>>({{Dtype::kFloat32, "float32"},
+                                         {Dtype::kFloat64, "float64"},
+                                         {Dtype::kBFloat16, "bfloat16"},
+                                         {Dtype::kFloat16, "float16"},
+                                         {Dtype::kInt64, "int64"}});
 }
 
 constexpr bool is_floating(Dtype dtype) { return dtype != Dtype::kInt64; }

@@ -1,42 +1,24 @@
-// Conversions between option members and untyped values, and the search for a misspelt name.
+// Conversions between option members and untyped values.
 #include "sing/base/fields.hpp"
 
 #include <algorithm>
-#include <numeric>
-#include <vector>
+#include <iterator>
+
+#include "sing/base/message.hpp"
 
 namespace sing {
-namespace {
-
-[[noreturn]] void refuse(std::string_view where, std::string_view wanted, const Value& given) {
-  throw std::invalid_argument(concat("[", where, "] wanted ", wanted, ", got ", to_text(given)));
-}
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t above = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, above + 1, diagonal + (a[i] == b[j] ? 0U : 1U)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
-}  // namespace
 
 std::string shortest_text(double number) {
+  if (std::abs(number) < 0x1p53 && std::trunc(number) == number) {
+    return fmt::format("{:.0f}", number);  // to_chars would write 100000 as 1e+05
+  }
   char text[32];
   return {text, std::to_chars(text, text + sizeof(text), number).ptr};
 }
 
 std::string to_text(const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) {
-    return concat("'", *text, "'");
+    return fmt::format("'{}'", *text);
   }
   if (const auto* flag = std::get_if<bool>(&value)) {
     return *flag ? "true" : "false";
@@ -56,12 +38,35 @@ std::string Bounds::text() const {
   const std::string least = shortest_text(low);
   const std::string most = shortest_text(high);
   if (has_low && has_high) {
-    return concat("in [", least, ", ", most, open_high ? ")" : "]");
+    return fmt::format("in [{}, {}{}", least, most, open_high ? ")" : "]");
   }
   if (has_low) {
-    return concat("at least ", least, " and finite");
+    return fmt::format("at least {} and finite", least);
   }
-  return has_high ? concat(open_high ? "below " : "at most ", most) : std::string("finite");
+  return has_high ? fmt::format("{}{}", open_high ? "below " : "at most ", most)
+                  : std::string("finite");
+}
+
+void append(std::vector<OptionInfo>& list, std::vector<OptionInfo> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(list));
+}
+
+std::vector<std::string> names_of(const std::vector<OptionInfo>& options) {
+  std::vector<std::string> names;
+  for (const OptionInfo& option : options) {
+    names.push_back(option.name);
+  }
+  return names;
+}
+
+void refuse_value(std::string_view where, std::string_view wanted, const Value& given) {
+  throw std::invalid_argument(fmt::format("[{}] wanted {}, got {}", where, wanted, to_text(given)));
+}
+
+void check_bounds(std::string_view where, std::string_view name, const Bounds& bounds,
+                  double number) {
+  SING_CHECK(bounds.contain(number), "[{}] wanted {} {}, got {}", where, name, bounds.text(),
+             shortest_text(number));
 }
 
 Value to_value(bool member) { return member; }
@@ -78,7 +83,7 @@ void assign(bool& member, const Value& value, std::string_view where) {
              text != nullptr && (*text == "true" || *text == "false")) {
     member = *text == "true";
   } else {
-    refuse(where, "true or false", value);
+    refuse_value(where, "true or false", value);
   }
 }
 
@@ -93,7 +98,7 @@ void assign(std::int64_t& member, const Value& value, std::string_view where) {
       return;
     }
   }
-  refuse(where, "a whole number", value);
+  refuse_value(where, "a whole number", value);
 }
 
 void assign(double& member, const Value& value, std::string_view where) {
@@ -111,7 +116,7 @@ void assign(double& member, const Value& value, std::string_view where) {
       return;
     }
   }
-  refuse(where, "a number", value);
+  refuse_value(where, "a number", value);
 }
 
 void assign(std::optional<double>& member, const Value& value, std::string_view where) {
@@ -123,17 +128,6 @@ void assign(std::optional<double>& member, const Value& value, std::string_view 
   double number = 0;
   assign(number, value, where);
   member = number;
-}
-
-std::string nearest_name_hint(std::string_view name, std::span<const std::string> known) {
-  const auto nearest =
-      std::min_element(known.begin(), known.end(), [&](const std::string& a, const std::string& b) {
-        return edit_distance(name, a) < edit_distance(name, b);
-      });
-  if (nearest == known.end() || edit_distance(name, *nearest) > (nearest->size() + 1) / 2) {
-    return "";
-  }
-  return concat(" (nearest known: '", *nearest, "')");
 }
 
 }  // namespace sing

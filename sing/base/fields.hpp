@@ -13,19 +13,20 @@
 #include <tuple>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
-#include "sing/base/check.hpp"
+#include "sing/base/enum_names.hpp"
 
 namespace sing {
 
-// What an option can be given as from a file, a command line or another language.
-// std::monostate is "none": an optional number that is absent.
+// The value of an option as a file, a command line or another language gives it.
+// std::monostate is "none": the absence of an optional number.
 using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
 // The shortest text that reads back as the same number.
 std::string shortest_text(double number);
 
-// All of the text as a number, whatever the locale; none if it is not one.
+// Reads the whole text as a number, in any locale; nullopt if it is not one.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number number{};
@@ -34,7 +35,7 @@ std::optional<Number> parse_number(std::string_view text) {
   return error == std::errc{} && stop == end ? std::optional<Number>(number) : std::nullopt;
 }
 
-// For messages: text in quotes.
+// The value as messages show it, with text in quotes.
 std::string to_text(const Value& value);
 
 // Numbers outside [low, high] are refused; `open_high` excludes the upper end.
@@ -81,46 +82,83 @@ void visit_fields(Options& options, Visitor&& visitor) {
              std::remove_const_t<Options>::fields());
 }
 
-// An enumeration used as an option offers name_of(value) and parse_name(text, value&).
+// One option with its present value.
+struct OptionInfo {
+  std::string name;
+  std::string help;
+  Value value;
+};
+
 Value to_value(bool member);
 Value to_value(std::int64_t member);
 Value to_value(double member);
 Value to_value(const std::optional<double>& member);
-template <class Enum>
-  requires std::is_enum_v<Enum>
+template <NamedEnum Enum>
 Value to_value(Enum member) {
   return std::string(name_of(member));
 }
+
+// The fields of several option structs as one list.
+template <HasFields... Structs>
+std::vector<OptionInfo> list_fields(const Structs&... structs) {
+  std::vector<OptionInfo> list;
+  const auto add = [&](const auto& field, const auto& member) {
+    list.push_back({std::string(field.name), std::string(field.help), to_value(member)});
+  };
+  (visit_fields(structs, add), ...);
+  return list;
+}
+
+void append(std::vector<OptionInfo>& list, std::vector<OptionInfo> more);
+std::vector<std::string> names_of(const std::vector<OptionInfo>& options);
+
+// Throws std::invalid_argument: "[where] wanted <wanted>, got <given>".
+[[noreturn]] void refuse_value(std::string_view where, std::string_view wanted, const Value& given);
 
 // Each throws std::invalid_argument, naming `where`, if the value is of the wrong kind.
 void assign(bool& member, const Value& value, std::string_view where);
 void assign(std::int64_t& member, const Value& value, std::string_view where);
 void assign(double& member, const Value& value, std::string_view where);
 void assign(std::optional<double>& member, const Value& value, std::string_view where);
-template <class Enum>
-  requires std::is_enum_v<Enum>
+template <NamedEnum Enum>
 void assign(Enum& member, const Value& value, std::string_view where) {
   const auto* text = std::get_if<std::string>(&value);
-  SING_CHECK(text != nullptr && parse_name(*text, member), "[", where, "] wanted one of ",
-             names_of(Enum{}), ", got ", to_text(value));
+  const std::optional<Enum> parsed = text != nullptr ? parse_enum<Enum>(*text) : std::nullopt;
+  if (!parsed) {
+    refuse_value(where, "one of " + joined_enum_names<Enum>(), value);
+  }
+  member = *parsed;
 }
 
-// " (nearest known: 'x')" or "" when nothing is near.
-std::string nearest_name_hint(std::string_view name, std::span<const std::string> known);
+// Assigns to the field of that name; false if there is none.
+template <HasFields Options>
+bool assign_field(Options& options, std::string_view name, const Value& value) {
+  bool found = false;
+  visit_fields(options, [&](const auto& field, auto& member) {
+    if (field.name == name) {
+      assign(member, value, field.name);
+      found = true;
+    }
+  });
+  return found;
+}
 
-// Throws std::invalid_argument if a number lies outside the bounds of its field.
+// Throws std::invalid_argument if the number lies outside the bounds.
+void check_bounds(std::string_view where, std::string_view name, const Bounds& bounds,
+                  double number);
+
+// Checks the bounds of every field.
 template <HasFields Options>
 void validate(const Options& options, std::string_view where) {
-  visit_fields(options, [&](const auto& each, const auto& member) {
+  visit_fields(options, [&](const auto& field, const auto& member) {
     using Member = std::remove_cvref_t<decltype(member)>;
-    std::optional<double> number;
     if constexpr (std::is_same_v<Member, std::optional<double>>) {
-      number = member;
+      if (member) {
+        check_bounds(where, field.name, field.bounds, *member);
+      }
     } else if constexpr (std::is_arithmetic_v<Member> && !std::is_same_v<Member, bool>) {
-      number = static_cast<double>(member);
+      check_bounds(where, field.name, field.bounds, static_cast<double>(member));
     }
-    SING_CHECK(!number || each.bounds.contain(*number), "[", where, "] ", each.name, " must be ",
-               each.bounds.text(), ", got ", shortest_text(*number));
   });
 }
 

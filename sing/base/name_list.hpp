@@ -1,18 +1,16 @@
-// Names in messages.
+// Lists of names in messages, and the hint for a misspelled one.
 #pragma once
 
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace sing {
 
 // "adamw, sgd, lion".
-inline std::string joined_names(std::span<const std::string> names) {
-  std::string text;
-  for (const std::string& name : names) {
-    text += (text.empty() ? "" : ", ") + name;
-  }
-  return text;
-}
+std::string joined_names(std::span<const std::string> names);
+
+// "; did you mean 'adamw'?", or "" when no known name is close.
+std::string did_you_mean(std::string_view name, std::span<const std::string> known);
 
 }  // namespace sing

@@ -5,6 +5,8 @@
 #include <exception>
 #include <mutex>
 
+#include "sing/base/message.hpp"
+
 namespace sing::c_api {
 namespace {
 
@@ -18,7 +20,7 @@ struct TaskRun {
   void call(int index) noexcept {
     try {
       if (index < 0 || index >= count) {
-        throw Error(concat("[executor] wanted a task from 0 to ", count - 1, ", got ", index));
+        throw Error(fmt::format("[executor] wanted a task from 0 to {}, got {}", count - 1, index));
       }
       task(index);
       finished.fetch_add(1, std::memory_order_acq_rel);
@@ -37,7 +39,7 @@ struct TaskRun {
     }
     const int ran = finished.load(std::memory_order_acquire);
     if (ran != count) {
-      throw Error(concat("[executor] wanted ", count, " tasks to have run, but ", ran, " did"));
+      throw Error(fmt::format("[executor] wanted {} tasks to have run, but {} did", count, ran));
     }
   }
 };

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 #include "sing/c_api/sing.h"
 
 namespace sing::c_api {
@@ -25,7 +25,7 @@ sing_status guarded(Body&& body) noexcept {
 // `function` is the C function's name without its prefix.
 template <class Type>
 Type& required(Type* pointer, std::string_view function, std::string_view argument) {
-  SING_CHECK(pointer != nullptr, "[", function, "] wanted ", argument, ", got a null pointer");
+  SING_CHECK(pointer != nullptr, "[{}] wanted {}, got a null pointer", function, argument);
   return *pointer;
 }
 

@@ -1,4 +1,5 @@
 // The C functions about optimizers.
+#include "sing/base/message.hpp"
 #include "sing/c_api/executor_bridge.hpp"
 #include "sing/c_api/guard.hpp"
 #include "sing/c_api/handles.hpp"
@@ -30,7 +31,7 @@ Dtype dtype_from(sing_dtype dtype, Dtype otherwise, std::string_view where) {
     case SING_FLOAT16:
       return Dtype::kFloat16;
     default:
-      throw std::invalid_argument(concat("[", where, "] wanted a sing_dtype, got ", dtype));
+      throw std::invalid_argument(fmt::format("[{}] wanted a sing_dtype, got {}", where, dtype));
   }
 }
 
@@ -46,7 +47,7 @@ InstructionSet instruction_set_from(sing_instruction_set given) {
       return InstructionSet::kAvx512;
     default:
       throw std::invalid_argument(
-          concat("[optimizer_create] wanted a sing_instruction_set, got ", given));
+          fmt::format("[optimizer_create] wanted a sing_instruction_set, got {}", given));
   }
 }
 
@@ -56,7 +57,7 @@ std::shared_ptr<Backend> make_backend(const sing_backend* given) {
                        : read_struct(given, kBackendRequired, "optimizer_create: backend");
   switch (backend.kind) {
     case SING_BACKEND_CPU: {
-      SING_CHECK(backend.threads >= 0, "[optimizer_create] threads must be at least 0, got ",
+      SING_CHECK(backend.threads >= 0, "[optimizer_create] threads must be at least 0, got {}",
                  backend.threads);
       CpuResources resources{.threads = backend.threads,
                              .executor = nullptr,
@@ -72,16 +73,16 @@ std::shared_ptr<Backend> make_backend(const sing_backend* given) {
       return make_cuda_backend({.device = backend.device, .stream = backend.stream});
     default:
       throw std::invalid_argument(
-          concat("[optimizer_create] wanted a sing_backend_kind, got ", backend.kind));
+          fmt::format("[optimizer_create] wanted a sing_backend_kind, got {}", backend.kind));
   }
 }
 
 Parameter parameter_from(const sing_parameter& given, std::size_t index) {
-  const std::string where = concat("optimizer_add_group: parameter ", index);
-  SING_CHECK(given.rank >= 0 && given.rank <= SING_MAX_RANK, "[", where,
-             "] wanted a rank from 0 to ", SING_MAX_RANK, ", got ", given.rank);
-  SING_CHECK(given.rank == 0 || given.shape != nullptr, "[", where, "] wanted a shape of ",
-             given.rank, " extents, got a null pointer");
+  const std::string where = fmt::format("optimizer_add_group: parameter {}", index);
+  SING_CHECK(given.rank >= 0 && given.rank <= SING_MAX_RANK,
+             "[{}] wanted a rank from 0 to {}, got {}", where, SING_MAX_RANK, given.rank);
+  SING_CHECK(given.rank == 0 || given.shape != nullptr,
+             "[{}] wanted a shape of {} extents, got a null pointer", where, given.rank);
   const Dtype dtype = dtype_from(given.dtype, Dtype::kFloat32, where);
   Parameter parameter{
       .name = given.name == nullptr ? "" : given.name,
@@ -107,18 +108,19 @@ std::vector<Parameter> parameters_from(const sing_parameter* given, std::size_t 
   const std::size_t stride = required(given, "optimizer_add_group", "parameters").struct_size;
   const auto* bytes = reinterpret_cast<const std::byte*>(given);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::string where = concat("optimizer_add_group: parameter ", i);
+    const std::string where = fmt::format("optimizer_add_group: parameter {}", i);
     const auto* each = reinterpret_cast<const sing_parameter*>(bytes + i * stride);
-    SING_CHECK(each->struct_size == stride, "[", where, "] wanted the struct_size of parameter 0, ",
-               stride, ", got ", each->struct_size);
+    SING_CHECK(each->struct_size == stride,
+               "[{}] wanted the struct_size of parameter 0, {}, got {}", where, stride,
+               each->struct_size);
     parameters.push_back(parameter_from(read_struct(each, kParameterRequired, where), i));
   }
   return parameters;
 }
 
 void check_count(std::size_t given, std::size_t wanted, std::string_view where) {
-  SING_CHECK(given == wanted, "[", where, "] wanted one for each of the ", wanted,
-             " parameters, got ", given);
+  SING_CHECK(given == wanted, "[{}] wanted one for each of the {} parameters, got {}", where,
+             wanted, given);
 }
 
 Optimizer& optimizer_of(sing_optimizer* handle, std::string_view where) {

@@ -1,6 +1,7 @@
 // Conversions of options to the texts of the C interface.
 #include "sing/c_api/option_text.hpp"
 
+#include "sing/base/message.hpp"
 #include "sing/c_api/versioned.hpp"
 
 namespace sing::c_api {
@@ -34,8 +35,8 @@ std::vector<OptionText> describe_options(const std::vector<OptionInfo>& options)
 
 void write_option_info(const std::vector<OptionText>& options, std::size_t index,
                        sing_option_info* info, std::string_view where) {
-  SING_CHECK(index < options.size(), "[", where, "] wanted an option below ", options.size(),
-             ", got ", index);
+  SING_CHECK(index < options.size(), "[{}] wanted an option below {}, got {}", where,
+             options.size(), index);
   const OptionText& option = options[index];
   write_struct(info,
                {.struct_size = 0,

@@ -3,6 +3,8 @@
 #include <map>
 #include <optional>
 
+#include "sing/base/message.hpp"
+#include "sing/base/name_list.hpp"
 #include "sing/c_api/guard.hpp"
 #include "sing/c_api/handles.hpp"
 #include "sing/c_api/option_text.hpp"
@@ -66,9 +68,9 @@ void check_override(const Overrides& before, std::string_view name, const Value&
       known.push_back(option.name);
     }
   }
-  const std::string owner = rules.size() == 1 ? concat("rule '", rules[0], "'") : "any rule";
-  throw std::invalid_argument(
-      concat("[options] unknown option '", name, "' of ", owner, nearest_name_hint(name, known)));
+  const std::string owner = rules.size() == 1 ? fmt::format("rule '{}'", rules[0]) : "any rule";
+  throw std::invalid_argument(fmt::format("[options] wanted an option of {}, got '{}'{}", owner,
+                                          name, did_you_mean(name, known)));
 }
 
 }  // namespace
@@ -103,7 +105,7 @@ sing_status sing_rule_name(size_t index, const char** name) {
   return guarded([&] {
     const std::vector<std::string>& names = names_of_rules();
     required(name, "rule_name", "a place for the name");
-    SING_CHECK(index < names.size(), "[rule_name] wanted a rule below ", names.size(), ", got ",
+    SING_CHECK(index < names.size(), "[rule_name] wanted a rule below {}, got {}", names.size(),
                index);
     *name = names[index].c_str();
   });

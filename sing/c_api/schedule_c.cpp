@@ -1,6 +1,7 @@
 // The C functions about learning-rate schedules.
 #include <map>
 
+#include "sing/base/message.hpp"
 #include "sing/c_api/guard.hpp"
 #include "sing/c_api/handles.hpp"
 #include "sing/c_api/option_text.hpp"
@@ -33,8 +34,8 @@ sing_status sing_schedule_name(size_t index, const char** name) {
   return guarded([&] {
     static const std::vector<std::string> names = sing::schedule_names();
     required(name, "schedule_name", "a place for the name");
-    SING_CHECK(index < names.size(), "[schedule_name] wanted a schedule below ", names.size(),
-               ", got ", index);
+    SING_CHECK(index < names.size(), "[schedule_name] wanted a schedule below {}, got {}",
+               names.size(), index);
     *name = names[index].c_str();
   });
 }

@@ -7,16 +7,17 @@
 #include <string_view>
 #include <type_traits>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::c_api {
 
 // Rules a size must obey wherever it came from: `required` is what even the first version had.
 template <class Struct>
 void check_struct_size(std::size_t size, std::size_t required, std::string_view where) {
-  SING_CHECK(size >= required && size % alignof(Struct) == 0, "[", where,
-             "] wanted struct_size to be sizeof the struct, at least ", required,
-             " and a multiple of ", alignof(Struct), ", got ", size);
+  SING_CHECK(
+      size >= required && size % alignof(Struct) == 0,
+      "[{}] wanted struct_size to be sizeof the struct, at least {} and a multiple of {}, got {}",
+      where, required, alignof(Struct), size);
 }
 
 // A struct of any version as ours. Missing fields stay zero, their default; a field of a later
@@ -24,14 +25,15 @@ void check_struct_size(std::size_t size, std::size_t required, std::string_view 
 template <class Struct>
 Struct read_struct(const Struct* given, std::size_t required, std::string_view where) {
   static_assert(std::is_trivially_copyable_v<Struct>);
-  SING_CHECK(given != nullptr, "[", where, "] wanted a struct, got a null pointer");
+  SING_CHECK(given != nullptr, "[{}] wanted a struct, got a null pointer", where);
   const std::size_t size = given->struct_size;
   check_struct_size<Struct>(size, required, where);
   const auto* bytes = reinterpret_cast<const std::byte*>(given);
   const bool tail_is_zero = std::all_of(bytes + std::min(size, sizeof(Struct)), bytes + size,
                                         [](std::byte each) { return each == std::byte{0}; });
-  SING_CHECK(tail_is_zero, "[", where, "] a field beyond the ", sizeof(Struct),
-             " bytes this version knows is set, in a struct of ", size, " bytes");
+  SING_CHECK(tail_is_zero,
+             "[{}] a field beyond the {} bytes this version knows is set, in a struct of {} bytes",
+             where, sizeof(Struct), size);
   Struct ours{};
   std::memcpy(&ours, bytes, std::min(size, sizeof(Struct)));
   return ours;
@@ -41,7 +43,7 @@ Struct read_struct(const Struct* given, std::size_t required, std::string_view w
 template <class Struct>
 void write_struct(Struct* given, Struct ours, std::size_t required, std::string_view where) {
   static_assert(std::is_trivially_copyable_v<Struct>);
-  SING_CHECK(given != nullptr, "[", where, "] wanted a struct to fill in, got a null pointer");
+  SING_CHECK(given != nullptr, "[{}] wanted a struct to fill in, got a null pointer", where);
   const std::size_t size = given->struct_size;
   check_struct_size<Struct>(size, required, where);
   ours.struct_size = size;

@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <system_error>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing {
 namespace {
@@ -25,11 +25,11 @@ std::filesystem::path follow_links(const std::filesystem::path& path) {
   std::error_code error;
   for (int links = 0; std::filesystem::is_symlink(target, error); ++links) {
     if (links == kMaxLinks) {
-      throw FileError(concat("[atomic_file] '", path.string(), "': too many symbolic links"));
+      throw FileError(fmt::format("[atomic_file] '{}': too many symbolic links", path.string()));
     }
     target = target.parent_path() / std::filesystem::read_symlink(target, error);
     if (error) {
-      throw FileError(concat("[atomic_file] '", path.string(), "': ", error.message()));
+      throw FileError(fmt::format("[atomic_file] '{}': {}", path.string(), error.message()));
     }
   }
   return target;
@@ -40,9 +40,9 @@ void expect_replaceable(const std::filesystem::path& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    throw FileError(concat("[atomic_file] '", path.string(),
-                           "': expected a regular file or none, found ",
-                           std::filesystem::is_directory(status) ? "a directory" : "another kind"));
+    throw FileError(
+        fmt::format("[atomic_file] '{}': expected a regular file or none, found {}", path.string(),
+                    std::filesystem::is_directory(status) ? "a directory" : "another kind"));
   }
 }
 
@@ -58,7 +58,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(follow_links(p
   // The counter keeps threads apart, O_EXCL keeps out other processes and earlier leftovers.
   static std::atomic<std::uint64_t> count = 0;
   do {
-    temporary_name_ = concat(path_.filename().string(), ".", ::getpid(), "-", count++, ".tmp");
+    temporary_name_ = fmt::format("{}.{}-{}.tmp", path_.filename().string(), ::getpid(), count++);
     file_ = FileDescriptor(::openat(directory_.get(), temporary_name_.c_str(),
                                     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   } while (!file_.is_open() && errno == EEXIST);
@@ -104,7 +104,7 @@ void AtomicFile::commit() {
 
 void AtomicFile::fail(const char* action) const {
   const std::string reason = std::generic_category().message(errno);
-  throw FileError(concat("[atomic_file] '", path_.string(), "': ", action, ": ", reason));
+  throw FileError(fmt::format("[atomic_file] '{}': {}: {}", path_.string(), action, reason));
 }
 
 }  // namespace sing

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "sing/base/error.hpp"
 #include "sing/optim/file_descriptor.hpp"
 
 namespace sing {

@@ -4,6 +4,9 @@
 #include <atomic>
 #include <unordered_map>
 
+#include "sing/base/message.hpp"
+#include "sing/base/name_list.hpp"
+
 namespace sing {
 // One count for the whole program: a backend may serve several optimizers and must tell their
 // requests apart.
@@ -46,8 +49,8 @@ std::size_t Optimizer::add_group(std::vector<Parameter> parameters, const Overri
     ++names[record.parameter.name];
   }
   for (const Parameter& parameter : added) {
-    SING_CHECK(++names[parameter.name] == 1, "[optimizer] two parameters are named '",
-               parameter.name, "'");
+    SING_CHECK(++names[parameter.name] == 1, "[optimizer] two parameters are named '{}'",
+               parameter.name);
   }
 
   Group group{.options = options,
@@ -78,8 +81,8 @@ std::size_t Optimizer::add_group(std::vector<Parameter> parameters, const Overri
 }
 
 const std::string& Optimizer::parameter_name(std::size_t parameter) const {
-  SING_CHECK(parameter < parameters_.size(), "[optimizer] wanted a parameter below ",
-             parameters_.size(), ", got ", parameter);
+  SING_CHECK(parameter < parameters_.size(), "[optimizer] wanted a parameter below {}, got {}",
+             parameters_.size(), parameter);
   return parameters_[parameter].parameter.name;
 }
 
@@ -92,7 +95,7 @@ std::size_t Optimizer::find_parameter(std::string_view name) const {
     known.push_back(parameters_[i].parameter.name);
   }
   throw std::invalid_argument(
-      concat("[optimizer] no parameter is named '", name, "'", nearest_name_hint(name, known)));
+      fmt::format("[optimizer] no parameter is named '{}'{}", name, did_you_mean(name, known)));
 }
 
 void Optimizer::set_gradient(std::size_t parameter, const void* gradient) {
@@ -113,9 +116,10 @@ void Optimizer::set_gradient(std::size_t parameter, const void* gradient, Dtype 
 }
 
 void Optimizer::set_curvature(std::size_t parameter, const void* curvature) {
-  SING_CHECK(takes_curvature(parameter) || curvature == nullptr, "[optimizer] parameter '",
-             parameter_name(parameter), "': wanted a rule that takes curvature, got '",
-             name_of(groups_[parameters_[parameter].group].options.rule), "'");
+  SING_CHECK(takes_curvature(parameter) || curvature == nullptr,
+             "[optimizer] parameter '{}': wanted a rule that takes curvature, got '{}'",
+             parameter_name(parameter),
+             name_of(groups_[parameters_[parameter].group].options.rule));
   tensor_steps_[parameter].curvature = curvature;
 }
 
@@ -266,7 +270,7 @@ void Optimizer::step(double loss_scale) {
   SING_CHECK(!slow_weights_in_use_,
              "[optimizer] a step was asked for while slow weights are in use");
   SING_CHECK(loss_scale > 0 && std::isfinite(loss_scale),
-             "[optimizer] loss_scale must be positive and finite, got ", loss_scale);
+             "[optimizer] loss_scale must be positive and finite, got {}", loss_scale);
   backend_->step(prepare_request(loss_scale));
   if (backend_->synchronous()) {
     throw_non_finite(read_progress());
@@ -303,9 +307,9 @@ void Optimizer::throw_non_finite(const OptimizerProgress& progress) {
   cleared.first_non_finite = 0;
   backend_->write(progress_.get(), &cleared, sizeof(cleared));
   const auto index = static_cast<std::size_t>(progress.first_non_finite - 1);
-  throw NonFiniteError(concat("[optimizer] wanted finite gradients, but that of ",
-                              describe(parameters_[index].parameter),
-                              " is not; the step changed nothing"));
+  throw NonFiniteError(fmt::format(
+      "[optimizer] wanted finite gradients, but that of {} is not; the step changed nothing",
+      describe(parameters_[index].parameter)));
 }
 
 OptimizerProgress Optimizer::status() {
@@ -347,7 +351,7 @@ std::vector<StateTensor> Optimizer::state(std::size_t parameter) const {
   }
   Memory memory = *record.memory;
   for (StateShape& each : state_shapes(record)) {
-    tensors.push_back({concat(name, ".", each.slot), each.dtype, std::move(each.shape),
+    tensors.push_back({fmt::format("{}.{}", name, each.slot), each.dtype, std::move(each.shape),
                        array_of(memory, groups_[record.group].options.rule, each.slot)});
   }
   return tensors;

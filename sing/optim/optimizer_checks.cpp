@@ -3,6 +3,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "sing/base/message.hpp"
 #include "sing/optim/optimizer.hpp"
 
 namespace sing {
@@ -43,12 +44,12 @@ std::vector<Parameter> Optimizer::without_repeats(std::vector<Parameter> paramet
       continue;
     }
     Parameter& first = kept[earlier->second];
-    SING_CHECK(first.shape == parameter.shape && first.dtype == parameter.dtype, "[optimizer] ",
-               describe(parameter), " ", name_of(parameter.dtype), " has the memory of ",
-               describe(first), " ", name_of(first.dtype));
+    SING_CHECK(first.shape == parameter.shape && first.dtype == parameter.dtype,
+               "[optimizer] {} {} has the memory of {} {}", describe(parameter),
+               name_of(parameter.dtype), describe(first), name_of(first.dtype));
     SING_CHECK(first.gradient == nullptr || parameter.gradient == nullptr ||
                    first.gradient == parameter.gradient,
-               "[optimizer] ", describe(first), " is listed twice with two gradients");
+               "[optimizer] {} is listed twice with two gradients", describe(first));
     if (first.gradient == nullptr) {
       first.gradient = parameter.gradient;
       first.gradient_dtype = parameter.gradient_dtype;
@@ -58,31 +59,31 @@ std::vector<Parameter> Optimizer::without_repeats(std::vector<Parameter> paramet
 }
 
 void Optimizer::check_parameter(const Parameter& parameter, const Options& options) const {
-  const std::string who = concat("[optimizer] parameter ", describe(parameter), ": ");
+  const std::string who = fmt::format("[optimizer] parameter {}: ", describe(parameter));
   for (const std::int64_t extent : parameter.shape) {
-    SING_CHECK(extent >= 0, who, "extents must not be negative");
+    SING_CHECK(extent >= 0, "{}extents must not be negative", who);
   }
   double size = 1;
   for (const std::int64_t extent : parameter.shape) {
     size *= static_cast<double>(extent);
   }
-  SING_CHECK(size < 0x1p60, who, "wanted fewer than 2^60 elements");
-  SING_CHECK(parameter.data != nullptr || size == 0, who, "wanted memory, got a null pointer");
-  SING_CHECK(is_floating(parameter.dtype), who, "wanted a floating type, got ",
+  SING_CHECK(size < 0x1p60, "{}wanted fewer than 2^60 elements", who);
+  SING_CHECK(parameter.data != nullptr || size == 0, "{}wanted memory, got a null pointer", who);
+  SING_CHECK(is_floating(parameter.dtype), "{}wanted a floating type, got {}", who,
              name_of(parameter.dtype));
   const Dtype gradient = parameter.gradient_dtype.value_or(parameter.dtype);
   SING_CHECK(is_floating(gradient) &&
                  (gradient == Dtype::kFloat64) == (parameter.dtype == Dtype::kFloat64),
-             who, "a ", name_of(parameter.dtype), " parameter cannot take a ", name_of(gradient),
-             " gradient");
+             "{}a {} parameter cannot take a {} gradient", who, name_of(parameter.dtype),
+             name_of(gradient));
   SING_CHECK(
       parameter.low_precision_copy == nullptr ||
           (parameter.dtype == Dtype::kFloat32 && is_low_precision(parameter.low_precision_dtype)),
-      who, "wanted a 16-bit copy of a float32 parameter, got a ",
-      name_of(parameter.low_precision_dtype), " copy of a ", name_of(parameter.dtype), " one");
+      "{}wanted a 16-bit copy of a float32 parameter, got a {} copy of a {} one", who,
+      name_of(parameter.low_precision_dtype), name_of(parameter.dtype));
   const auto rank = static_cast<std::int64_t>(parameter.shape.size());
-  SING_CHECK(rank < 2 || options.standardize.centralize_axis < rank, who,
-             "centralize_axis must be below the rank ", rank, ", got ",
+  SING_CHECK(rank < 2 || options.standardize.centralize_axis < rank,
+             "{}centralize_axis must be below the rank {}, got {}", who, rank,
              options.standardize.centralize_axis);
 }
 
@@ -99,9 +100,9 @@ void Optimizer::check_overlap(const std::vector<Parameter>& added) const {
     return std::less<>{}(a.begin, b.begin);
   });
   for (std::size_t i = 1; i < ranges.size(); ++i) {
-    SING_CHECK(!std::less<>{}(ranges[i].begin, ranges[i - 1].end), "[optimizer] ",
-               describe(*ranges[i - 1].parameter), " and ", describe(*ranges[i].parameter),
-               " share memory");
+    SING_CHECK(!std::less<>{}(ranges[i].begin, ranges[i - 1].end),
+               "[optimizer] {} and {} share memory", describe(*ranges[i - 1].parameter),
+               describe(*ranges[i].parameter));
   }
 }
 

@@ -2,12 +2,13 @@
 #include <algorithm>
 #include <tuple>
 
+#include "sing/base/message.hpp"
 #include "sing/optim/optimizer.hpp"
 
 namespace sing {
 
 const Options& Optimizer::options(std::size_t group) const {
-  SING_CHECK(group < groups_.size(), "[optimizer] wanted a group below ", groups_.size(), ", got ",
+  SING_CHECK(group < groups_.size(), "[optimizer] wanted a group below {}, got {}", groups_.size(),
              group);
   return groups_[group].options;
 }
@@ -38,8 +39,9 @@ void Optimizer::check_options(std::size_t group, const Overrides& overrides) con
 void Optimizer::check_replacement(std::size_t group, const Options& changed) const {
   validate(changed);
   const Options& present = groups_[group].options;
-  SING_CHECK(changed.rule.index() == present.rule.index(), "[optimizer] group ", group, " is ",
-             name_of(present.rule), ", got ", name_of(changed.rule), "; the rule cannot change");
+  SING_CHECK(changed.rule.index() == present.rule.index(),
+             "[optimizer] group {} is {}, got {}; the rule cannot change", group,
+             name_of(present.rule), name_of(changed.rule));
   for (const Record& record : parameters_) {
     if (record.group == group) {
       check_parameter(record.parameter, changed);
@@ -52,11 +54,10 @@ void Optimizer::check_replacement(std::size_t group, const Options& changed) con
       const bool is_added = wanted.size() > kept.size();
       const auto& [more, less] = is_added ? std::tie(wanted, kept) : std::tie(kept, wanted);
       const auto differs = std::mismatch(less.begin(), less.end(), more.begin()).second;
-      throw std::invalid_argument(concat("[optimizer] group ", group,
-                                         ": what decides which state exists cannot change, these "
-                                         "options would ",
-                                         is_added ? "add '" : "drop '", differs->slot, "' of '",
-                                         record.parameter.name, "'"));
+      throw std::invalid_argument(
+          fmt::format("[optimizer] group {}: what decides which state exists cannot change, these "
+                      "options would {}{}' of '{}'",
+                      group, is_added ? "add '" : "drop '", differs->slot, record.parameter.name));
     }
   }
 }
@@ -82,7 +83,7 @@ void Optimizer::replace_options(std::size_t group, Options changed) {
 
 void Optimizer::set_learning_rate(double learning_rate) {
   SING_CHECK(learning_rate >= 0 && std::isfinite(learning_rate),
-             "[optimizer] learning_rate must be at least 0 and finite, got ", learning_rate);
+             "[optimizer] learning_rate must be at least 0 and finite, got {}", learning_rate);
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     set_learning_rate(group, learning_rate);
   }
@@ -91,7 +92,7 @@ void Optimizer::set_learning_rate(double learning_rate) {
 void Optimizer::set_learning_rate(std::size_t group, double learning_rate) {
   options(group);
   SING_CHECK(learning_rate >= 0 && std::isfinite(learning_rate),
-             "[optimizer] learning_rate must be at least 0 and finite, got ", learning_rate);
+             "[optimizer] learning_rate must be at least 0 and finite, got {}", learning_rate);
   std::visit([&](auto& rule) { rule.learning_rate = learning_rate; }, groups_[group].options.rule);
   refresh_group_step(group);
 }
@@ -111,7 +112,8 @@ void Optimizer::set_non_finite(NonFinite policy) {
 
 void Optimizer::set_learning_rate_factor(double factor) {
   SING_CHECK(factor >= 0 && std::isfinite(factor),
-             "[optimizer] the learning rate's factor must be at least 0 and finite, got ", factor);
+             "[optimizer] the learning rate's factor must be at least 0 and finite, got {}",
+             factor);
   learning_rate_factor_ = factor;
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     refresh_group_step(group);

@@ -1,6 +1,7 @@
 // Saving and loading an optimizer's whole state as one safetensors file (docs/state_files.md).
 #include <set>
 
+#include "sing/base/message.hpp"
 #include "sing/optim/optimizer.hpp"
 #include "sing/optim/safetensors.hpp"
 #include "sing/optim/value_json.hpp"
@@ -56,7 +57,7 @@ struct SavedOptimizer {
 
 std::int64_t parse_count(const Json& json, const char* name) {
   const std::int64_t count = json.at(name).get<std::int64_t>();
-  SING_CHECK(count >= 0, "'", name, "' must not be negative, got ", count);
+  SING_CHECK(count >= 0, "'{}' must not be negative, got {}", name, count);
   return count;
 }
 
@@ -65,7 +66,7 @@ SavedOptimizer parse(const std::string& text) {
   SavedOptimizer saved;
   saved.learning_rate_factor = json.at("learning_rate_factor").get<double>();
   SING_CHECK(saved.learning_rate_factor >= 0 && std::isfinite(saved.learning_rate_factor),
-             "'learning_rate_factor' must be at least 0 and finite, got ",
+             "'learning_rate_factor' must be at least 0 and finite, got {}",
              saved.learning_rate_factor);
   saved.progress.skipped_steps = parse_count(json, "skipped_steps");
   saved.progress.skipped_tensors = parse_count(json, "skipped_tensors");
@@ -93,10 +94,9 @@ const std::string& optimizer_text(const SafetensorsReader& reader) {
     const auto found = metadata.find(key);
     return found == metadata.end() ? std::string("none") : found->second;
   };
-  SING_CHECK(value("format") == kFormat, "wanted format '", kFormat, "', got '", value("format"),
-             "'");
-  SING_CHECK(value("format_version") == std::to_string(kFormatVersion), "wanted format version ",
-             kFormatVersion, ", got ", value("format_version"));
+  SING_CHECK(value("format") == kFormat, "wanted format '{}', got '{}'", kFormat, value("format"));
+  SING_CHECK(value("format_version") == std::to_string(kFormatVersion),
+             "wanted format version {}, got {}", kFormatVersion, value("format_version"));
   SING_CHECK(metadata.contains("optimizer"), "wanted the metadata 'optimizer', got none");
   return metadata.at("optimizer");
 }
@@ -109,13 +109,12 @@ std::string in_brackets(const std::vector<T>& values) {
 const SavedParameter& find_saved(const SavedGroup& saved, std::size_t group,
                                  const Parameter& parameter) {
   const auto found = saved.parameters.find(parameter.name);
-  SING_CHECK(found != saved.parameters.end(), "parameter '", parameter.name, "' of group ", group,
-             " is missing");
-  SING_CHECK(found->second.shape == parameter.shape, "parameter '", parameter.name,
-             "' must have shape ", in_brackets(parameter.shape), ", got ",
-             in_brackets(found->second.shape));
-  SING_CHECK(found->second.dtype == name_of(parameter.dtype), "parameter '", parameter.name,
-             "' must be ", name_of(parameter.dtype), ", got ", found->second.dtype);
+  SING_CHECK(found != saved.parameters.end(), "parameter '{}' of group {} is missing",
+             parameter.name, group);
+  SING_CHECK(found->second.shape == parameter.shape, "parameter '{}' must have shape {}, got {}",
+             parameter.name, in_brackets(parameter.shape), in_brackets(found->second.shape));
+  SING_CHECK(found->second.dtype == name_of(parameter.dtype), "parameter '{}' must be {}, got {}",
+             parameter.name, name_of(parameter.dtype), found->second.dtype);
   return found->second;
 }
 
@@ -200,13 +199,13 @@ std::vector<TensorBytes> Optimizer::saved_tensors(
 Optimizer::Memory Optimizer::read_state(const Record& record,
                                         const SafetensorsReader& reader) const {
   const auto entry_of = [&](const StateShape& each) -> const TensorEntry& {
-    const std::string name = concat(record.parameter.name, ".", each.slot);
+    const std::string name = fmt::format("{}.{}", record.parameter.name, each.slot);
     const TensorEntry* entry = reader.find(name);
-    SING_CHECK(entry != nullptr, "tensor '", name, "' is missing");
-    SING_CHECK(entry->dtype == each.dtype, "tensor '", name, "' must be ", name_of(each.dtype),
-               ", got ", name_of(entry->dtype));
-    SING_CHECK(entry->shape == each.shape, "tensor '", name, "' must have shape ",
-               in_brackets(each.shape), ", got ", in_brackets(entry->shape));
+    SING_CHECK(entry != nullptr, "tensor '{}' is missing", name);
+    SING_CHECK(entry->dtype == each.dtype, "tensor '{}' must be {}, got {}", name,
+               name_of(each.dtype), name_of(entry->dtype));
+    SING_CHECK(entry->shape == each.shape, "tensor '{}' must have shape {}, got {}", name,
+               in_brackets(each.shape), in_brackets(entry->shape));
     return *entry;
   };
   const std::vector<StateShape> shapes = state_shapes(record);
@@ -238,16 +237,16 @@ void Optimizer::load(const SafetensorsReader& reader, std::string_view where) {
   try {
     restore(reader);
   } catch (const std::invalid_argument& error) {
-    throw FileError(concat("[load] ", where, ": ", error.what()));
+    throw FileError(fmt::format("[load] {}: {}", where, error.what()));
   } catch (const nlohmann::json::exception& error) {
-    throw FileError(concat("[load] ", where, ": bad metadata: ", error.what()));
+    throw FileError(fmt::format("[load] {}: bad metadata: {}", where, error.what()));
   }
 }
 
 // Everything is read and checked before the first change.
 void Optimizer::restore(const SafetensorsReader& reader) {
   const SavedOptimizer saved = parse(optimizer_text(reader));
-  SING_CHECK(saved.groups.size() == groups_.size(), "wanted ", groups_.size(), " groups, got ",
+  SING_CHECK(saved.groups.size() == groups_.size(), "wanted {} groups, got {}", groups_.size(),
              saved.groups.size());
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     check_replacement(group, saved.groups[group].options);
@@ -269,12 +268,13 @@ void Optimizer::restore(const SafetensorsReader& reader) {
   }
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     for (const auto& [name, parameter] : saved.groups[group].parameters) {
-      SING_CHECK(known.contains({group, name}), "parameter '", name,
-                 "' of the file is not in group ", group);
+      SING_CHECK(known.contains({group, name}), "parameter '{}' of the file is not in group {}",
+                 name, group);
     }
   }
-  SING_CHECK(tensor_count == reader.tensors().size(), "wanted ", tensor_count, " tensors, got ",
-             reader.tensors().size(), "; one too many is '", first_unknown_tensor(reader), "'");
+  SING_CHECK(tensor_count == reader.tensors().size(),
+             "wanted {} tensors, got {}; one too many is '{}'", tensor_count,
+             reader.tensors().size(), first_unknown_tensor(reader));
 
   defaults_.non_finite =
       saved.groups.empty() ? defaults_.non_finite : saved.groups[0].options.non_finite;
@@ -299,7 +299,7 @@ std::string Optimizer::first_unknown_tensor(const SafetensorsReader& reader) con
   std::set<std::string> known;
   for (const Record& record : parameters_) {
     for (const StateShape& each : state_shapes(record)) {
-      known.insert(concat(record.parameter.name, ".", each.slot));
+      known.insert(fmt::format("{}.{}", record.parameter.name, each.slot));
     }
   }
   for (const TensorEntry& entry : reader.tensors()) {

@@ -1,40 +1,26 @@
 // Walks the field lists of the nested option structs as one flat list.
 #include "sing/optim/options.hpp"
 
+#include "sing/base/message.hpp"
+#include "sing/base/name_list.hpp"
+
 namespace sing {
 namespace {
 
 constexpr std::string_view kRuleName = "rule";
 constexpr std::string_view kLookaheadName = "lookahead";
 
-template <class AnyOptions, class Visitor>
-void visit_all(AnyOptions& options, Visitor&& visitor) {
-  visit_fields(options.standardize, visitor);
-  std::visit([&](auto& rule) { visit_fields(rule, visitor); }, options.rule);
-  if (options.lookahead) {
-    visit_fields(*options.lookahead, visitor);
-  }
-  visit_fields(options, visitor);
-}
-
-bool assign_field(Options& options, std::string_view name, const Value& value) {
-  bool found = false;
-  visit_all(options, [&](const auto& each, auto& member) {
-    if (each.name == name) {
-      assign(member, value, each.name);
-      found = true;
-    }
-  });
-  return found;
+bool assign_any_field(Options& options, std::string_view name, const Value& value) {
+  return assign_field(options.standardize, name, value) ||
+         std::visit([&](auto& rule) { return assign_field(rule, name, value); }, options.rule) ||
+         (options.lookahead && assign_field(*options.lookahead, name, value)) ||
+         assign_field(options, name, value);
 }
 
 [[noreturn]] void refuse_name(const Options& options, std::string_view name) {
-  std::vector<std::string> known;
-  for (const OptionInfo& info : list_options(options)) {
-    known.push_back(info.name);
-  }
-  throw std::invalid_argument(concat("[options] unknown option '", name, "' of rule '",
-                                     name_of(options.rule), "'", nearest_name_hint(name, known)));
+  throw std::invalid_argument(fmt::format("[options] wanted an option of rule '{}', got '{}'{}",
+                                          name_of(options.rule), name,
+                                          did_you_mean(name, names_of(list_options(options)))));
 }
 
 }  // namespace
@@ -45,16 +31,19 @@ std::vector<OptionInfo> list_options(const Options& options) {
       {std::string(kRuleName), "the host optimizer", std::string(name_of(options.rule))});
   list.push_back({std::string(kLookaheadName), "draw the weights to a slow copy",
                   options.lookahead.has_value()});
-  visit_all(options, [&](const auto& each, const auto& member) {
-    list.push_back({std::string(each.name), std::string(each.help), to_value(member)});
-  });
+  append(list, list_fields(options.standardize));
+  std::visit([&](const auto& rule) { append(list, list_fields(rule)); }, options.rule);
+  if (options.lookahead) {
+    append(list, list_fields(*options.lookahead));
+  }
+  append(list, list_fields(options));
   return list;
 }
 
 void set_option(Options& options, std::string_view name, const Value& value) {
   if (name == kRuleName) {
     const auto* rule = std::get_if<std::string>(&value);
-    SING_CHECK(rule != nullptr, "[rule] wanted a rule's name, got ", to_text(value));
+    SING_CHECK(rule != nullptr, "[rule] wanted a rule's name, got {}", to_text(value));
     options.rule = make_rule(*rule);
     return;
   }
@@ -65,13 +54,13 @@ void set_option(Options& options, std::string_view name, const Value& value) {
         on ? std::optional<Lookahead>(options.lookahead.value_or(Lookahead{})) : std::nullopt;
     return;
   }
-  if (assign_field(options, name, value)) {
+  if (assign_any_field(options, name, value)) {
     return;
   }
   Options with_lookahead = options;
   with_lookahead.lookahead.emplace();
-  SING_CHECK(!assign_field(with_lookahead, name, value), "[options] '", name,
-             "' was given, but lookahead is off");
+  SING_CHECK(!assign_any_field(with_lookahead, name, value),
+             "[options] '{}' was given, but lookahead is off", name);
   refuse_name(options, name);
 }
 
@@ -94,8 +83,8 @@ void validate(const Options& options) {
       [](const auto& rule) {
         if constexpr (requires { rule.nesterov; }) {
           // A rule that keeps its slot without momentum has a meaning for it.
-          SING_CHECK(!rule.nesterov || rule.momentum > 0 || rule.uses_slot(0, true), "[",
-                     rule.kName, "] nesterov needs a momentum above 0, got ", rule.momentum);
+          SING_CHECK(!rule.nesterov || rule.momentum > 0 || rule.uses_slot(0, true),
+                     "[{}] nesterov needs a momentum above 0, got {}", rule.kName, rule.momentum);
         }
       },
       options.rule);

@@ -36,12 +36,6 @@ struct Options {
 // (true or false). Applied in order.
 using Overrides = std::vector<std::pair<std::string, Value>>;
 
-struct OptionInfo {
-  std::string name;
-  std::string help;
-  Value value;
-};
-
 // Every option with its present value. With LookAhead off its two options are left out.
 std::vector<OptionInfo> list_options(const Options& options);
 

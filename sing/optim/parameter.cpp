@@ -1,8 +1,8 @@
 // Counting and describing a parameter's elements.
 #include "sing/optim/parameter.hpp"
 
-#include "sing/base/check.hpp"
 #include "sing/base/layout.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing {
 
@@ -30,9 +30,9 @@ std::vector<std::int64_t> shape_of(SlotShape slot, std::vector<std::int64_t> sha
 std::string describe(const Parameter& parameter) {
   std::string shape;
   for (const std::int64_t extent : parameter.shape) {
-    shape += concat(shape.empty() ? "" : ", ", extent);
+    shape += fmt::format("{}{}", shape.empty() ? "" : ", ", extent);
   }
-  return concat("'", parameter.name, "' (", shape, ")");
+  return fmt::format("'{}' ({})", parameter.name, shape);
 }
 
 }  // namespace sing

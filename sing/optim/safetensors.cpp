@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 #include "sing/optim/atomic_file.hpp"
 
 namespace sing {
@@ -57,8 +57,8 @@ FilePieces make_pieces(const std::map<std::string, std::string>& metadata,
   pieces.header = format_safetensors_header(metadata, entries);
   pieces.header_bytes = pieces.header.size();
   for (const TensorBytes& tensor : tensors) {
-    SING_CHECK(tensor.data != nullptr || byte_size_of(tensor.entry) == 0U, "[safetensors] '",
-               tensor.entry.name, "': expected its bytes, given a null pointer");
+    SING_CHECK(tensor.data != nullptr || byte_size_of(tensor.entry) == 0U,
+               "[safetensors] '{}': expected its bytes, given a null pointer", tensor.entry.name);
   }
 
   for (const TensorBytes* tensor : ordered) {
@@ -96,11 +96,11 @@ SafetensorsReader::SafetensorsReader(const std::filesystem::path& path) : path_(
   file_ = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status = {};
   if (!file_.is_open() || ::fstat(file_.get(), &status) != 0) {
-    throw FileError(concat("[safetensors] '", path_, "': cannot open: ", reason()));
+    throw FileError(fmt::format("[safetensors] '{}': cannot open: {}", path_, reason()));
   }
   if (!S_ISREG(status.st_mode)) {
-    throw FileError(concat("[safetensors] '", path_, "': expected a regular file, found ",
-                           S_ISDIR(status.st_mode) ? "a directory" : "another kind"));
+    throw FileError(fmt::format("[safetensors] '{}': expected a regular file, found {}", path_,
+                                S_ISDIR(status.st_mode) ? "a directory" : "another kind"));
   }
   read_header(static_cast<std::uint64_t>(status.st_size));
 }
@@ -112,16 +112,19 @@ SafetensorsReader::SafetensorsReader(std::span<const std::byte> bytes, std::stri
 
 void SafetensorsReader::read_header(std::uint64_t file_bytes) {
   if (file_bytes < kLengthBytes) {
-    throw FileError(concat("[safetensors] '", path_, "': expected at least 8 bytes, found ",
-                           file_bytes, ": truncated or not a safetensors file"));
+    throw FileError(
+        fmt::format("[safetensors] '{}': expected at least 8 bytes, found {}: truncated or not a "
+                    "safetensors file",
+                    path_, file_bytes));
   }
   std::uint64_t header_bytes = 0;
   read_at(0, std::as_writable_bytes(std::span(&header_bytes, 1)));
   const std::uint64_t most = std::min(kMaxHeaderBytes, file_bytes - kLengthBytes);
   if (header_bytes > most) {
-    throw FileError(concat("[safetensors] '", path_, "': expected a header of at most ", most,
-                           " bytes, its first 8 bytes say ", header_bytes,
-                           ": truncated or not a safetensors file"));
+    throw FileError(
+        fmt::format("[safetensors] '{}': expected a header of at most {} bytes, its first 8 bytes "
+                    "say {}: truncated or not a safetensors file",
+                    path_, most, header_bytes));
   }
   std::vector<std::byte> json_text(header_bytes);
   read_at(kLengthBytes, json_text);
@@ -139,8 +142,8 @@ const TensorEntry* SafetensorsReader::find(std::string_view name) const {
 
 void SafetensorsReader::read(const TensorEntry& entry, std::byte* destination) const {
   const TensorEntry* const known = find(entry.name);
-  SING_CHECK(known != nullptr && *known == entry, "[safetensors] '", path_,
-             "': expected an entry of this file, given '", entry.name, "'");
+  SING_CHECK(known != nullptr && *known == entry,
+             "[safetensors] '{}': expected an entry of this file, given '{}'", path_, entry.name);
   const auto index = static_cast<std::size_t>(known - header_.tensors.data());
   read_at(payload_begin_ + header_.offsets[index], {destination, byte_size_of(entry).value()});
 }
@@ -161,8 +164,8 @@ void SafetensorsReader::read_at(std::uint64_t offset, std::span<std::byte> desti
       continue;
     }
     if (got <= 0) {
-      throw FileError(concat("[safetensors] '", path_, "': cannot read at byte ", offset, ": ",
-                             got == 0 ? "the file became shorter" : reason()));
+      throw FileError(fmt::format("[safetensors] '{}': cannot read at byte {}: {}", path_, offset,
+                                  got == 0 ? "the file became shorter" : reason()));
     }
     destination = destination.subspan(static_cast<std::size_t>(got));
     offset += static_cast<std::uint64_t>(got);

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing {
 namespace {
@@ -49,9 +49,11 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
 
   bool null() override { return unexpected("null"); }
   bool boolean(bool /*value*/) override { return unexpected("a boolean"); }
-  bool number_integer(number_integer_t value) override { return unexpected(concat(value)); }
+  bool number_integer(number_integer_t value) override {
+    return unexpected(fmt::format("{}", value));
+  }
   bool number_float(number_float_t value, const string_t& /*text*/) override {
-    return unexpected(concat(value));
+    return unexpected(fmt::format("{}", value));
   }
   bool binary(binary_t& /*value*/) override { return unexpected("binary data"); }
 
@@ -61,7 +63,7 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
       return true;
     }
     if (place_ != Place::kShape || value > std::numeric_limits<std::int64_t>::max()) {
-      return unexpected(concat(value));
+      return unexpected(fmt::format("{}", value));
     }
     entry_.shape.push_back(static_cast<std::int64_t>(value));
     return true;
@@ -78,7 +80,7 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
     const auto* const known = std::find_if(kDtypeCodes.begin(), kDtypeCodes.end(),
                                            [&](const auto& row) { return row.code == value; });
     if (known == kDtypeCodes.end()) {
-      fail(where(), "expected one of F32, F64, BF16, F16, I64, found ", for_message(value));
+      fail("{}expected one of F32, F64, BF16, F16, I64, found {}", where(), for_message(value));
     }
     entry_.dtype = known->dtype;
     return true;
@@ -103,11 +105,11 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
     const bool in_file = place_ == Place::kFile;
     if (place_ == Place::kTensor && value != kDtypeKey && value != kShapeKey &&
         value != kOffsetsKey) {
-      fail(for_message(outer_key_), ": unknown key ", for_message(value));
+      fail("{}: unknown key {}", for_message(outer_key_), for_message(value));
     }
     if (!(in_file ? outer_keys_ : inner_keys_).insert(value).second) {
-      fail(in_file ? "" : for_message(outer_key_) + ": ", "key ", for_message(value),
-           " occurs twice");
+      fail("{}key {} occurs twice", in_file ? "" : for_message(outer_key_) + ": ",
+           for_message(value));
     }
     (in_file ? outer_key_ : inner_key_) = std::move(value);
     return true;
@@ -139,12 +141,12 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
 
   bool parse_error(std::size_t position, const std::string& /*token*/,
                    const nlohmann::detail::exception& /*error*/) override {
-    fail("the header is not valid JSON at its byte ", position);
+    fail("the header is not valid JSON at its byte {}", position);
   }
 
-  template <class... Parts>
-  [[noreturn]] void fail(const Parts&... parts) const {
-    throw FileError(concat("[safetensors] '", file_, "': ", parts...));
+  template <class... Values>
+  [[noreturn]] void fail(fmt::format_string<const Values&...> text, const Values&... values) const {
+    throw FileError(fmt::format("[safetensors] '{}': {}", file_, fmt::format(text, values...)));
   }
 
   std::map<std::string, std::string> metadata;
@@ -161,18 +163,18 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
   bool unexpected(const std::string& found) const {
     switch (place_) {
       case Place::kOutside:
-        fail("expected the header to be an object, found ", found);
+        fail("expected the header to be an object, found {}", found);
       case Place::kFile:
-        fail(where(), "expected an object, found ", found);
+        fail("{}expected an object, found {}", where(), found);
       case Place::kMetadata:
-        fail(where(), "expected a string, found ", found);
+        fail("{}expected a string, found {}", where(), found);
       case Place::kTensor:
-        fail(where(),
+        fail("{}{}{}", where(),
              inner_key_ == kDtypeKey ? "expected a string, found " : "expected an array, found ",
              found);
       case Place::kShape:
       case Place::kOffsets:
-        fail(where(), "expected an integer from 0 to 2^63 - 1, found ", found);
+        fail("{}expected an integer from 0 to 2^63 - 1, found {}", where(), found);
     }
     return false;
   }
@@ -180,20 +182,21 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
   void finish_tensor() {
     for (const std::string_view required : {kDtypeKey, kShapeKey, kOffsetsKey}) {
       if (!inner_keys_.contains(std::string(required))) {
-        fail(for_message(outer_key_), ": expected the key \"", required, "\", found none");
+        fail("{}: expected the key \"{}\", found none", for_message(outer_key_), required);
       }
     }
     entry_.name = outer_key_;
     const std::optional<std::uint64_t> bytes = byte_size_of(entry_);
     if (!bytes) {
-      fail(for_message(outer_key_), ": \"shape\": its size in bytes does not fit 64 bits");
+      fail("{}: \"shape\": its size in bytes does not fit 64 bits", for_message(outer_key_));
     }
     if (offsets_.size() != 2 || offsets_[0] > offsets_[1]) {
-      fail(for_message(outer_key_), ": \"data_offsets\": expected [begin, end] with begin <= end");
+      fail("{}: \"data_offsets\": expected [begin, end] with begin <= end",
+           for_message(outer_key_));
     }
     if (offsets_[1] - offsets_[0] != *bytes) {
-      fail(for_message(outer_key_), ": \"data_offsets\": expected ", *bytes,
-           " bytes for its shape and dtype, found ", offsets_[1] - offsets_[0]);
+      fail("{}: \"data_offsets\": expected {} bytes for its shape and dtype, found {}",
+           for_message(outer_key_), *bytes, offsets_[1] - offsets_[0]);
     }
     tensors.emplace_back(ByteRange{offsets_[0], offsets_[1]}, std::move(entry_));
   }
@@ -215,14 +218,16 @@ void expect_exact_cover(HeaderEvents& events, std::uint64_t payload_bytes) {
   std::uint64_t end = 0;
   for (const auto& [range, entry] : events.tensors) {
     if (range.begin != end) {
-      events.fail(for_message(entry.name), ": \"data_offsets\": expected to begin at ", end,
-                  " where the tensor before it ends, found ", range.begin);
+      events.fail(
+          "{}: \"data_offsets\": expected to begin at {} where the tensor before it ends, found {}",
+          for_message(entry.name), end, range.begin);
     }
     end = range.end;
   }
   if (end != payload_bytes) {
-    events.fail(end > payload_bytes ? "truncated: " : "bytes after the last tensor: ", "expected ",
-                end, " bytes of tensors after the header, found ", payload_bytes);
+    events.fail("{}expected {} bytes of tensors after the header, found {}",
+                end > payload_bytes ? "truncated: " : "bytes after the last tensor: ", end,
+                payload_bytes);
   }
 }
 
@@ -232,7 +237,7 @@ std::string json_text(const nlohmann::json& value) {
   } catch (const nlohmann::json::type_error&) {
     const std::string shown =
         value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).substr(0, 80);
-    throw std::invalid_argument(concat("[safetensors] expected UTF-8 text, given ", shown));
+    throw std::invalid_argument(fmt::format("[safetensors] expected UTF-8 text, given {}", shown));
   }
 }
 
@@ -252,7 +257,7 @@ SafetensorsHeader parse_safetensors_header(std::span<const std::byte> json_text,
                                            std::uint64_t payload_bytes, std::string_view file) {
   HeaderEvents events(file);
   if (json_text.empty() || json_text.front() != std::byte{'{'}) {
-    events.fail("expected a safetensors header that begins with '{'");
+    events.fail("expected a safetensors header that begins with '{{'");
   }
   // The parser would take a NUL for the end of the text and ignore what follows.
   if (std::find(json_text.begin(), json_text.end(), std::byte{0}) != json_text.end()) {
@@ -275,27 +280,28 @@ std::string format_safetensors_header(const std::map<std::string, std::string>& 
                                       std::span<const TensorEntry> tensors) {
   std::string text = "{";
   if (!metadata.empty()) {
-    text += concat('"', kMetadataKey, "\":", json_text(metadata), ',');
+    text += fmt::format("{}{}\":{}{}", '"', kMetadataKey, json_text(metadata), ',');
   }
   std::set<std::string_view> names = {kMetadataKey};
   std::uint64_t offset = 0;
   for (const TensorEntry& entry : tensors) {
     const std::string name = json_text(entry.name);
     SING_CHECK(names.insert(entry.name).second,
-               "[safetensors] expected names that differ and are not ", kMetadataKey, ", given ",
+               "[safetensors] expected names that differ and are not {}, given {}", kMetadataKey,
                name);
     const auto* const code =
         std::find_if(kDtypeCodes.begin(), kDtypeCodes.end(),
                      [&](const auto& row) { return row.dtype == entry.dtype; });
-    SING_CHECK(code != kDtypeCodes.end(), "[safetensors] ", name, ": unknown dtype");
+    SING_CHECK(code != kDtypeCodes.end(), "[safetensors] {}: unknown dtype", name);
     const std::optional<std::uint64_t> bytes = byte_size_of(entry);
     const std::uint64_t begin = offset;
-    SING_CHECK(bytes && !__builtin_add_overflow(begin, *bytes, &offset), "[safetensors] ", name,
-               ": expected sizes >= 0 and a product that fits 64 bits, given shape ",
-               nlohmann::json(entry.shape).dump());
-    text += concat(name, ":{\"", kDtypeKey, "\":\"", code->code, "\",\"");
-    text += concat(kShapeKey, "\":", nlohmann::json(entry.shape).dump(), ",\"");
-    text += concat(kOffsetsKey, "\":[", begin, ',', offset, "]},");
+    SING_CHECK(
+        bytes && !__builtin_add_overflow(begin, *bytes, &offset),
+        "[safetensors] {}: expected sizes >= 0 and a product that fits 64 bits, given shape {}",
+        name, nlohmann::json(entry.shape).dump());
+    text += fmt::format("{}:{{\"{}\":\"{}\",\"", name, kDtypeKey, code->code);
+    text += fmt::format("{}\":{},\"", kShapeKey, nlohmann::json(entry.shape).dump());
+    text += fmt::format("{}\":[{}{}{}]}},", kOffsetsKey, begin, ',', offset);
   }
   if (text.back() == ',') {
     text.pop_back();
@@ -303,8 +309,9 @@ std::string format_safetensors_header(const std::map<std::string, std::string>& 
   text += '}';
   // The eight bytes of the length come first: the payload then begins at a multiple of eight.
   text.append((8 - text.size() % 8) % 8, ' ');
-  SING_CHECK(text.size() <= kMaxHeaderBytes, "[safetensors] expected a header of at most ",
-             kMaxHeaderBytes, " bytes, given ", text.size());
+  SING_CHECK(text.size() <= kMaxHeaderBytes,
+             "[safetensors] expected a header of at most {} bytes, given {}", kMaxHeaderBytes,
+             text.size());
   return text;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sing/base/dtype.hpp"
+#include "sing/base/error.hpp"
 
 namespace sing {
 

@@ -7,6 +7,9 @@
 #include <numbers>
 #include <optional>
 
+#include "sing/base/message.hpp"
+#include "sing/base/name_list.hpp"
+
 namespace sing {
 namespace {
 
@@ -50,23 +53,25 @@ std::optional<Knot> parse_knot(std::string_view text) {
 
 template <class Kind>
 std::string where_of() {
-  return concat("schedule ", Kind::kName);
+  return fmt::format("schedule {}", Kind::kName);
 }
 
 void check_lengths(std::string_view where, std::int64_t before_fall, std::int64_t total_steps) {
-  SING_CHECK(before_fall <= total_steps, "[", where, "] wanted total_steps of at least the ",
-             before_fall, " steps before the fall, got ", total_steps);
+  SING_CHECK(before_fall <= total_steps,
+             "[{}] wanted total_steps of at least the {} steps before the fall, got {}", where,
+             before_fall, total_steps);
 }
 
 void check_knots(std::string_view where, const std::vector<Knot>& knots) {
-  SING_CHECK(!knots.empty(), "[", where, "] wanted at least one knot, got none");
+  SING_CHECK(!knots.empty(), "[{}] wanted at least one knot, got none", where);
   for (std::size_t i = 0; i < knots.size(); ++i) {
-    SING_CHECK(knots[i].step >= 0, "[", where, "] knot ", i, " must be at step 0 or later, got ",
+    SING_CHECK(knots[i].step >= 0, "[{}] knot {} must be at step 0 or later, got {}", where, i,
                knots[i].step);
-    SING_CHECK(knots[i].factor >= 0 && std::isfinite(knots[i].factor), "[", where,
-               "] the factor of knot ", i, " must be at least 0 and finite, got ", knots[i].factor);
-    SING_CHECK(i == 0 || knots[i - 1].step < knots[i].step, "[", where,
-               "] wanted knots in rising order of steps, got ", knots[i].step, " after ",
+    SING_CHECK(knots[i].factor >= 0 && std::isfinite(knots[i].factor),
+               "[{}] the factor of knot {} must be at least 0 and finite, got {}", where, i,
+               knots[i].factor);
+    SING_CHECK(i == 0 || knots[i - 1].step < knots[i].step,
+               "[{}] wanted knots in rising order of steps, got {} after {}", where, knots[i].step,
                knots[i - 1].step);
   }
 }
@@ -132,14 +137,14 @@ Value to_value(const std::vector<Knot>& knots) {
 
 void assign(std::vector<Knot>& knots, const Value& value, std::string_view where) {
   const auto* text = std::get_if<std::string>(&value);
-  const std::string wanted = concat("[", where, "] wanted step:factor,step:factor,…, got ");
-  SING_CHECK(text != nullptr, wanted, to_text(value));
+  const std::string wanted = fmt::format("[{}] wanted step:factor,step:factor,…, got ", where);
+  SING_CHECK(text != nullptr, "{}{}", wanted, to_text(value));
   std::vector<Knot> parsed;
   std::size_t begin = 0;
   while (begin <= text->size()) {
     const std::size_t end = std::min(text->find(',', begin), text->size());
     const auto knot = parse_knot(std::string_view(*text).substr(begin, end - begin));
-    SING_CHECK(knot, wanted, to_text(value));
+    SING_CHECK(knot, "{}{}", wanted, to_text(value));
     parsed.push_back(*knot);
     begin = end + 1;
   }
@@ -147,7 +152,7 @@ void assign(std::vector<Knot>& knots, const Value& value, std::string_view where
 }
 
 double Schedule::factor(std::int64_t step) const {
-  SING_CHECK(step >= 0, "[schedule] wanted a step of at least 0, got ", step);
+  SING_CHECK(step >= 0, "[schedule] wanted a step of at least 0, got {}", step);
   return std::visit([&](const auto& each) { return each.factor(step); }, kind);
 }
 
@@ -182,39 +187,19 @@ Schedule make_schedule(std::string_view name) {
       return std::move(each);
     }
   }
-  throw std::invalid_argument(concat("[schedule] unknown schedule '", name, "'",
-                                     nearest_name_hint(name, schedule_names())));
+  throw std::invalid_argument(fmt::format("[schedule] wanted a known schedule, got '{}'{}", name,
+                                          did_you_mean(name, schedule_names())));
 }
 
 std::vector<OptionInfo> list_options(const Schedule& schedule) {
-  std::vector<OptionInfo> list;
-  std::visit(
-      [&](const auto& kind) {
-        visit_fields(kind, [&](const auto& each, const auto& member) {
-          list.push_back({std::string(each.name), std::string(each.help), to_value(member)});
-        });
-      },
-      schedule.kind);
-  return list;
+  return std::visit([](const auto& kind) { return list_fields(kind); }, schedule.kind);
 }
 
 void set_option(Schedule& schedule, std::string_view name, const Value& value) {
-  std::vector<std::string> known;
-  for (const OptionInfo& info : list_options(schedule)) {
-    known.push_back(info.name);
-  }
-  SING_CHECK(std::find(known.begin(), known.end(), name) != known.end(),
-             "[schedule] unknown option '", name, "' of schedule '", name_of(schedule), "'",
-             nearest_name_hint(name, known));
-  std::visit(
-      [&](auto& kind) {
-        visit_fields(kind, [&](const auto& each, auto& member) {
-          if (each.name == name) {
-            assign(member, value, each.name);
-          }
-        });
-      },
-      schedule.kind);
+  const bool found =
+      std::visit([&](auto& kind) { return assign_field(kind, name, value); }, schedule.kind);
+  SING_CHECK(found, "[schedule] wanted an option of schedule '{}', got '{}'{}", name_of(schedule),
+             name, did_you_mean(name, names_of(list_options(schedule))));
 }
 
 void validate(const Schedule& schedule) {

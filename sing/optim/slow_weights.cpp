@@ -1,5 +1,6 @@
 // The slow weights of LookAhead, or a rule's own average, in place of the parameters, for
 // evaluation.
+#include "sing/base/message.hpp"
 #include "sing/optim/optimizer.hpp"
 
 namespace sing {

@@ -3,6 +3,8 @@
 
 #include <unordered_map>
 
+#include "sing/base/message.hpp"
+
 namespace sing {
 namespace {
 
@@ -21,19 +23,20 @@ std::vector<std::size_t> find_slots(std::span<const StandardizeTensor> tensors) 
       slots.push_back(count++);
       continue;
     }
-    SING_CHECK(tensor.gradient != nullptr && tensor.destination != nullptr, "[standardize] '",
-               name_in_list(tensor, i),
-               "': wanted a gradient and a destination, got a null pointer");
+    SING_CHECK(tensor.gradient != nullptr && tensor.destination != nullptr,
+               "[standardize] '{}': wanted a gradient and a destination, got a null pointer",
+               name_in_list(tensor, i));
     const auto [found, is_new] = first.emplace(tensor.destination, i);
     if (is_new) {
       slots.push_back(count++);
       continue;
     }
     const StandardizeTensor& earlier = tensors[found->second];
-    SING_CHECK(earlier.gradient == tensor.gradient && earlier.shape == tensor.shape &&
-                   earlier.dtype == tensor.dtype,
-               "[standardize] '", name_in_list(tensor, i), "' has the destination of '",
-               name_in_list(earlier, found->second), "', but not its gradient, shape and type");
+    SING_CHECK(
+        earlier.gradient == tensor.gradient && earlier.shape == tensor.shape &&
+            earlier.dtype == tensor.dtype,
+        "[standardize] '{}' has the destination of '{}', but not its gradient, shape and type",
+        name_in_list(tensor, i), name_in_list(earlier, found->second));
     slots.push_back(slots[found->second]);
   }
   return slots;

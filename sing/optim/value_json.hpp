@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "sing/base/fields.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing {
 
@@ -35,7 +36,7 @@ inline Value from_json(const nlohmann::ordered_json& json, std::string_view wher
   if (json.is_string()) {
     return json.get<std::string>();
   }
-  SING_CHECK(json.is_null(), "[", where, "] wanted a plain value, got ", json.dump());
+  SING_CHECK(json.is_null(), "[{}] wanted a plain value, got {}", where, json.dump());
   return std::monostate{};
 }
 

@@ -13,20 +13,10 @@ namespace sing {
 // What the learning rate of a matrix is multiplied by.
 enum class RateAdjustment : std::int32_t { kOriginal, kMatchRmsAdamw };
 
-constexpr std::string_view name_of(RateAdjustment value) {
-  return value == RateAdjustment::kOriginal ? "original" : "match_rms_adamw";
-}
-
-constexpr std::string_view names_of(RateAdjustment) { return "original, match_rms_adamw"; }
-
-constexpr bool parse_name(std::string_view text, RateAdjustment& value) {
-  for (const RateAdjustment each : {RateAdjustment::kOriginal, RateAdjustment::kMatchRmsAdamw}) {
-    if (text == name_of(each)) {
-      value = each;
-      return true;
-    }
-  }
-  return false;
+constexpr auto enum_names(RateAdjustment) {
+  return std::to_array<EnumName<RateAdjustment>>(
+      {{RateAdjustment::kOriginal, "original"},
+       {RateAdjustment::kMatchRmsAdamw, "match_rms_adamw"}});
 }
 
 struct Muon {

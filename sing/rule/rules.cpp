@@ -1,6 +1,9 @@
 // Names of the rules and access to the options that all of them have.
 #include "sing/rule/rules.hpp"
 
+#include "sing/base/message.hpp"
+#include "sing/base/name_list.hpp"
+
 namespace sing {
 
 std::string_view name_of(const Rule& rule) {
@@ -26,7 +29,8 @@ Rule make_rule(std::string_view name) {
       made = rule;
     }
   });
-  SING_CHECK(made, "[rule] unknown rule '", name, "'", nearest_name_hint(name, rule_names()));
+  SING_CHECK(made, "[rule] wanted a known rule, got '{}'{}", name,
+             did_you_mean(name, rule_names()));
   return *made;
 }
 

@@ -15,28 +15,10 @@ namespace sing {
 
 enum class Normalize : std::int32_t { kOff, kUnitNorm, kSizeCalibrated };
 
-constexpr std::string_view name_of(Normalize value) {
-  switch (value) {
-    case Normalize::kOff:
-      return "off";
-    case Normalize::kUnitNorm:
-      return "unit_norm";
-    case Normalize::kSizeCalibrated:
-      return "size_calibrated";
-  }
-  return "unknown";
-}
-
-constexpr std::string_view names_of(Normalize) { return "off, unit_norm, size_calibrated"; }
-
-constexpr bool parse_name(std::string_view text, Normalize& value) {
-  for (const Normalize each : {Normalize::kOff, Normalize::kUnitNorm, Normalize::kSizeCalibrated}) {
-    if (text == name_of(each)) {
-      value = each;
-      return true;
-    }
-  }
-  return false;
+constexpr auto enum_names(Normalize) {
+  return std::to_array<EnumName<Normalize>>({{Normalize::kOff, "off"},
+                                             {Normalize::kUnitNorm, "unit_norm"},
+                                             {Normalize::kSizeCalibrated, "size_calibrated"}});
 }
 
 struct Standardize {

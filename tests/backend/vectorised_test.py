@@ -116,7 +116,7 @@ def main():
         return SKIPPED
     missing_tools = [tool for tool in ("objdump", "nm") if shutil.which(tool) is None]
     if missing_tools:
-        print(f"[vectorised] wanted the programs of binutils, found no {' and no '.join(missing_tools)}")
+        print(f"[vectorised] wanted the programs of binutils, got no {' and no '.join(missing_tools)}")
         return 1
     faults = []
     for isa, path in objects.items():

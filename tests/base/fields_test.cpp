@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "sing/base/message.hpp"
+#include "sing/base/name_list.hpp"
 #include "tests/support/message_of.hpp"
 
 namespace sing {
@@ -20,16 +22,8 @@ using ::testing::HasSubstr;
 
 enum class Colour { kRed, kGreen };
 
-constexpr std::string_view name_of(Colour colour) {
-  return colour == Colour::kRed ? "red" : "green";
-}
-constexpr std::string_view names_of(Colour) { return "red, green"; }
-constexpr bool parse_name(std::string_view text, Colour& colour) {
-  if (text != "red" && text != "green") {
-    return false;
-  }
-  colour = text == "red" ? Colour::kRed : Colour::kGreen;
-  return true;
+constexpr auto enum_names(Colour) {
+  return std::to_array<EnumName<Colour>>({{Colour::kRed, "red"}, {Colour::kGreen, "green"}});
 }
 
 struct Paint {
@@ -53,7 +47,7 @@ TEST(Fields, AreVisitedInTheOrderOfTheList) {
       .thickness = 0.25, .coats = 3, .glossy = true, .thinner = 0.75, .colour = Colour::kGreen};
   std::vector<std::string> seen;
   visit_fields(paint, [&](const auto& each, auto& member) {
-    seen.push_back(concat(each.name, "=", to_text(to_value(member))));
+    seen.push_back(fmt::format("{}={}", each.name, to_text(to_value(member))));
   });
   EXPECT_THAT(seen, ElementsAre("thickness=0.25", "coats=3", "glossy=true", "thinner=0.75",
                                 "colour='green'"));
@@ -148,13 +142,13 @@ TEST(Validate, AcceptsTheEndsOfBounds) {
 }
 
 TEST(Validate, NamesFieldBoundsAndValue) {
-  EXPECT_EQ(validation_message({.thickness = 1}), "[paint] thickness must be in [0, 1), got 1");
+  EXPECT_EQ(validation_message({.thickness = 1}), "[paint] wanted thickness in [0, 1), got 1");
   EXPECT_EQ(validation_message({.thickness = -0.5}),
-            "[paint] thickness must be in [0, 1), got -0.5");
-  EXPECT_EQ(validation_message({.coats = 4}), "[paint] coats must be in [1, 3], got 4");
-  EXPECT_EQ(validation_message({.coats = 0}), "[paint] coats must be in [1, 3], got 0");
+            "[paint] wanted thickness in [0, 1), got -0.5");
+  EXPECT_EQ(validation_message({.coats = 4}), "[paint] wanted coats in [1, 3], got 4");
+  EXPECT_EQ(validation_message({.coats = 0}), "[paint] wanted coats in [1, 3], got 0");
   EXPECT_THAT(validation_message({.thinner = 0.0625}),
-              HasSubstr("[paint] thinner must be at least"));
+              HasSubstr("[paint] wanted thinner at least"));
 }
 
 TEST(Validate, RefusesWhatIsNotFinite) {
@@ -166,15 +160,15 @@ TEST(Validate, RefusesWhatIsNotFinite) {
 
 TEST(NearestName, FindsTheMisspelt) {
   const std::vector<std::string> known{"learning_rate", "beta1", "beta2", "weight_decay"};
-  EXPECT_EQ(nearest_name_hint("learning_rte", known), " (nearest known: 'learning_rate')");
-  EXPECT_EQ(nearest_name_hint("weight-decay", known), " (nearest known: 'weight_decay')");
-  EXPECT_EQ(nearest_name_hint("beta_2", known), " (nearest known: 'beta2')");
+  EXPECT_EQ(did_you_mean("learning_rte", known), "; did you mean 'learning_rate'?");
+  EXPECT_EQ(did_you_mean("weight-decay", known), "; did you mean 'weight_decay'?");
+  EXPECT_EQ(did_you_mean("beta_2", known), "; did you mean 'beta2'?");
 }
 
 TEST(NearestName, IsSilentWhenNothingIsNear) {
-  EXPECT_EQ(nearest_name_hint("xyzzy_quux", {}), "");
+  EXPECT_EQ(did_you_mean("xyzzy_quux", {}), "");
   const std::vector<std::string> known{"beta1"};
-  EXPECT_EQ(nearest_name_hint("completely_different", known), "");
+  EXPECT_EQ(did_you_mean("completely_different", known), "");
 }
 
 }  // namespace

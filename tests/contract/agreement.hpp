@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sing/base/message.hpp"
 #include "tests/contract/model.hpp"
 #include "tests/contract/rule_variants.hpp"
 
@@ -121,7 +122,7 @@ inline void expect_agreement(Model& model, Model& reference, const Types& types,
       [](const auto& rule) { return has_l2_decay(rule); }, model.optimizer().options(0).rule);
   for (std::size_t i = 0; i < model.count(); ++i) {
     const Agreement agreement{types.parameter, steps, update[i], is_orthogonal};
-    const std::string what = concat("tensor ", i);
+    const std::string what = fmt::format("tensor {}", i);
     (rounds_to_16_bit ? expect_close_16_bit : expect_close)(
         model.parameter(i).values(), reference.parameter(i).values(), agreement, what);
     const std::vector<StateTensor> actual = model.optimizer().state(i);

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "sing/base/message.hpp"
 #include "tests/contract/agreement.hpp"
 #include "tests/contract/rule_variants.hpp"
 #include "tests/support/backends.hpp"
@@ -141,11 +142,11 @@ TEST_P(Alignment, NoSizeOrOffsetWritesBesideItsArrays) {
       for (const bool matrices : {false, true}) {
         std::vector<std::vector<std::string>> in_line;
         for (std::size_t offset = 0; offset < 4; ++offset) {
-          SCOPED_TRACE(concat(variant.name, ", ", types.name(), ", offset ", offset));
+          SCOPED_TRACE(fmt::format("{}, {}, offset {}", variant.name, types.name(), offset));
           const std::vector<RawTensor> tensors =
               run(GetParam().make(), variant.rule, types, offset, matrices);
           for (std::size_t size = 0; size < tensors.size(); ++size) {
-            SCOPED_TRACE(concat("size ", size));
+            SCOPED_TRACE(fmt::format("size {}", size));
             tensors[size].expect_sentinels();
             if (offset == 0) {
               in_line.push_back(tensors[size].bytes());
@@ -167,10 +168,10 @@ TEST_P(Alignment, EverySizeAgreesWithTheReference) {
     for (const bool matrices : {false, true}) {
       const auto expected = run(make_reference_backend(), variant.rule, types, 0, matrices);
       for (std::size_t offset = 0; offset < 4; ++offset) {
-        SCOPED_TRACE(concat(variant.name, ", offset ", offset));
+        SCOPED_TRACE(fmt::format("{}, offset {}", variant.name, offset));
         const auto actual = run(backend_, variant.rule, types, offset, matrices);
         for (std::size_t size = 0; size < actual.size(); ++size) {
-          expect_agreement(actual[size], expected[size], concat("size ", size));
+          expect_agreement(actual[size], expected[size], fmt::format("size {}", size));
         }
       }
     }

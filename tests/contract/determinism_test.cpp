@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "sing/base/message.hpp"
 #include "tests/contract/model.hpp"
 #include "tests/contract/rule_variants.hpp"
 #include "tests/support/backends.hpp"
@@ -52,7 +53,7 @@ Results run_all(const std::shared_ptr<Backend>& backend, const Types& types, Non
       results.push_back(std::move(bytes));
     }
     for (const double norm : model.optimizer().gradient_norms()) {
-      results.push_back(concat(norm));
+      results.push_back(fmt::format("{}", norm));
     }
   }
   return results;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sing/base/message.hpp"
 #include "sing/optim/optimizer.hpp"
 #include "tests/support/device_tensor.hpp"
 #include "tests/support/random_values.hpp"
@@ -41,8 +42,8 @@ struct Types {
   bool master = false;
 
   std::string name() const {
-    return concat(name_of(parameter), " parameters, ", name_of(gradient), " gradients",
-                  master ? ", masters" : "");
+    return fmt::format("{} parameters, {} gradients{}", name_of(parameter), name_of(gradient),
+                       master ? ", masters" : "");
   }
 };
 

@@ -1,6 +1,7 @@
 // All rules on all backends and types against the reference, step by step.
 #include <gtest/gtest.h>
 
+#include "sing/base/message.hpp"
 #include "tests/contract/agreement.hpp"
 #include "tests/contract/model.hpp"
 #include "tests/contract/rule_variants.hpp"
@@ -74,7 +75,7 @@ TEST_P(RuleContract, EveryWayToStandardize) {
   for (const bool centralize : {false, true}) {
     for (const Normalize normalize :
          {Normalize::kOff, Normalize::kUnitNorm, Normalize::kSizeCalibrated}) {
-      SCOPED_TRACE(concat("centralize ", centralize, ", normalize ", name_of(normalize)));
+      SCOPED_TRACE(fmt::format("centralize {}, normalize {}", centralize, name_of(normalize)));
       Options options;
       options.standardize.centralize = centralize;
       options.standardize.normalize = normalize;
@@ -124,7 +125,7 @@ TEST_P(RuleContract, EveryCentralizedAxis) {
     for (std::int64_t axis = 0; axis < 4; ++axis) {
       Options options = options_of(variant.rule);
       options.standardize.centralize_axis = axis;
-      SCOPED_TRACE(concat("axis ", axis));
+      SCOPED_TRACE(fmt::format("axis {}", axis));
       for (const Types& types :
            {Types{Dtype::kFloat32, Dtype::kFloat32}, Types{Dtype::kFloat64, Dtype::kFloat64}}) {
         expect_reference(options, {{4, 3, 5, 7}, {2, 3, 1, 70}, {3, 40, 2, 1}, {3, 2, 61, 101}},

@@ -31,7 +31,7 @@ def changed(text, diff, place):
         old = "".join(f"{line[1:]}\n" for line in lines if line[:1] in " -")
         new = "".join(f"{line[1:]}\n" for line in lines if line[:1] in " +")
         if not old or text.count(old) != 1:
-            raise ValueError(f"{place}: wanted these lines once, found {text.count(old)} times:\n{old}")
+            raise ValueError(f"{place}: wanted these lines once, got {text.count(old)} times:\n{old}")
         text = text.replace(old, new)
     return text
 
@@ -47,14 +47,14 @@ def tree_with_rule(root):
     page = root / "docs" / "adding_a_rule.md"
     lines = sum(block.text.count("\n") for block in blocks(page) if block.file and block.file.startswith("sing/"))
     if lines >= MOST_LINES:
-        raise ValueError(f"{page.name}: wanted a rule in fewer than {MOST_LINES} lines, found {lines}")
+        raise ValueError(f"{page.name}: wanted a rule in fewer than {MOST_LINES} lines, got {lines}")
     for block in blocks(page):
         place = f"{page.name}:{block.line}"
         if block.file and block.language == "diff":
             files[block.file] = changed(files[block.file], block.text, place)
         elif block.file:
             if block.file in files:
-                raise ValueError(f"{place}: wanted a new file, found that {block.file} exists")
+                raise ValueError(f"{place}: wanted a new file, got that {block.file} exists")
             files[block.file] = block.text
     return files
 
@@ -81,7 +81,7 @@ def main():
     files = tree_with_rule(arguments.root.resolve())
     tests = [name for name in files if name.startswith("tests/") and name.endswith("_test.cpp")]
     if not tests:
-        raise ValueError("[new_rule] wanted a test of the new rule on the page, found none")
+        raise ValueError("[new_rule] wanted a test of the new rule on the page, got none")
     project = {f"tree/{name}": text for name, text in files.items()}
     project["CMakeLists.txt"] = PROJECT.format(tests=" ".join(f"tree/{name}" for name in tests))
     source, build = arguments.scratch / "source", arguments.scratch / "build"

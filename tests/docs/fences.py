@@ -32,4 +32,4 @@ def blocks(page: pathlib.Path):
         else:
             lines.append(line)
     if opening is not None:
-        raise ValueError(f"{page.name}:{opening[0]}: wanted the end of a fenced block, found the end of the page")
+        raise ValueError(f"{page.name}:{opening[0]}: wanted the end of a fenced block, got the end of the page")

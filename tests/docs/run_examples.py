@@ -46,7 +46,7 @@ def compiled(place, source, arguments):
 def printed(place, block, arguments):
     """What the block prints."""
     if block.language not in SUFFIX:
-        raise Failure(f"{place}: wanted one of {', '.join(SUFFIX)} to run, found '{block.language}'")
+        raise Failure(f"{place}: wanted one of {', '.join(SUFFIX)} to run, got '{block.language}'")
     source = arguments.scratch / f"line_{block.line}{SUFFIX[block.language]}"
     source.write_text(block.text, encoding="utf-8")
     if block.language == "python":
@@ -72,13 +72,13 @@ def run_page(arguments):
                 skipped.append(f"{place}: {str(failure).splitlines()[-1]}")
         elif "output" in block.words:
             if not outputs and not skipped:
-                raise Failure(f"{place}: wanted a block that prints this, found none")
+                raise Failure(f"{place}: wanted a block that prints this, got none")
             for source, output in outputs:
                 if output.rstrip("\n") != block.text.rstrip("\n"):
                     raise Failure(f"{source}: wanted\n{block.text}as {place} says, printed\n{output}")
             outputs = []
     if outputs:
-        raise Failure(f"{outputs[0][0]}: wanted a block `text output` after it, found none")
+        raise Failure(f"{outputs[0][0]}: wanted a block `text output` after it, got none")
     return count, skipped
 
 
@@ -104,7 +104,7 @@ def main(words):
         return 1
     print(f"{arguments.page.name}: {count} blocks ran", *skipped, sep="\nskipped ")
     if count == 0 and not skipped:
-        print("wanted a block to run, found none", file=sys.stderr)
+        print("wanted a block to run, got none", file=sys.stderr)
         return 1
     return SKIPPED if skipped else 0
 

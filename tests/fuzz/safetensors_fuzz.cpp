@@ -5,7 +5,7 @@
 #include <cstring>
 #include <span>
 
-#include "sing/base/check.hpp"
+#include "sing/base/error.hpp"
 #include "sing/optim/safetensors_header.hpp"
 
 namespace {

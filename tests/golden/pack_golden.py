@@ -20,7 +20,7 @@ def shortest(value, single):
     if not isinstance(value, float):
         return json.dumps(value)
     if single and to_float32(value) != value:
-        raise ValueError(f"[pack_golden] wanted a float32 number, was given {value!r}")
+        raise ValueError(f"[pack_golden] wanted a float32 number, got {value!r}")
     if single:
         for digits in range(1, 10):
             text = f"{value:.{digits}g}"

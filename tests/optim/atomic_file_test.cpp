@@ -16,7 +16,7 @@
 #include <random>
 #include <thread>
 
-#include "sing/base/check.hpp"
+#include "sing/base/error.hpp"
 #include "sing/optim/safetensors.hpp"
 #include "tests/optim/temporary_folder.hpp"
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "sing/base/message.hpp"
 #include "sing/optim/optimizer.hpp"
 #include "tests/support/backends.hpp"
 #include "tests/support/device_tensor.hpp"
@@ -38,7 +39,7 @@ class ThreeTensors {
       const Numbers start(static_cast<std::size_t>(size), 1.0);
       parameters_.emplace_back(backend, Dtype::kFloat32, std::vector<std::int64_t>{size}, start);
       gradients_.emplace_back(backend, Dtype::kFloat32, std::vector<std::int64_t>{size}, start);
-      list.push_back(parameters_.back().parameter(concat("size ", size), gradients_.back()));
+      list.push_back(parameters_.back().parameter(fmt::format("size {}", size), gradients_.back()));
     }
     optimizer_ = std::make_unique<Optimizer>(list, options, backend);
   }

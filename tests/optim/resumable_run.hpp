@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sing/base/message.hpp"
 #include "sing/optim/optimizer.hpp"
 #include "tests/support/device_tensor.hpp"
 #include "tests/support/random_values.hpp"
@@ -61,8 +62,8 @@ class ResumableRun {
     const std::vector<TensorProgress> progress = optimizer_.tensor_progress();
     for (std::size_t i = 0; i < kTensors; ++i) {
       all.push_back(parameters_[i].bytes());
-      all.push_back(concat(optimizer_.parameter_name(i), " ", progress[i].steps, " ",
-                           progress[i].non_finite));
+      all.push_back(fmt::format("{} {} {}", optimizer_.parameter_name(i), progress[i].steps,
+                                progress[i].non_finite));
       if (progress[i].steps == 0) {
         continue;  // arrays that exist before the first update hold nothing yet
       }
@@ -75,10 +76,10 @@ class ResumableRun {
       }
     }
     const OptimizerProgress status = optimizer_.status();
-    all.push_back(concat(status.skipped_steps, " ", status.skipped_tensors));
+    all.push_back(fmt::format("{} {}", status.skipped_steps, status.skipped_tensors));
     for (std::size_t group = 0; group < optimizer_.group_count(); ++group) {
       for (const OptionInfo& info : list_options(optimizer_.options(group))) {
-        all.push_back(concat(info.name, "=", to_text(info.value)));
+        all.push_back(fmt::format("{}={}", info.name, to_text(info.value)));
       }
     }
     return all;

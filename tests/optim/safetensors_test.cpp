@@ -11,7 +11,7 @@
 #include <cstring>
 #include <limits>
 
-#include "sing/base/check.hpp"
+#include "sing/base/error.hpp"
 #include "tests/optim/temporary_folder.hpp"
 
 namespace sing {
@@ -140,7 +140,7 @@ TEST(SafetensorsReader, RefusesEveryTruncationAndAnyExtraByte) {
 }
 
 TEST(SafetensorsReader, RefusesForeignFiles) {
-  expect_refused("", "found 0");
+  expect_refused("", "got 0");
   expect_refused("\x89PNG\r\n\x1a\n and some more bytes of the picture", "not a safetensors file");
   expect_refused(file_of("", ""), "begins with '{'");
   expect_refused(file_of(" {}", ""), "begins with '{'");
@@ -195,14 +195,14 @@ TEST(SafetensorsReader, RefusesTextThatIsNotJson) {
 }
 
 TEST(SafetensorsReader, RefusesAnotherStructure) {
-  expect_header_refused(R"({"w":1})", "", R"("w": expected an object, found 1)");
+  expect_header_refused(R"({"w":1})", "", R"("w": expected an object, got 1)");
   expect_header_refused(R"({"w":[]})", "", R"("w": expected an object, found an array)");
   expect_header_refused(R"({"w":null})", "", "found null");
   expect_header_refused(R"({"w":{"dtype":{}}})", "", R"("w": "dtype": expected a string)");
-  expect_header_refused(R"({"w":{"dtype":3}})", "", R"("w": "dtype": expected a string, found 3)");
+  expect_header_refused(R"({"w":{"dtype":3}})", "", R"("w": "dtype": expected a string, got 3)");
   expect_header_refused(R"({"w":{"shape":"2"}})", "", R"("w": "shape": expected an array)");
   expect_header_refused(R"({"w":{"color":"red"}})", "", R"("w": unknown key "color")");
-  expect_header_refused(R"({"__metadata__":{"a":1}})", "", R"("a": expected a string, found 1)");
+  expect_header_refused(R"({"__metadata__":{"a":1}})", "", R"("a": expected a string, got 1)");
   expect_header_refused(R"({"__metadata__":{"a":{}}})", "", R"("a": expected a string)");
   expect_header_refused(R"({"__metadata__":"a"})", "", R"("__metadata__": expected an object)");
   for (const std::string& open : {std::string("["), std::string("{\"a\":")}) {
@@ -243,11 +243,11 @@ TEST(SafetensorsReader, RefusesBadDtypesAndShapes) {
   refuse("F32", "[true]", "found a boolean");
   refuse("F32", "[\"1\"]", R"(found "1")");
   refuse("F32", "[[1]]", "found an array");
-  refuse("F32", "[9223372036854775808]", "found 9223372036854775808");
+  refuse("F32", "[9223372036854775808]", "got 9223372036854775808");
   refuse("F32", "[99999999999999999999999]", "expected an integer");
   refuse("F32", "[9223372036854775807]", "does not fit 64 bits");
   refuse("F32", "[4294967296,4294967296]", "does not fit 64 bits");  // 4 · 2⁶⁴ would wrap to 0
-  refuse("F32", "[2]", "expected 8 bytes for its shape and dtype, found 4");
+  refuse("F32", "[2]", "expected 8 bytes for its shape and dtype, got 4");
   refuse("F64", "[1]", "expected 8 bytes");
   refuse("F16", "[]", "expected 2 bytes");
 }

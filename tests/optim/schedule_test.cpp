@@ -166,7 +166,7 @@ TEST(Schedule, EachNameMakesItsKind) {
 
 TEST(Schedule, UnknownNameNamesTheNearest) {
   const auto message = message_of<std::invalid_argument>([] { make_schedule("warmup_cosin"); });
-  EXPECT_THAT(message, HasSubstr("[schedule] unknown schedule 'warmup_cosin'"));
+  EXPECT_THAT(message, HasSubstr("[schedule] wanted a known schedule, got 'warmup_cosin'"));
   EXPECT_THAT(message, HasSubstr("'warmup_cosine'"));
 }
 
@@ -183,7 +183,7 @@ TEST(Schedule, OptionsByNameAreTheFields) {
   EXPECT_EQ(list_options(schedule).at(2).value, Value(0.5));
   EXPECT_THAT(message_of<std::invalid_argument>(
                   [&] { set_option(schedule, "warmup_step", std::int64_t{1}); }),
-              HasSubstr("nearest known: 'warmup_steps'"));
+              HasSubstr("did you mean 'warmup_steps'"));
   EXPECT_THROW(set_option(schedule, "total_steps", 1.5), std::invalid_argument);
 }
 
@@ -217,15 +217,15 @@ struct Refusal {
 TEST(Schedule, ValidateSaysWhatIsWrong) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<Refusal> refusals = {
-      {{WarmupCosine{}}, "[schedule warmup_cosine] total_steps must be at least 1"},
-      {{WarmupCosine{.warmup_steps = -1, .total_steps = 5}}, "warmup_steps must be at least 0"},
+      {{WarmupCosine{}}, "[schedule warmup_cosine] wanted total_steps at least 1"},
+      {{WarmupCosine{.warmup_steps = -1, .total_steps = 5}}, "wanted warmup_steps at least 0"},
       {{WarmupCosine{.warmup_steps = 6, .total_steps = 5}}, "at least the 6 steps"},
-      {{WarmupCosine{.total_steps = 5, .final_factor = 1.5}}, "final_factor must be in [0, 1]"},
-      {{WarmupCosine{.total_steps = 5, .final_factor = nan}}, "final_factor must be in [0, 1]"},
+      {{WarmupCosine{.total_steps = 5, .final_factor = 1.5}}, "wanted final_factor in [0, 1]"},
+      {{WarmupCosine{.total_steps = 5, .final_factor = nan}}, "wanted final_factor in [0, 1]"},
       {{WarmupHoldCosine{.warmup_steps = 3, .hold_steps = 3, .total_steps = 5}},
        "at least the 6 steps"},
-      {{WarmupHoldCosine{.hold_steps = -1, .total_steps = 5}}, "hold_steps must be at least 0"},
-      {{WarmupInverseSquareRoot{.warmup_steps = -1}}, "warmup_steps must be at least 0"},
+      {{WarmupHoldCosine{.hold_steps = -1, .total_steps = 5}}, "wanted hold_steps at least 0"},
+      {{WarmupInverseSquareRoot{.warmup_steps = -1}}, "wanted warmup_steps at least 0"},
       {{WarmupLinear{.warmup_steps = 2, .total_steps = 1}}, "[schedule warmup_linear]"},
       {{PiecewiseLinear{}}, "at least one knot"},
       {{PiecewiseLinear{.knots = {{-1, 1}}}}, "knot 0 must be at step 0"},

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "sing/base/message.hpp"
 #include "tests/contract/rule_variants.hpp"
 #include "tests/optim/resumable_run.hpp"
 #include "tests/optim/temporary_folder.hpp"
@@ -76,7 +77,8 @@ TEST_P(StateFile, ResumesExactlyForEveryRuleAndType) {
   for (const test::RuleVariant& variant : test::rule_variants()) {
     for (const Dtype dtype : kFloatingTypes) {
       for (const int saved_after : {2, 4}) {
-        SCOPED_TRACE(concat(variant.name, ", ", name_of(dtype), ", saved after ", saved_after));
+        SCOPED_TRACE(
+            fmt::format("{}, {}, saved after {}", variant.name, name_of(dtype), saved_after));
         expect_exact_resume({.rule = variant.rule}, dtype, saved_after);
       }
     }
@@ -87,7 +89,7 @@ TEST_P(StateFile, ResumesExactlyForEveryRuleAndType) {
 TEST_P(StateFile, ResumesExactlyFromAnyStep) {
   for (const test::RuleVariant& variant : test::all_rules()) {
     for (const int saved_after : {0, 1, 5, 7}) {
-      SCOPED_TRACE(concat(variant.name, ", saved after ", saved_after));
+      SCOPED_TRACE(fmt::format("{}, saved after {}", variant.name, saved_after));
       expect_exact_resume({.rule = variant.rule}, Dtype::kFloat32, saved_after);
     }
   }
@@ -96,7 +98,7 @@ TEST_P(StateFile, ResumesExactlyFromAnyStep) {
 TEST_P(StateFile, ResumesExactlyWithMasters) {
   for (const test::RuleVariant& variant : test::all_rules()) {
     for (const Dtype dtype : {Dtype::kBFloat16, Dtype::kFloat16}) {
-      SCOPED_TRACE(concat(variant.name, ", ", name_of(dtype)));
+      SCOPED_TRACE(fmt::format("{}, {}", variant.name, name_of(dtype)));
       expect_exact_resume({.rule = variant.rule, .master_weights = true}, dtype, 4);
     }
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sing/backend/reference/matrix_product.hpp"
+#include "sing/base/message.hpp"
 #include "tests/support/backends.hpp"
 #include "tests/support/random_values.hpp"
 #include "tests/support/trajectory.hpp"
@@ -160,7 +161,7 @@ TEST(MuonProducts, BothFormsAgreeForEveryNumberOfIterations) {
   for (const Shape& shape : {Shape{4, 6}, Shape{4, 5}, Shape{31, 70}, Shape{70, 31}}) {
     const test::Values gradient = test::random_values(3, shape[0] * shape[1]);
     for (std::int64_t steps = 0; steps <= 11; ++steps) {
-      SCOPED_TRACE(concat(shape[0], " x ", shape[1], ", ", steps, " iterations"));
+      SCOPED_TRACE(fmt::format("{} x {}, {} iterations", shape[0], shape[1], steps));
       Muon rule = short_muon();
       rule.newton_steps = steps;
       const test::Values start(gradient.size());

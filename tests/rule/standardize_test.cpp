@@ -120,13 +120,9 @@ TEST(Standardize, OneElement) { EXPECT_EQ(standardized(7.0, 3.0, 0.5), 2); }
 
 TEST(Normalize, HasNames) {
   for (const Normalize each : {Normalize::kOff, Normalize::kUnitNorm, Normalize::kSizeCalibrated}) {
-    Normalize parsed = Normalize::kOff;
-    EXPECT_TRUE(parse_name(name_of(each), parsed));
-    EXPECT_EQ(parsed, each);
+    EXPECT_EQ(parse_enum<Normalize>(name_of(each)), each);
   }
-  Normalize untouched = Normalize::kUnitNorm;
-  EXPECT_FALSE(parse_name("unit", untouched));
-  EXPECT_EQ(untouched, Normalize::kUnitNorm);
+  EXPECT_EQ(parse_enum<Normalize>("unit"), std::nullopt);
 }
 
 }  // namespace

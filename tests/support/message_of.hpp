@@ -14,7 +14,7 @@ std::string message_of(const Action& action) {
   } catch (const Exception& exception) {
     return exception.what();
   }
-  ADD_FAILURE() << "expected an exception, found none";
+  ADD_FAILURE() << "expected an exception, got none";
   return {};
 }
 

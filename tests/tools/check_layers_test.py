@@ -11,8 +11,8 @@ check_layers = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(check_layers)
 
 WRONG = [
-    ("sing/base/check.hpp", '#include "sing/rule/sgd.hpp"'),
-    ("sing/base/check.hpp", '#include "sing/optim/optimizer.hpp"'),
+    ("sing/base/error.hpp", '#include "sing/rule/sgd.hpp"'),
+    ("sing/base/error.hpp", '#include "sing/optim/optimizer.hpp"'),
     ("sing/rule/adamw.hpp", '#include "sing/optim/optimizer.hpp"'),
     ("sing/rule/adamw.hpp", '#include "sing/backend/backend.hpp"'),
     ("sing/backend/cpu/apply.cpp", '#include "sing/optim/optimizer.hpp"'),
@@ -32,7 +32,7 @@ WRONG = [
     ("sing/rule/adamw.hpp", '#include "sing/rule/../optim/optimizer.hpp"'),
 ]
 RIGHT = [
-    ("sing/base/check.hpp", "#include <vector>"),
+    ("sing/base/error.hpp", "#include <vector>"),
     ("sing/rule/adamw.hpp", '#include "sing/base/dtype.hpp"'),
     ("sing/rule/adamw.hpp", '#include "sing/rule/sgd.hpp"'),
     ("sing/backend/cpu/apply.cpp", '#include "sing/backend/cpu/apply.hpp"'),

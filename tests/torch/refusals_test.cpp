@@ -75,7 +75,7 @@ TEST_P(TorchRefusals, OfGroups) {
               HasSubstr("two parameters are named 'good'"));
   EXPECT_THAT(message_of<std::invalid_argument>(
                   [&] { optimizer.add_group({{"other", other}}, {{"learning_rate", -1.0}}); }),
-              HasSubstr("learning_rate must be at least 0"));
+              HasSubstr("wanted learning_rate at least 0"));
   EXPECT_THAT(message_of<std::invalid_argument>(
                   [&] { optimizer.add_group({{"other", other}}, {{"learning_rte", 1.0}}); }),
               HasSubstr("'learning_rate'"));

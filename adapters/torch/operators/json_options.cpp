@@ -1,6 +1,7 @@
 // Options as JSON text.
 #include "adapters/torch/operators/json_options.hpp"
 
+#include "sing/base/message.hpp"
 #include "sing/optim/value_json.hpp"
 
 namespace sing::operators {
@@ -18,7 +19,7 @@ Overrides overrides_of(const std::string& text) {
       overrides.emplace_back(name, from_json(value, name));
     }
   } catch (const nlohmann::json::exception& error) {
-    throw std::invalid_argument(concat("[options] wanted a JSON object: ", error.what()));
+    throw std::invalid_argument(fmt::format("[options] wanted a JSON object: {}", error.what()));
   }
   return overrides;
 }

@@ -7,6 +7,7 @@
 #include "adapters/torch/operators/json_options.hpp"
 #include "adapters/torch/operators/session.hpp"
 #include "adapters/torch/operators/standardize.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::operators {
 namespace {
@@ -24,13 +25,13 @@ struct Guarded<Function> {
     try {
       return Function(arguments...);
     } catch (const std::invalid_argument& error) {
-      throw Error(concat("ValueError: ", error.what()));
+      throw Error(fmt::format("ValueError: {}", error.what()));
     }
   }
 };
 
 Device device_of(const std::string& type, std::int64_t index) {
-  SING_CHECK(type == "cpu" || type == "cuda", "[operators] no kernels for device '", type, "'");
+  SING_CHECK(type == "cpu" || type == "cuda", "[operators] no kernels for device '{}'", type);
   return {.type = type == "cpu" ? DeviceType::kCpu : DeviceType::kCuda,
           .index = static_cast<std::int32_t>(index)};
 }

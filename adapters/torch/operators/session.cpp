@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "adapters/torch/operators/torch_product.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::operators {
 namespace {
@@ -53,13 +54,13 @@ void Session::add_group(const std::vector<Tensor>& parameters,
   std::vector<Parameter> added;
   std::vector<Place> places;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    Place place{.who = concat("[sing] parameter '", names[i], "': ")};
+    Place place{.who = fmt::format("[sing] parameter '{}': ", names[i])};
     place.facts = facts_of(parameters[i], place.who);
     place.dtype = dtype_of(place.facts.dtype, place.who);
     place.gradient_dtype = place.dtype;
-    SING_CHECK(place.facts.device == device_, place.who, "wanted a tensor on ", device_,
-               ", got one on ", place.facts.device);
-    SING_CHECK(memory_views[i].is_contiguous(), place.who, "wanted memory without gaps");
+    SING_CHECK(place.facts.device == device_, "{}wanted a tensor on {}, got one on {}", place.who,
+               device_, place.facts.device);
+    SING_CHECK(memory_views[i].is_contiguous(), "{}wanted memory without gaps", place.who);
     added.push_back({.name = names[i],
                      .data = memory_views[i].mutable_data_ptr(),
                      .shape = facts_of(memory_views[i], place.who).sizes,
@@ -78,7 +79,7 @@ void Session::add_group(const std::vector<Tensor>& parameters,
 void Session::check_parameters(const std::vector<std::int64_t>& parameters) const {
   for (const std::int64_t parameter : parameters) {
     SING_CHECK(parameter >= 0 && static_cast<std::size_t>(parameter) < places_.size(),
-               "[operators] no parameter ", parameter);
+               "[operators] no parameter {}", parameter);
   }
 }
 
@@ -92,7 +93,7 @@ void Session::set_curvature(const std::vector<std::int64_t>& parameters,
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     const auto index = static_cast<std::size_t>(parameters[k]);
     const Place& place = places_[index];
-    SING_CHECK(optimizer_.takes_curvature(index), place.who, "its rule takes no curvature");
+    SING_CHECK(optimizer_.takes_curvature(index), "{}its rule takes no curvature", place.who);
     const GradientFacts facts = check_gradient(curvatures[k], place.facts, place.who);
     dtypes.push_back(dtype_of(facts.dtype, place.who));
     laid_out.push_back(facts.is_alike ? curvatures[k]
@@ -124,18 +125,19 @@ void Session::select(const std::vector<std::int64_t>& parameters) {
 
 // All of them are checked before the first one is set.
 void Session::set_gradients(const std::vector<Tensor>& gradients) {
-  SING_CHECK(gradients.size() == selected_.size(), "[operators] wanted ", selected_.size(),
-             " gradients, got ", gradients.size());
+  SING_CHECK(gradients.size() == selected_.size(), "[operators] wanted {} gradients, got {}",
+             selected_.size(), gradients.size());
   kept_.clear();
   found_.resize(gradients.size());
   for (std::size_t k = 0; k < gradients.size(); ++k) {
     const Place& place = places_[selected_[k]];
     const GradientFacts facts = check_gradient(gradients[k], place.facts, place.who);
     const Dtype dtype = dtype_of(facts.dtype, place.who);
-    SING_CHECK((dtype == Dtype::kFloat64) == (place.dtype == Dtype::kFloat64), place.who, "a ",
-               name_of(place.dtype), " parameter cannot take a ", name_of(dtype), " gradient");
-    SING_CHECK(!place.curvature || place.curvature_dtype == dtype, place.who,
-               "wanted a curvature of the gradient's type ", name_of(dtype), ", got ",
+    SING_CHECK((dtype == Dtype::kFloat64) == (place.dtype == Dtype::kFloat64),
+               "{}a {} parameter cannot take a {} gradient", place.who, name_of(place.dtype),
+               name_of(dtype));
+    SING_CHECK(!place.curvature || place.curvature_dtype == dtype,
+               "{}wanted a curvature of the gradient's type {}, got {}", place.who, name_of(dtype),
                name_of(place.curvature_dtype));
     if (!facts.is_alike) {
       kept_.push_back(copied_to_layout(gradients[k], place.facts));
@@ -173,7 +175,7 @@ void Session::find_data(const std::vector<Tensor>& parameters) {
     const TensorFacts facts = facts_of(parameters[i], place.who);
     SING_CHECK(facts.sizes == place.facts.sizes && facts.strides == place.facts.strides &&
                    facts.dtype == place.facts.dtype && facts.device == device_,
-               place.who, "shape, layout, type and device must stay as they were");
+               "{}shape, layout, type and device must stay as they were", place.who);
   }
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     optimizer_.set_data(i, parameters[i].mutable_data_ptr());
@@ -181,13 +183,13 @@ void Session::find_data(const std::vector<Tensor>& parameters) {
 }
 
 void Session::set_learning_rate_source(std::size_t group, std::optional<Tensor> source) {
-  SING_CHECK(group < sources_.size(), "[operators] no group ", group);
+  SING_CHECK(group < sources_.size(), "[operators] no group {}", group);
   const float* pointer = nullptr;
   if (source) {
     const TensorFacts facts = facts_of(*source, "[sing] lr: ");
     SING_CHECK(facts.dtype == aoti_torch_dtype_float32() && facts.device == device_ &&
                    source->numel() == 1,
-               "[sing] wanted lr as a float32 scalar on ", device_);
+               "[sing] wanted lr as a float32 scalar on {}", device_);
     pointer = static_cast<const float*>(source->const_data_ptr());
   }
   optimizer_.set_learning_rate_source(group, pointer);
@@ -205,7 +207,7 @@ Session& find_session(std::int64_t handle) {
   Sessions& known = sessions();
   const std::lock_guard lock(known.mutex);
   const auto found = known.all.find(handle);
-  SING_CHECK(found != known.all.end(), "[operators] no optimizer ", handle);
+  SING_CHECK(found != known.all.end(), "[operators] no optimizer {}", handle);
   return *found->second;
 }
 

@@ -6,6 +6,7 @@
 
 #include "adapters/torch/operators/json_options.hpp"
 #include "adapters/torch/operators/session.hpp"
+#include "sing/base/message.hpp"
 #include "sing/optim/standardizer.hpp"
 
 namespace sing::operators {
@@ -25,7 +26,7 @@ std::mutex& mutex() {
 Kept& find_kept(const Device& device, const std::string& options_json) {
   // Never destroyed: tensors must not be freed after torch's own memory is gone.
   static auto* const kAll = new std::map<std::pair<std::string, std::string>, Kept>;
-  Kept& kept = (*kAll)[{concat(device), options_json}];
+  Kept& kept = (*kAll)[{fmt::format("{}", device), options_json}];
   if (kept.standardizer == nullptr) {
     Options options;
     for (const auto& [name, value] : overrides_of(options_json)) {
@@ -53,14 +54,14 @@ std::vector<double> standardize(const std::vector<Tensor>& gradients,
   const Device device = facts_of(gradients[0], "[standardize] ").device;
   std::vector<StandardizeTensor> tensors;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    const std::string who = concat("[standardize] gradient ", i, ": ");
+    const std::string who = fmt::format("[standardize] gradient {}: ", i);
     const TensorFacts facts = facts_of(gradients[i], who);
     const TensorFacts destination = facts_of(destinations[i], who);
-    SING_CHECK(facts.device == device && destination.device == device, who,
-               "wanted all tensors on one device");
+    SING_CHECK(facts.device == device && destination.device == device,
+               "{}wanted all tensors on one device", who);
     SING_CHECK(facts.sizes == destination.sizes && facts.dtype == destination.dtype &&
                    gradients[i].is_contiguous() && destinations[i].is_contiguous(),
-               who, "wanted contiguous tensors of one shape and type");
+               "{}wanted contiguous tensors of one shape and type", who);
     tensors.push_back({.name = std::to_string(i),
                        .shape = facts.sizes,
                        .dtype = dtype_of(facts.dtype, who),

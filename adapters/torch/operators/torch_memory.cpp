@@ -7,7 +7,7 @@
 #include <cstring>
 #include <span>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 
 // Since torch 2.11; its headers hide it from a library that serves 2.10 too. Null where torch has
 // none.
@@ -74,7 +74,7 @@ std::span<const std::int64_t> extents(const torch::headeronly::IntHeaderOnlyArra
 std::string in_brackets(std::span<const std::int64_t> sizes) {
   std::string text = "[";
   for (const std::int64_t size : sizes) {
-    text += concat(text.size() > 1 ? ", " : "", size);
+    text += fmt::format("{}{}", text.size() > 1 ? ", " : "", size);
   }
   return text + "]";
 }
@@ -111,12 +111,13 @@ void run_on_torch_threads(int count, const std::function<void(int)>& task) {
 TensorFacts facts_of(const Tensor& tensor, const std::string& who) {
   std::int32_t layout = 0;
   TORCH_ERROR_CODE_CHECK(aoti_torch_get_layout(tensor.get(), &layout));
-  SING_CHECK(layout == aoti_torch_layout_strided(), who, "wanted a dense tensor, got a sparse one");
+  SING_CHECK(layout == aoti_torch_layout_strided(), "{}wanted a dense tensor, got a sparse one",
+             who);
   std::int32_t device_type = 0;
   TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(tensor.get(), &device_type));
   const bool is_cpu = device_type == aoti_torch_device_type_cpu();
-  SING_CHECK(is_cpu || device_type == aoti_torch_device_type_cuda(), who,
-             "wanted a tensor on the CPU or a CUDA device");
+  SING_CHECK(is_cpu || device_type == aoti_torch_device_type_cuda(),
+             "{}wanted a tensor on the CPU or a CUDA device", who);
   TensorFacts facts;
   TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(tensor.get(), &facts.dtype));
   facts.device =
@@ -133,16 +134,17 @@ GradientFacts check_gradient(const Tensor& gradient, const TensorFacts& paramete
   static const std::int32_t kStrided = aoti_torch_layout_strided();
   std::int32_t layout = 0;
   TORCH_ERROR_CODE_CHECK(aoti_torch_get_layout(gradient.get(), &layout));
-  SING_CHECK(layout == kStrided, who, "wanted a dense gradient, got a sparse one");
+  SING_CHECK(layout == kStrided, "{}wanted a dense gradient, got a sparse one", who);
   const auto sizes = extents(gradient.sizes());
-  SING_CHECK(std::ranges::equal(sizes, parameter.sizes), who, "wanted a gradient of shape ",
-             in_brackets(parameter.sizes), ", got one of shape ", in_brackets(sizes));
+  SING_CHECK(std::ranges::equal(sizes, parameter.sizes),
+             "{}wanted a gradient of shape {}, got one of shape {}", who,
+             in_brackets(parameter.sizes), in_brackets(sizes));
   std::int32_t device_type = 0;
   TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(gradient.get(), &device_type));
   const bool is_cpu = device_type == aoti_torch_device_type_cpu();
   SING_CHECK(is_cpu == (parameter.device.type == DeviceType::kCpu) &&
                  (is_cpu || gradient.get_device_index() == parameter.device.index),
-             who, "wanted a gradient on ", parameter.device, ", got one on another device");
+             "{}wanted a gradient on {}, got one on another device", who, parameter.device);
   GradientFacts facts{.dtype = 0, .is_alike = true};
   TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(gradient.get(), &facts.dtype));
   const auto strides = extents(gradient.strides());
@@ -167,7 +169,7 @@ Dtype dtype_of(std::int32_t torch_dtype, const std::string& who) {
   static const std::int32_t kFloat64 = aoti_torch_dtype_float64();
   SING_CHECK(torch_dtype == kFloat32 || torch_dtype == kBFloat16 || torch_dtype == kFloat16 ||
                  torch_dtype == kFloat64,
-             who, "wanted float32, float64, bfloat16 or float16, got another type");
+             "{}wanted float32, float64, bfloat16 or float16, got another type", who);
   return torch_dtype == kFloat32    ? Dtype::kFloat32
          : torch_dtype == kBFloat16 ? Dtype::kBFloat16
          : torch_dtype == kFloat16  ? Dtype::kFloat16

@@ -5,6 +5,7 @@
 #include "sing/backend/cpu/state_memory.hpp"
 #include "sing/backend/cpu/step_run.hpp"
 #include "sing/backend/cpu/thread_pool.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing {
 namespace {
@@ -110,7 +111,8 @@ class CpuBackend final : public Backend {
 }  // namespace
 
 std::unique_ptr<Backend> make_cpu_backend(const CpuResources& resources) {
-  SING_CHECK(resources.threads >= 0, "[cpu] threads must not be negative, got ", resources.threads);
+  SING_CHECK(resources.threads >= 0, "[cpu] threads must not be negative, got {}",
+             resources.threads);
   return std::make_unique<CpuBackend>(resources);
 }
 

@@ -1,6 +1,8 @@
 // Chooses the loops for the machine the program runs on.
 #include "sing/backend/cpu/kernels.hpp"
 
+#include "sing/base/message.hpp"
+
 namespace sing::cpu {
 
 namespace baseline {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sing/backend/cuda/cuda_check.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::cuda {
 namespace {
@@ -26,7 +27,8 @@ template <class Function>
 void find(void* library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(::dlsym(library, name));
   if (function == nullptr) {
-    throw CudaError(concat("[cublas] wanted the function ", name, ", the library found has none"));
+    throw CudaError(
+        fmt::format("[cublas] wanted the function {}, the library, got has none", name));
   }
 }
 
@@ -34,8 +36,10 @@ Functions find_functions() {
   const std::string versioned = "libcublas.so." + std::to_string(CUBLAS_VER_MAJOR);
   void* library = ::dlopen(versioned.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    throw CudaError(concat("[cublas] wanted ", versioned, " for matrix products, found none: ",
-                           ::dlerror(), "; CudaResources::multiply takes its place"));
+    throw CudaError(
+        fmt::format("[cublas] wanted {} for matrix products, got none: {}; CudaResources::multiply "
+                    "takes its place",
+                    versioned, ::dlerror()));
   }
   Functions functions{};
   find(library, "cublasCreate_v2", functions.create);
@@ -54,7 +58,7 @@ const Functions& functions() {
 
 void check(cublasStatus_t status, const char* what) {
   if (status != CUBLAS_STATUS_SUCCESS) {
-    throw CudaError(concat("[cublas] ", what, ": status ", static_cast<int>(status)));
+    throw CudaError(fmt::format("[cublas] {}: status {}", what, static_cast<int>(status)));
   }
 }
 

@@ -12,6 +12,7 @@
 #include "sing/backend/cuda/plan_key.hpp"
 #include "sing/backend/cuda/shift_squares.hpp"
 #include "sing/backend/cuda/step_kernels.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::cuda {
 namespace {
@@ -23,10 +24,10 @@ void check_types(const StepRequest& request) {
         tensor.dtype == Dtype::kFloat64 && tensor.gradient_dtype == Dtype::kFloat64;
     const bool none_double =
         tensor.dtype != Dtype::kFloat64 && tensor.gradient_dtype != Dtype::kFloat64;
-    SING_CHECK(
-        both_double || none_double,
-        "[cuda step] wanted a float64 gradient for a float64 parameter and no other, tensor ", i,
-        " has ", name_of(tensor.dtype), " with a gradient of ", name_of(tensor.gradient_dtype));
+    SING_CHECK(both_double || none_double,
+               "[cuda step] wanted a float64 gradient for a float64 parameter and no other, tensor "
+               "{} has {} with a gradient of {}",
+               i, name_of(tensor.dtype), name_of(tensor.gradient_dtype));
   }
 }
 
@@ -40,23 +41,24 @@ class CudaBackend final : public Backend {
         multiply_(resources.multiply),
         tuning_(tuning) {
     SING_CHECK(tuning.chunk_elements > 0 && tuning.chunk_elements <= kMaxWholeRow,
-               "[cuda] wanted chunk_elements from 1 to ", kMaxWholeRow, ", got ",
+               "[cuda] wanted chunk_elements from 1 to {}, got {}", kMaxWholeRow,
                tuning.chunk_elements);
-    SING_CHECK(tuning.tile_elements > 0 && tuning.tile_elements % 4 == 0 &&
-                   tuning.tile_elements <= kMaxWholeRow && tuning.whole_elements <= kMaxWholeRow,
-               "[cuda] wanted tile_elements a multiple of 4 and whole_elements up to ",
-               kMaxWholeRow, ", got ", tuning.tile_elements, " and ", tuning.whole_elements);
-    SING_CHECK(tuning.least_tile_elements > 0 && tuning.least_tile_elements % 4 == 0 &&
-                   tuning.tiles_left > 0,
-               "[cuda] wanted least_tile_elements a multiple of 4 and tiles_left above 0, got ",
-               tuning.least_tile_elements, " and ", tuning.tiles_left);
     SING_CHECK(
-        std::min({tuning.window_bytes, tuning.beyond_bytes, tuning.beyond_large_bytes,
-                  tuning.matrix_bytes}) >= 0,
-        "[cuda] wanted window_bytes, beyond_bytes, beyond_large_bytes and matrix_bytes of 0 or "
-        "more, got ",
-        tuning.window_bytes, ", ", tuning.beyond_bytes, ", ", tuning.beyond_large_bytes, " and ",
-        tuning.matrix_bytes);
+        tuning.tile_elements > 0 && tuning.tile_elements % 4 == 0 &&
+            tuning.tile_elements <= kMaxWholeRow && tuning.whole_elements <= kMaxWholeRow,
+        "[cuda] wanted tile_elements a multiple of 4 and whole_elements up to {}, got {} and {}",
+        kMaxWholeRow, tuning.tile_elements, tuning.whole_elements);
+    SING_CHECK(
+        tuning.least_tile_elements > 0 && tuning.least_tile_elements % 4 == 0 &&
+            tuning.tiles_left > 0,
+        "[cuda] wanted least_tile_elements a multiple of 4 and tiles_left above 0, got {} and {}",
+        tuning.least_tile_elements, tuning.tiles_left);
+    SING_CHECK(std::min({tuning.window_bytes, tuning.beyond_bytes, tuning.beyond_large_bytes,
+                         tuning.matrix_bytes}) >= 0,
+               "[cuda] wanted window_bytes, beyond_bytes, beyond_large_bytes and matrix_bytes of 0 "
+               "or more, got {}, {}, {} and {}",
+               tuning.window_bytes, tuning.beyond_bytes, tuning.beyond_large_bytes,
+               tuning.matrix_bytes);
     const DeviceGuard guard(device_);
     kernels_ = {full_step_kernels(), full_narrow_step_kernels(), narrow_full_step_kernels(),
                 narrow_step_kernels(), double_step_kernels()};
@@ -138,10 +140,9 @@ class CudaBackend final : public Backend {
     const DeviceGuard guard(device_);
     follow_stream();
     SING_CHECK(!is_capturing(stream_), "[cuda upload] wanted a stream that is not captured");
-    SING_CHECK(
-        !tables_ || !tables_->captured() || key_.fits(request),
-        "[cuda upload] wanted the tensors, rules, centralization, normalization and policy a "
-        "graph was captured with, was given others: capture again");
+    SING_CHECK(!tables_ || !tables_->captured() || key_.fits(request),
+               "[cuda upload] wanted the tensors, rules, centralization, normalization and policy "
+               "a graph was captured with, got others: capture again");
     prepare(request);
     tables_->upload(request, stream_);
   }
@@ -179,10 +180,10 @@ class CudaBackend final : public Backend {
                "[cuda step] wanted a step or upload with these tensors before they are captured in "
                "a graph, had none");
     for (std::size_t i = 0; i < request.tensors.size(); ++i) {
-      SING_CHECK(
-          request.tensors[i].gradient != nullptr || request.tensors[i].layout.size == 0,
-          "[cuda step] wanted a gradient for every tensor while a graph is captured, tensor ", i,
-          " '", request.tensors[i].name, "' has none");
+      SING_CHECK(request.tensors[i].gradient != nullptr || request.tensors[i].layout.size == 0,
+                 "[cuda step] wanted a gradient for every tensor while a graph is captured, tensor "
+                 "{} '{}' has none",
+                 i, request.tensors[i].name);
     }
   }
 
@@ -291,8 +292,8 @@ std::unique_ptr<Backend> make_tuned_cuda_backend(const CudaResources& resources,
                                                  const Tuning& tuning) {
   int count = 0;
   check(cudaGetDeviceCount(&count), "looking for devices");
-  SING_CHECK(resources.device >= 0 && resources.device < count, "[cuda] wanted a device below ",
-             count, ", got ", resources.device);
+  SING_CHECK(resources.device >= 0 && resources.device < count,
+             "[cuda] wanted a device below {}, got {}", count, resources.device);
   return std::make_unique<CudaBackend>(resources, tuning);
 }
 

@@ -3,9 +3,10 @@
 
 #include <cuda_runtime.h>
 
+#include <string>
 #include <string_view>
 
-#include "sing/base/check.hpp"
+#include "sing/base/error.hpp"
 
 namespace sing::cuda {
 
@@ -13,8 +14,8 @@ inline void check(cudaError_t status, std::string_view where) {
   if (status != cudaSuccess) {
     // Clears the error, so that the next call does not report it again.
     cudaGetLastError();
-    throw CudaError(
-        concat("[cuda] ", where, ": ", cudaGetErrorName(status), ", ", cudaGetErrorString(status)));
+    throw CudaError("[cuda] " + std::string(where) + ": " + cudaGetErrorName(status) + ", " +
+                    cudaGetErrorString(status));
   }
 }
 

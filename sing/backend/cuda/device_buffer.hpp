@@ -14,7 +14,7 @@ class DeviceBuffer {
 
   explicit DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
     check(cudaMalloc(&data_, bytes == 0 ? 1 : bytes),
-          concat("wanted ", bytes, " bytes of device memory"));
+          "wanted " + std::to_string(bytes) + " bytes of device memory");
   }
 
   // Zeroed when it returns, whatever stream uses it first.
@@ -48,7 +48,7 @@ class PinnedBuffer {
   PinnedBuffer() = default;
   explicit PinnedBuffer(std::size_t bytes) {
     check(cudaMallocHost(&data_, bytes == 0 ? 1 : bytes),
-          concat("wanted ", bytes, " bytes of pinned memory"));
+          "wanted " + std::to_string(bytes) + " bytes of pinned memory");
   }
   ~PinnedBuffer() { cudaFreeHost(data_); }
   PinnedBuffer(PinnedBuffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}

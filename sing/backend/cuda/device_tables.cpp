@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "sing/backend/cuda/capture_aside.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::cuda {
 namespace {
@@ -173,7 +174,7 @@ StepArguments DeviceTables::upload(const StepRequest& request, cudaStream_t stre
 StepArguments DeviceTables::capture(const StepRequest& request) {
   SING_CHECK(!options_differ(request),
              "[cuda step] wanted the options of the last step or upload while a graph is captured, "
-             "was given others: upload them before the capture");
+             "got others: upload them before the capture");
   const std::vector<GradientRecord> gradients = encode_gradients(request);
   const RelaxedCapture relaxed;
   DeviceBuffer table(gradient_bytes());

@@ -10,6 +10,7 @@
 #include "sing/backend/cuda/rule_passes.hpp"
 #include "sing/backend/cuda/tensor_record.hpp"
 #include "sing/backend/newton_schulz.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::cuda {
 namespace {
@@ -39,7 +40,7 @@ class MatrixSorter {
   std::int64_t add(std::uint32_t at, const TensorRecord& record, const NewtonSchulz& polynomial) {
     const Matrices one{.rows = record.leading, .columns = record.size / record.leading};
     SING_CHECK(std::max(one.rows, one.columns) <= std::numeric_limits<int>::max(),
-               "[cuda step] wanted matrices with sides below 2^31, got one of ", one.rows, " by ",
+               "[cuda step] wanted matrices with sides below 2^31, got one of {} by {}", one.rows,
                one.columns);
     const auto [found, is_new] = latest_.try_emplace({one.rows, one.columns, polynomial});
     if (is_new || !has_room(into_[found->second].launch.shape)) {

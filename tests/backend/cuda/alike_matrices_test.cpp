@@ -3,6 +3,7 @@
 #include <set>
 
 #include "sing/backend/cuda/work_plan.hpp"
+#include "sing/base/message.hpp"
 #include "tests/backend/cuda/cuda_fixture.hpp"
 #include "tests/backend/cuda/step_list.hpp"
 
@@ -71,7 +72,7 @@ std::vector<std::string> matrix_work(const WorkPlan& plan) {
   std::vector<std::string> work;
   for (const Launch& launch : plan.launches) {
     if (launch.matrices) {
-      work.push_back(concat("orthogonal ", launch.matrices->shape.count));
+      work.push_back(fmt::format("orthogonal {}", launch.matrices->shape.count));
     }
     for (const auto& [kind, name] :
          {std::pair(cuda::Work::kMatrixInput, "input"), std::pair(cuda::Work::kApply, "apply")}) {
@@ -84,7 +85,7 @@ std::vector<std::string> matrix_work(const WorkPlan& plan) {
       }
       std::string line = name;
       for (const std::uint32_t tensor : tensors) {
-        line += concat(" ", tensor);
+        line += fmt::format(" {}", tensor);
       }
       if (!tensors.empty()) {
         work.push_back(line);
@@ -113,7 +114,7 @@ TEST_F(AlikeMatrices, AgreeWithTheReference) {
     // All at once, two of 30 by 31 with their successors and squares, one at a time.
     const auto two = static_cast<std::int64_t>(2 * size_of(dtype) * (2 * 30 * 31 + 4 * 30 * 30));
     for (const std::int64_t bytes : {std::int64_t{1} << 20, two, std::int64_t{0}}) {
-      SCOPED_TRACE(concat(name_of(dtype), ", ", bytes, " bytes"));
+      SCOPED_TRACE(fmt::format("{}, {} bytes", name_of(dtype), bytes));
       StepList list(make({.matrix_bytes = bytes}), shapes, {dtype, dtype}, muon_group());
       StepList reference(make_reference_backend(), shapes, {dtype, dtype}, muon_group());
       for (int step = 0; step < 4; ++step) {

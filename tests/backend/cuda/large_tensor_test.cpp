@@ -19,7 +19,7 @@ TEST_F(LargeTensor, EveryElementIsUpdatedOnce) {
   ASSERT_EQ(cudaMemGetInfo(&free_bytes, &total), cudaSuccess);
   const std::int64_t size = (std::int64_t{1} << 31) + 3;
   if (free_bytes < static_cast<std::size_t>(size) * 5) {
-    GTEST_SKIP() << "wanted 10.7 GB of free device memory, found " << free_bytes;
+    GTEST_SKIP() << "wanted 10.7 GB of free device memory, got " << free_bytes;
   }
   const std::shared_ptr<Backend> backend = make();
   const auto bytes = static_cast<std::size_t>(size) * 2;

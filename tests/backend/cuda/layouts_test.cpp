@@ -1,5 +1,5 @@
 // Alignments, types, axes and memory: what a tensor may look like to the CUDA backend.
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 #include "tests/backend/cuda/cuda_fixture.hpp"
 #include "tests/backend/cuda/step_list.hpp"
 #include "tests/support/message_of.hpp"
@@ -44,8 +44,8 @@ TEST_F(Layouts, AgreeForEveryOffsetAndType) {
         ListTypes{Dtype::kFloat32, Dtype::kFloat16, false, true},
         ListTypes{Dtype::kBFloat16, Dtype::kBFloat16, true}}) {
     for (std::size_t offset = 0; offset < 8; ++offset) {
-      SCOPED_TRACE(
-          concat(name_of(types.parameter), " with ", name_of(types.gradient), ", offset ", offset));
+      SCOPED_TRACE(fmt::format("{} with {}, offset {}", name_of(types.parameter),
+                               name_of(types.gradient), offset));
       expect_agreement(shapes, types, soft_adamw(), offset, bound_of(types.parameter));
     }
   }
@@ -82,7 +82,7 @@ TEST_F(Layouts, AgreeForEveryCentralizedAxis) {
   for (const std::int64_t axis : {0, 1}) {
     GroupStep group = soft_adamw();
     group.standardize.centralize_axis = axis;
-    SCOPED_TRACE(concat("axis ", axis));
+    SCOPED_TRACE(fmt::format("axis {}", axis));
     expect_agreement({{5, 3}, {40, 70}, {300, 333}, {6, 40, 5, 5}, {2000, 33}, {7}}, {}, group, 0,
                      bound_of(Dtype::kFloat32));
   }
@@ -151,7 +151,7 @@ TEST_F(Layouts, RunningOutOfMemoryChangesNothing) {
   const std::string before = list.bytes();
   const std::size_t bytes = std::size_t{1} << 50;
   const std::string message = message_of<CudaError>([&] { backend->allocate(bytes); });
-  EXPECT_NE(message.find(concat("wanted ", bytes, " bytes")), std::string::npos);
+  EXPECT_NE(message.find(fmt::format("wanted {} bytes", bytes)), std::string::npos);
   EXPECT_EQ(list.bytes(), before);
   list.step();
   EXPECT_EQ(list.tensor_progress(0).steps, 2);

@@ -1,6 +1,7 @@
 // The four policies for gradients that are not finite, against the reference.
 #include <limits>
 
+#include "sing/base/message.hpp"
 #include "tests/backend/cuda/cuda_fixture.hpp"
 #include "tests/backend/cuda/step_list.hpp"
 
@@ -55,7 +56,7 @@ TEST_F(NonFinitePolicies, CountAndSkipAsTheReferenceDoes) {
   for (const NonFinite policy : kPolicies) {
     for (const cuda::Variant variant :
          {cuda::Variant::kQueue, cuda::Variant::kTwoLaunches, cuda::Variant::kWindows}) {
-      SCOPED_TRACE(concat(name_of(policy), ", variant ", static_cast<int>(variant)));
+      SCOPED_TRACE(fmt::format("{}, variant {}", name_of(policy), static_cast<int>(variant)));
       expect_as_the_reference({.variant = variant, .window_bytes = 1 << 16}, soft_adamw(), policy,
                               kThreeSteps);
     }

@@ -10,7 +10,7 @@ static int failed(const char* what) {
 }
 
 static int is_close(float given, float wanted) {
-  return given - wanted < 1e-6F && wanted - given < 1e-6F;
+  return given - wanted < 1e-6F && wanted -, got < 1e-6F;
 }
 
 int main(void) {
@@ -43,7 +43,7 @@ int main(void) {
 
   /* (3, 1) less its row's mean 2 is (1, -1), of norm sqrt(2): the step is 0.5 / sqrt(2). */
   if (!is_close(weight[0], 1.0F - 0.35355339F) || !is_close(weight[1], 1.0F + 0.35355339F)) {
-    printf("wanted 0.646447 1.353553, was given %f %f\n", (double)weight[0], (double)weight[1]);
+    printf("wanted 0.646447 1.353553, got %f %f\n", (double)weight[0], (double)weight[1]);
     return 1;
   }
   return 0;

@@ -14,7 +14,7 @@ int main() {
   // (3, 1) less its row's mean 2 is (1, -1), of norm sqrt(2).
   const float step = 0.5F / std::sqrt(2.0F);
   if (std::abs(weight[0] - (1 - step)) > 1e-6F || std::abs(weight[1] - (1 + step)) > 1e-6F) {
-    std::printf("wanted %g %g, was given %g %g\n", 1 - step, 1 + step, weight[0], weight[1]);
+    std::printf("wanted %g %g, got %g %g\n", 1 - step, 1 + step, weight[0], weight[1]);
     return 1;
   }
   return 0;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lab/picture/png.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 #include "sing/c_api/sing.h"
 #include "tests/lab/cli/run_words.hpp"
 #include "tests/optim/temporary_folder.hpp"
@@ -31,21 +31,20 @@ void expect_usage_error(const std::vector<std::string>& arguments, const std::st
 }
 
 TEST(Program, UnknownWordsAreNamedWithTheNearestKnownOne) {
-  expect_usage_error(
-      {"data", "rde", "--sedd", "3", "--out", "x"},
-      "[sing data rde] wanted a known option, given '--sedd' (nearest known: '--seed')");
+  expect_usage_error({"data", "rde", "--sedd", "3", "--out", "x"},
+                     "[sing data rde] wanted a known option, got '--sedd'; did you mean '--seed'?");
   expect_usage_error({"data", "rde", "--image_size=64"},
-                     "[sing data rde] wanted a known option, given '--image_size' (nearest known: "
-                     "'--image-size')");
+                     "[sing data rde] wanted a known option, got '--image_size'; did you mean "
+                     "'--image-size'?");
   expect_usage_error({"data", "rd", "--seed", "1"},
-                     "[sing data] wanted one of the commands rde, cifar100, mnist, pack, given "
-                     "'rd' (nearest known: "
-                     "'rde')");
+                     "[sing data] wanted one of the commands rde, cifar100, mnist, pack, got "
+                     "'rd'; did you mean "
+                     "'rde'?");
   expect_usage_error({"dat", "rde"},
                      "[sing] wanted one of the commands data, compare, tune, reproduce, report, "
-                     "theory, given 'dat' "
-                     "(nearest known: 'data')");
-  expect_usage_error({"data", "rde", "more"}, "[sing data rde] wanted options only, given 'more'");
+                     "theory, got 'dat'"
+                     "; did you mean 'data'?");
+  expect_usage_error({"data", "rde", "more"}, "[sing data rde] wanted options only, got 'more'");
 }
 
 TEST(Program, SaysWhereFlagsOfATrainingBelong) {
@@ -54,9 +53,9 @@ TEST(Program, SaysWhereFlagsOfATrainingBelong) {
   };
   for (const char* command : {"tune", "compare", "reproduce"}) {
     EXPECT_EQ(run_words({command, "--stand-in"}, with_train).error,
-              concat("[sing ", command,
-                     "] wanted a known option, given '--stand-in'; flags of sing train come last, "
-                     "after --\n"));
+              fmt::format("[sing {}] wanted a known option, got '--stand-in'; flags of sing train "
+                          "come last, after --\n",
+                          command));
   }
   EXPECT_THAT(run_words({"tune", "--standin"}, with_train).error, Not(HasSubstr("after --")));
   EXPECT_THAT(run_words({"report", "--stand-in"}, with_train).error, Not(HasSubstr("after --")));
@@ -65,32 +64,32 @@ TEST(Program, SaysWhereFlagsOfATrainingBelong) {
 TEST(Program, TheVersionIsThatOfTheLibrary) {
   const Outcome outcome = run_words({"--version"});
   EXPECT_EQ(outcome.code, kSuccess);
-  EXPECT_EQ(outcome.out, concat("sing ", SING_VERSION_MAJOR, ".", SING_VERSION_MINOR, ".",
-                                SING_VERSION_PATCH, "\n"));
+  EXPECT_EQ(outcome.out, fmt::format("sing {}.{}.{}\n", SING_VERSION_MAJOR, SING_VERSION_MINOR,
+                                     SING_VERSION_PATCH));
 }
 
 TEST(Program, MissingAndBadValuesAreSaid) {
   expect_usage_error({},
                      "[sing] wanted one of the commands data, compare, tune, reproduce, report, "
-                     "theory, given none");
-  expect_usage_error(
-      {"data"}, "[sing data] wanted one of the commands rde, cifar100, mnist, pack, given none");
+                     "theory, got none");
+  expect_usage_error({"data"},
+                     "[sing data] wanted one of the commands rde, cifar100, mnist, pack, got none");
   expect_usage_error({"data", "rde"},
-                     "[sing data rde] wanted --out, --preview or --check, given none of them");
+                     "[sing data rde] wanted --out, --preview or --check, got none of them");
   expect_usage_error({"data", "rde", "--labels", "chan", "--check", "1"},
                      "[--labels] wanted one of stack, chain, got 'chan'");
   expect_usage_error({"data", "rde", "--check", "1", "--rectangles", "17"},
-                     "[rde] rectangles must be in [1, 16], got 17");
+                     "[rde] wanted rectangles in [1, 16], got 17");
   expect_usage_error({"data", "rde", "--check", "1", "--seed", "-1"},
-                     "[sing data rde] seed must be at least 0 and finite, got -1");
+                     "[sing data rde] wanted seed at least 0 and finite, got -1");
   expect_usage_error({"reproduce", "--list=maybe"},
-                     "[sing reproduce] --list: wanted a value as --help says, given 'maybe'");
+                     "[sing reproduce] --list: wanted a value as --help says, got 'maybe'");
   expect_usage_error({"compare", "rde", "--seeds", "0,x", "--", "--steps", "1"},
-                     "[sing compare] --seeds: wanted a value as --help says, given '0,x'");
+                     "[sing compare] --seeds: wanted a value as --help says, got '0,x'");
   const Outcome name =
       run_words({"compare", "rde", "--optimizers", "adamw", "--variant", "soft=sing-adam"});
   EXPECT_EQ(name.code, kUsage);
-  EXPECT_THAT(name.error, HasSubstr("given 'sing-adam' (nearest known: 'sing-adamw')"));
+  EXPECT_THAT(name.error, HasSubstr("got 'sing-adam'; did you mean 'sing-adamw'?"));
   EXPECT_EQ(name.out, "");  // nothing was trained
   const Outcome outcome = run_words({"data", "rde", "--check", "1x"});
   EXPECT_EQ(outcome.code, kUsage);

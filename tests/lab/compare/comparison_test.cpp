@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "lab/compare/live_line.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/error.hpp"
 #include "tests/lab/compare/fake_training.hpp"
 
 namespace sing::compare {
@@ -166,7 +166,7 @@ TEST(Compare, RefusesRunsOfAnotherCommandBeforeItStartsAny) {
   EXPECT_EQ(said.code, lab::kFailure);
   EXPECT_THAT(said.error,
               HasSubstr("a_lr0.1_seed0.command] this run was started with other flags"));
-  EXPECT_THAT(said.error, HasSubstr("--epochs 1', given 'train task"));
+  EXPECT_THAT(said.error, HasSubstr("--epochs 1', got 'train task"));
   EXPECT_EQ(calls(folder).size(), 1U);
 
   std::filesystem::create_directories(folder / "runs/a_lr0.2_seed0");

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 #include "tests/support/message_of.hpp"
 
 namespace sing::compare {
@@ -70,20 +70,20 @@ TEST(Grid, AVariantHasFlagsOfItsOwn) {
 TEST(Grid, RefusesWhatMakesNoGrid) {
   EXPECT_THAT(refusal({.task = "rde", .seeds = {0}}),
               HasSubstr("wanted --optimizers or --variant"));
-  EXPECT_THAT(refusal({.optimizers = {"a/b"}, .seeds = {0}}), HasSubstr("given 'a/b'"));
-  EXPECT_THAT(refusal({.optimizers = {".."}, .seeds = {0}}), HasSubstr("given '..'"));
+  EXPECT_THAT(refusal({.optimizers = {"a/b"}, .seeds = {0}}), HasSubstr("got 'a/b'"));
+  EXPECT_THAT(refusal({.optimizers = {".."}, .seeds = {0}}), HasSubstr("got '..'"));
   EXPECT_THAT(refusal({.optimizers = {"a"}, .variants = {"a=b"}, .seeds = {0}}),
-              HasSubstr("given 'a' twice"));
+              HasSubstr("got 'a' twice"));
   EXPECT_THAT(refusal({.optimizers = {"adamw"}, .learning_rates = {"adam=1"}, .seeds = {0}}),
-              HasSubstr("given 'adam' (nearest known: 'adamw')"));
+              HasSubstr("got 'adam'; did you mean 'adamw'?"));
   for (const char* bad : {"0", "-1", "nan", "inf", "1e-3x", "one"}) {
     EXPECT_THAT(refusal({.optimizers = {"a"}, .learning_rates = {bad}, .seeds = {0}}),
-                HasSubstr(concat("wanted numbers above 0, given '", bad, "'")));
+                HasSubstr(fmt::format("wanted numbers above 0, got '{}'", bad)));
   }
-  EXPECT_THAT(refusal({.optimizers = {"a"}, .seeds = {-1}}), HasSubstr("given -1"));
+  EXPECT_THAT(refusal({.optimizers = {"a"}, .seeds = {-1}}), HasSubstr("got -1"));
   for (const char* bad : {"calibrated", "calibrated=", "calibrated=--normalize off"}) {
     EXPECT_THAT(refusal({.variants = {bad}, .seeds = {0}}),
-                HasSubstr(concat("wanted NAME=OPTIMIZER FLAGS…, given '", bad, "'")));
+                HasSubstr(fmt::format("wanted NAME=OPTIMIZER FLAGS…, got '{}'", bad)));
   }
   for (const char* own :
        {"--seed", "--out=x", "--resume", "--optimizer", "--lr", "--learning-rate"}) {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "sing/base/check.hpp"
+#include "sing/base/error.hpp"
 #include "sing/optim/safetensors.hpp"
 #include "tests/optim/temporary_folder.hpp"
 
@@ -70,7 +70,7 @@ TEST(SafetensorsStream, WithoutAllBytesNoFileAppears) {
     EXPECT_THAT(message_of<std::logic_error>([&] { file.commit(); }), HasSubstr("2 bytes"));
     EXPECT_THAT(message_of<std::logic_error>(
                     [&] { file.write(bytes_of(std::vector<std::uint8_t>{1, 2, 3})); }),
-                HasSubstr("at most 2 more bytes, given 3"));
+                HasSubstr("at most 2 more bytes, got 3"));
   }
   EXPECT_THAT(folder.names(), IsEmpty());
 }

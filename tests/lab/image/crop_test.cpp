@@ -13,7 +13,7 @@
 #include "lab/image/memory_source.hpp"
 #include "lab/image/stand_in.hpp"
 #include "lab/imagefolder/options.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/error.hpp"
 #include "tests/lab/image/sample_images.hpp"
 
 namespace sing::image {

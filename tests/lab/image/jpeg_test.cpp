@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lab/image/jpeg_decoder.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 #include "tests/lab/image/sample_images.hpp"
 
 namespace sing::image {
@@ -109,7 +109,8 @@ TEST(Jpeg, CodesAreReadAsLibjpegReadsThem) {
             test::JpegKind{quality, 2, 1, true}, test::JpegKind{quality, 1, 2, true},
             test::JpegKind{quality, 2, 2, true, true},
             test::JpegKind{quality, 2, 2, false, false, 1}}) {
-        SCOPED_TRACE(concat("quality ", quality, ", ", kind.halved_across, kind.halved_down));
+        SCOPED_TRACE(
+            fmt::format("quality {}, {}{}", quality, kind.halved_across, kind.halved_down));
         const std::string file = test::jpeg_of_values(values, 149, 3, kind);
         compare(file, {0, 0, 149, 83});
         compare(file, {61, 39, 30, 20});
@@ -214,13 +215,13 @@ TEST(Jpeg, OtherFilesAndHugeOnesAreRefused) {
   EXPECT_THAT(message_of<FileError>([&] { decoder.open(bytes_of("GIF89a..."), "a.jpg"); }),
               HasSubstr("'a.jpg': Not a JPEG file"));
   EXPECT_THAT(message_of<FileError>([&] { decoder.open({}, "b.jpg"); }),
-              HasSubstr("'b.jpg': wanted a JPEG file, found an empty one"));
+              HasSubstr("'b.jpg': wanted a JPEG file, got an empty one"));
   std::string huge = test::sample_jpeg(16, 16);
   const std::size_t frame = huge.find("\xFF\xC0");
   ASSERT_NE(frame, std::string::npos);
   huge.replace(frame + 5, 4, "\xEA\x60\xEA\x60");  // 60 000 × 60 000
   EXPECT_THAT(message_of<FileError>([&] { decoder.open(bytes_of(huge), "c.jpg"); }),
-              HasSubstr("found 60000 × 60000"));
+              HasSubstr("got 60000 × 60000"));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include "lab/image/sha256.hpp"
 #include "lab/image/small_images.hpp"
 #include "lab/mnist/mnist_files.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/error.hpp"
 #include "tests/lab/cli/run_words.hpp"
 #include "tests/optim/temporary_folder.hpp"
 
@@ -88,7 +88,7 @@ TEST(Cifar100Files, RecordsAreCoarseFineRedGreenBlue) {
   EXPECT_EQ(test_set.pixels[3072], 40);
   std::filesystem::resize_file(folder / "test.bin", 30'740'000 - 1);
   EXPECT_THAT(message_of<FileError>([&] { cifar100::read_set(folder.path()); }),
-              HasSubstr("test.bin': wanted 30740000 bytes, found 30739999"));
+              HasSubstr("test.bin': wanted 30740000 bytes, got 30739999"));
 }
 
 TEST(Cifar100Files, MissingFilesAreNamedWithWhatToDo) {
@@ -126,8 +126,8 @@ TEST(MnistFiles, PlainAndPackedFilesAreRead) {
   };
   EXPECT_THAT(refused(idx({1}, "\x0A")), HasSubstr("wanted a label below 10 for each image"));
   EXPECT_THAT(refused(idx({2}, "\x01\x01")), HasSubstr("wanted a label below 10 for each image"));
-  EXPECT_THAT(refused(idx({2}, "\x01")), HasSubstr("wanted 2 values, found 1"));
-  EXPECT_THAT(refused("abc"), HasSubstr("wanted an idx header, found less"));
+  EXPECT_THAT(refused(idx({2}, "\x01")), HasSubstr("wanted 2 values, got 1"));
+  EXPECT_THAT(refused("abc"), HasSubstr("wanted an idx header, got less"));
   EXPECT_THAT(refused(idx({1, 1}, "\x01")), HasSubstr("wanted an idx file of bytes with 1 axes"));
 }
 
@@ -152,7 +152,7 @@ TEST(DataCommand, SaysWhatIsWrongWithCifarFiles) {
       test::run_words({"data", "cifar100", "--from", folder.path().string(),
                        (folder / "cifar-100-python.tar.gz").string()});
   EXPECT_EQ(outcome.code, lab::kFailure);
-  EXPECT_THAT(outcome.out, HasSubstr("train.bin: wanted 153700000 bytes, found 3074\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("train.bin: wanted 153700000 bytes, got 3074\n"));
   EXPECT_THAT(outcome.out,
               HasSubstr("test.bin: wanted SHA-256 d8b1e6b7b3bee4020055f0699b111f60b1af1e262aeb93a0"
                         "b659061746f8224a, found "));
@@ -169,12 +169,12 @@ TEST(DataCommand, NamesMissingFilesAndFoldersInTheirPlace) {
   const test::WordsOutcome missing =
       test::run_words({"data", "cifar100", "--from", folder.path().string()});
   EXPECT_EQ(missing.code, lab::kFailure);
-  EXPECT_THAT(missing.out, HasSubstr("train.bin: wanted 153700000 bytes, found 1\n"));
-  EXPECT_THAT(missing.out, HasSubstr("test.bin: wanted this file or its .gz, found neither\n"));
+  EXPECT_THAT(missing.out, HasSubstr("train.bin: wanted 153700000 bytes, got 1\n"));
+  EXPECT_THAT(missing.out, HasSubstr("test.bin: wanted this file or its .gz, got neither\n"));
   EXPECT_THAT(missing.error, HasSubstr("2 of 2 are missing or wrong"));
   std::filesystem::create_directory(folder / "test.bin");
   EXPECT_THAT(test::run_words({"data", "cifar100", "--from", folder.path().string()}).out,
-              HasSubstr("test.bin: wanted a file, found a folder\n"));
+              HasSubstr("test.bin: wanted a file, got a folder\n"));
 }
 
 }  // namespace

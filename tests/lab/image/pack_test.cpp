@@ -7,7 +7,7 @@
 #include "lab/image/pack_source.hpp"
 #include "lab/image/pack_writer.hpp"
 #include "lab/image/resize.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/error.hpp"
 #include "tests/lab/image/sample_images.hpp"
 
 namespace sing::image {
@@ -49,7 +49,7 @@ TEST(ImageFolder, ListsInOrderOfNames) {
 TEST(ImageFolder, SaysWhatIsMissing) {
   const test::TemporaryFolder folder;
   EXPECT_THAT(message_of<std::invalid_argument>([&] { list_image_folder(folder.path()); }),
-              HasSubstr("/train' with one folder of JPEG files a class, found none"));
+              HasSubstr("/train' with one folder of JPEG files a class, got none"));
   test::put_sample_folder(folder.path());
   test::put_file(folder / "val/zebra/x.jpg", "x");
   EXPECT_THAT(message_of<std::invalid_argument>([&] { list_image_folder(folder.path()); }),
@@ -69,7 +69,7 @@ TEST(ImageFolder, BadImagesAreNamedAndSkippedOrRefused) {
   for (const char* name : {"train/cat/cut.JPEG", "train/dog/empty.JPEG", "val/dog/text.JPEG"}) {
     EXPECT_THAT(refusal, HasSubstr(name));
   }
-  EXPECT_THAT(refusal, HasSubstr("(or --bad-images skip), found 3 that are not"));
+  EXPECT_THAT(refusal, HasSubstr("(or --bad-images skip), got 3 that are not"));
   listed = list_image_folder(folder.path());
   EXPECT_THAT(drop_bad_images(listed, BadImages::kSkip, 2), SizeIs(3));
   EXPECT_THAT(listed.images[0], SizeIs(10));
@@ -164,7 +164,7 @@ TEST(Pack, DamagedPacksAreRefused) {
   }
   std::string newer = whole;
   newer[8] = 2;
-  EXPECT_THAT(refused(newer), HasSubstr("wanted version 1, found 2"));
+  EXPECT_THAT(refused(newer), HasSubstr("wanted version 1, got 2"));
   EXPECT_THAT(refused(test::sample_jpeg(90, 90)), HasSubstr("it does not begin as one"));
   for (std::size_t place = whole.size() - 56 - 16 * 32; place < whole.size(); ++place) {
     std::string damaged = whole;

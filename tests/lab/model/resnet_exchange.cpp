@@ -11,6 +11,7 @@
 #include "lab/image/classification.hpp"
 #include "lab/loop/checkpoint.hpp"
 #include "lab/model/resnet.hpp"
+#include "sing/base/message.hpp"
 #include "sing/optim/safetensors.hpp"
 
 namespace {
@@ -19,7 +20,7 @@ constexpr double kLabelSmoothing = 0.1;
 
 at::Tensor read(const sing::SafetensorsReader& reader, const std::string& name) {
   const sing::TensorEntry* const entry = reader.find(name);
-  SING_CHECK(entry != nullptr, "[resnet_exchange] wanted '", name, "', found none");
+  SING_CHECK(entry != nullptr, "[resnet_exchange] wanted '{}', got none", name);
   const bool is_whole = entry->dtype == sing::Dtype::kInt64;
   at::Tensor tensor = at::empty(entry->shape, is_whole ? at::kLong : at::kDouble);
   reader.read(*entry, static_cast<std::byte*>(tensor.mutable_data_ptr()));
@@ -42,7 +43,7 @@ struct Result {
 template <class Enum>
 Enum parsed(const char* text) {
   Enum value{};
-  SING_CHECK(parse_name(text, value), "[resnet_exchange] unknown '", text, "'");
+  SING_CHECK(parse_name(text, value), "[resnet_exchange] unknown '{}'", text);
   return value;
 }
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "lab/picture/color_map.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/error.hpp"
 #include "tests/optim/temporary_folder.hpp"
 
 namespace sing::lab {

@@ -88,7 +88,7 @@ TEST(RdeAccuracy, RefusesRectanglesThatCannotBe) {
   Batch batch;
   batch.rectangles[7] = 3;
   EXPECT_THAT(sing::test::message_of<std::invalid_argument>([&] { batch.right(); }),
-              HasSubstr("wanted rectangles 1 to 2, found 3 in image 1"));
+              HasSubstr("wanted rectangles 1 to 2, got 3 in image 1"));
 }
 
 // Targets in thirds and the like are rounded to float: their levels must still be found.

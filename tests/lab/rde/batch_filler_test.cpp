@@ -152,12 +152,12 @@ TEST(RdeBatchFiller, HandsOnWhatAThreadThrows) {
   BatchFiller filler(impossible, 0, 2);
   const auto indices = indices_from(0, 8);
   EXPECT_THAT(message_of<std::invalid_argument>([&] { filler.fill(indices, {}); }),
-              HasSubstr("found none"));
+              HasSubstr("got none"));
 }
 
 TEST(RdeBatchFiller, RefusesBadOptions) {
   EXPECT_THAT(message_of<std::invalid_argument>([] { BatchFiller({.min_side = 0}, 0, 1); }),
-              HasSubstr("min_side must be"));
+              HasSubstr("wanted min_side"));
   EXPECT_THAT(message_of<std::invalid_argument>([] { BatchFiller({}, 0, 0); }),
               HasSubstr("at least 1 thread, got 0"));
 }

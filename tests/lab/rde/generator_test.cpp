@@ -160,7 +160,7 @@ TEST(Rde, RefusesOptionsThatCannotBe) {
   const auto message = [](const Options& options) {
     return message_of<std::invalid_argument>([&] { check(options); });
   };
-  EXPECT_THAT(message({.rectangles = 17}), HasSubstr("rectangles must be in [1, 16], got 17"));
+  EXPECT_THAT(message({.rectangles = 17}), HasSubstr("wanted rectangles in [1, 16], got 17"));
   EXPECT_THAT(message({.min_side = 97}), HasSubstr("got 97, 96, 128"));
   EXPECT_THAT(message({.max_side = 129}), HasSubstr("got 32, 129, 128"));
   EXPECT_THAT(message({.min_visible = 9217}), HasSubstr("at most max_side * max_side = 9216"));
@@ -171,7 +171,7 @@ TEST(Rde, SaysWhenNoImageIsFound) {
       .rectangles = 5, .image_size = 4, .min_side = 1, .max_side = 4, .min_visible = 1};
   check(options);
   EXPECT_THAT(message_of<std::invalid_argument>([&] { make_scene(options, 0, 0); }),
-              HasSubstr("found none in 1048576 attempts"));
+              HasSubstr("got none in 1048576 attempts"));
 }
 
 TEST(RdeEpochs, NewImagesEveryEpochAndOthersForTests) {

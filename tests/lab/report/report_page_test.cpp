@@ -10,7 +10,7 @@
 #include "lab/cli/program.hpp"
 #include "lab/report/base64.hpp"
 #include "lab/report/run_reader.hpp"
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 #include "tests/optim/temporary_folder.hpp"
 
 namespace sing::report {
@@ -44,7 +44,7 @@ TEST(ReportPage, DrawsEveryRunInEveryChart) {
   EXPECT_EQ(count(page, "<figure class=\"chart\">"), 10U) << "five over steps, five over epochs";
   for (const char* title :
        {"Training loss", "Evaluation loss", "Accuracy, %", "Learning rate", "Images a second"}) {
-    EXPECT_EQ(count(page, concat("<figcaption>", title)), 2U) << title;
+    EXPECT_EQ(count(page, fmt::format("<figcaption>{}", title)), 2U) << title;
   }
   EXPECT_EQ(count(page, "<path class=\"curve "), 4U * 10);
   EXPECT_EQ(count(page, "<button"), 4U);

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "sing/base/check.hpp"
+#include "sing/base/message.hpp"
 #include "tests/optim/temporary_folder.hpp"
 
 namespace sing::report {
@@ -128,10 +128,10 @@ TEST(RunReader, FoldersThatAreNoRunsAreRefused) {
     return message_of<FileError>([&] { read_run(path); });
   };
   EXPECT_THAT(refusal(folder.path()),
-              HasSubstr("wanted a run directory with config.json and metrics.jsonl, given none"));
+              HasSubstr("wanted a run directory with config.json and metrics.jsonl, got none"));
   EXPECT_THAT(refusal(folder / "absent"), HasSubstr("absent"));
   write_whole(folder / "config.json", "{\"model_type\": \"gpt2\"}");
-  EXPECT_THAT(refusal(folder.path()), HasSubstr("given none"));
+  EXPECT_THAT(refusal(folder.path()), HasSubstr("got none"));
   write_whole(folder / "metrics.jsonl", "{\"loss\": 1}\n{\"loss\": 2}\n");
   EXPECT_THAT(refusal(folder.path()), HasSubstr("metrics.jsonl] wanted lines with \"kind\""));
   write_whole(folder / "metrics.jsonl", "{\"kind\":\"step\",\"step\":1}\n");
@@ -173,7 +173,7 @@ TEST(RunReader, PicturesComeInTheOrderOfTheirSteps) {
   write_whole(folder / "metrics.jsonl", "");
   std::filesystem::create_directory(folder / "pictures");
   for (const char* name : {"step_100.png", "step_90.png", "last.png", "notes.txt"}) {
-    write_whole(folder / concat("pictures/", name), "");
+    write_whole(folder / fmt::format("pictures/{}", name), "");
   }
   std::vector<std::string> names;
   for (const auto& path : read_run(folder.path()).pictures) {

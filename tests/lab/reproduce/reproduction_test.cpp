@@ -9,6 +9,7 @@
 
 #include "lab/cli/option_texts.hpp"
 #include "lab/reproduce/reproduction_table.hpp"
+#include "sing/base/message.hpp"
 #include "tests/lab/compare/fake_training.hpp"
 
 namespace sing::reproduce {
@@ -117,7 +118,7 @@ TEST(Reproduce, ListsWhatIsDone) {
   EXPECT_EQ(calls(folder).size(), 2U);
   const Said all = reproduce(folder, {"--list"});
   for (const PaperTable& table : paper_tables()) {
-    EXPECT_THAT(all.out, HasSubstr(concat("\n", table.name, ": ", table.title, "\n")));
+    EXPECT_THAT(all.out, HasSubstr(fmt::format("\n{}: {}\n", table.name, table.title)));
   }
 }
 
@@ -126,7 +127,7 @@ TEST(Reproduce, SaysWhatThisProgramDoesNotHave) {
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder / "recipes");
   for (const PaperRow& row : paper_table("cifar100").rows) {
-    write_whole(folder / "recipes" / concat(row.recipe, ".toml"), "optimizer = \"adamv\"\n");
+    write_whole(folder / "recipes" / fmt::format("{}.toml", row.recipe), "optimizer = \"adamv\"\n");
   }
   write_whole(folder / "recipes/cifar100_sgd.toml", "optimizer = \"sgd\"\n");
   write_whole(folder / "plan", kPlan);

@@ -94,8 +94,8 @@ TEST(Claims, AnUnknownNameIsAnErrorWithTheNearest) {
   const std::vector<std::string> wrong = {"escape-tigth"};
   EXPECT_EQ(test::message_of<std::invalid_argument>([&] { select_claims(wrong); }),
             "[sing theory] wanted the name of a claim or of a family (escape, invariance, lemmas, "
-            "convergence, clipping, calibrated, figures), given 'escape-tigth' "
-            "(nearest known: 'escape-tight')");
+            "convergence, clipping, calibrated, figures), got 'escape-tigth'"
+            "; did you mean 'escape-tight'?");
 }
 
 TEST(Number, HoldsBetweenItsBoundsOnly) {

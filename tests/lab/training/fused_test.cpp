@@ -8,6 +8,7 @@
 #include "lab/fused/residual_functions.hpp"
 #include "lab/model/resnet.hpp"
 #include "lab/model/vit.hpp"
+#include "sing/base/message.hpp"
 #include "tests/torch/device_test.hpp"
 
 namespace sing::lab::fused {
@@ -75,7 +76,7 @@ TEST_P(FusedLayers, Linear) {
 TEST_P(FusedLayers, AddNorm) {
   for (const std::int64_t width : {128, 256, 384, 512, 640, 768, 896, 1024, 192}) {
     for (const std::int64_t x_rows : {600, 40}) {
-      SCOPED_TRACE(concat("width ", width, ", rows of x ", x_rows));
+      SCOPED_TRACE(fmt::format("width {}, rows of x {}", width, x_rows));
       expect_agreement(
           [](const Tensors& t) {
             const auto [sum, normalized] = add_norm(t[0], t[1], t[2], {t[3], t[4], 1e-6});
@@ -103,7 +104,7 @@ TEST_P(FusedLayers, BiasGelu) {
 // 64 tokens and heads of 64 have a kernel, the others go to torch's.
 TEST_P(FusedLayers, Attention) {
   for (const auto& [tokens, width] : {std::pair{64, 64}, {64, 32}, {80, 64}}) {
-    SCOPED_TRACE(concat(tokens, " tokens, heads of ", width));
+    SCOPED_TRACE(fmt::format("{} tokens, heads of {}", tokens, width));
     const AttentionShape shape{3, tokens, 2};
     expect_agreement([&](const Tensors& t) { return Tensors{attention(t[0], shape)}; },
                      [&, tokens = tokens, width = width](const Tensors& t) {
@@ -138,7 +139,7 @@ TEST_P(FusedLayers, BatchNorm) {
       for (const auto activation : {Activation::kNone, Activation::kRelu}) {
         for (const std::size_t readers : {1, 2}) {
           SCOPED_TRACE(
-              concat(channels, " channels, residual ", has_residual, ", readers ", readers));
+              fmt::format("{} channels, residual {}, readers {}", channels, has_residual, readers));
           const at::Tensor running = at::zeros({2, channels}, at::TensorOptions(device_));
           const at::Tensor batches = at::zeros({}, at::TensorOptions(device_).dtype(at::kLong));
           const auto last = at::MemoryFormat::ChannelsLast;

@@ -98,7 +98,7 @@ TEST(Resume, ADamagedCheckpointIsNamedAndKept) {
   refused(whole.substr(0, whole.size() - 100), "");
   refused(whole.substr(0, 5), "");
   refused("", "");
-  refused(format_safetensors({{"format", "another"}}, {}), "found 'another'");
+  refused(format_safetensors({{"format", "another"}}, {}), "got 'another'");
   // Of no tensors the checksum is 0.
   const std::map<std::string, std::string> format = {
       {"format", "sing.checkpoint"}, {"format_version", "2"}, {"checksum", "00000000"}};

@@ -125,7 +125,7 @@ TEST(Halving, EpochsDoubleUpToTheLastRound) {
   EXPECT_THAT(round_epochs(16, 8), ElementsAre(1, 2, 4, 8));
   EXPECT_THAT(round_epochs(2, 5), ElementsAre(5));
   EXPECT_THAT(test::message_of<std::invalid_argument>([] { round_epochs(16, 7); }),
-              HasSubstr("wanted at least 8 for the last of 4 rounds, given 7"));
+              HasSubstr("wanted at least 8 for the last of 4 rounds, got 7"));
 }
 
 TEST(Halving, KeepsTheBetterHalfWithoutDivergedOnes) {

@@ -1,0 +1,25 @@
+// The library's exception types. A mistake of the caller is a std::invalid_argument instead.
+#pragma once
+
+#include <stdexcept>
+
+namespace sing {
+
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct FileError : Error {
+  using Error::Error;
+};
+
+struct CudaError : Error {
+  using Error::Error;
+};
+
+// Thrown by a step under NonFinite::kThrow. Names the tensor; the step has changed nothing.
+struct NonFiniteError : Error {
+  using Error::Error;
+};
+
+}  // namespace sing
