@@ -13,10 +13,10 @@ namespace sing::bench {
 ModelShapes load_model_shapes(const std::filesystem::path& file, const std::string& name) {
   std::ifstream stream(file);
   if (!stream) {
-    throw FileError(fmt::format("[shapes] wanted a readable file, got {}", file));
+    throw FileError(fmt::format("[shapes] wanted a readable file, got {}", file.string()));
   }
   const nlohmann::json models = nlohmann::json::parse(stream);
-  SING_CHECK(models.contains(name), "[shapes] wanted a model of {}, got '{}'", file, name);
+  SING_CHECK(models.contains(name), "[shapes] wanted a model of {}, got '{}'", file.string(), name);
   const nlohmann::json& model = models.at(name);
   ModelShapes result{.name = name, .title = model.at("title"), .shapes = {}, .parameters = 0};
   for (const nlohmann::json& part : model.at("parts")) {

@@ -38,6 +38,13 @@ if(sing_sanitizer_flags)
   target_link_options(sing_sanitizer INTERFACE ${sing_sanitizer_flags})
 endif()
 
+# LibTorch ships a copy of fmt that its stable interface forbids to include. A folder that holds fmt alone
+# can come before LibTorch's, which /usr/include cannot.
+get_target_property(sing_fmt_found fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
+set(sing_fmt_folder ${PROJECT_BINARY_DIR}/fmt)
+file(MAKE_DIRECTORY ${sing_fmt_folder})
+file(CREATE_LINK ${sing_fmt_found}/fmt ${sing_fmt_folder}/fmt SYMBOLIC)
+
 # Gives one target of this project its language level, the root that includes start from, fmt, and the
 # flags above. BUILD_INTERFACE keeps them out of the installed package: a user compiles with the user's flags.
 function(sing_compile_options target)
@@ -51,6 +58,7 @@ function(sing_compile_options target)
   target_link_libraries(
     ${target}
     PRIVATE $<BUILD_INTERFACE:sing_floating_point> $<BUILD_INTERFACE:sing_warnings>
-            $<BUILD_INTERFACE:sing_debug_lines> $<BUILD_INTERFACE:sing_sanitizer>
-            $<BUILD_INTERFACE:fmt::fmt-header-only>)
+            $<BUILD_INTERFACE:sing_debug_lines> $<BUILD_INTERFACE:sing_sanitizer>)
+  target_include_directories(${target} SYSTEM BEFORE PRIVATE $<BUILD_INTERFACE:${sing_fmt_folder}>)
+  target_compile_definitions(${target} PRIVATE FMT_HEADER_ONLY)
 endfunction()

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sing/base/message.hpp"
+#include "adapters/torch/message.hpp"
 
 namespace sing::torch {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "sing/base/message.hpp"
+#include "adapters/torch/message.hpp"
 #include "sing/base/name_list.hpp"
 
 namespace sing::torch {

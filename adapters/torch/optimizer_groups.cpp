@@ -3,8 +3,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "adapters/torch/message.hpp"
 #include "adapters/torch/optimizer.hpp"
-#include "sing/base/message.hpp"
 
 namespace sing::torch {
 

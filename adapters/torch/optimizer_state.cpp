@@ -6,8 +6,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "adapters/torch/message.hpp"
 #include "adapters/torch/optimizer.hpp"
-#include "sing/base/message.hpp"
 #include "sing/optim/atomic_file.hpp"
 #include "sing/optim/safetensors.hpp"
 

@@ -4,7 +4,7 @@
 #include <ATen/Functions.h>
 #include <torch/utils.h>
 
-#include "sing/base/message.hpp"
+#include "adapters/torch/message.hpp"
 
 namespace sing::torch {
 

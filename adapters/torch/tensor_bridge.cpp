@@ -9,9 +9,9 @@
 
 #include <optional>
 
+#include "adapters/torch/message.hpp"
 #include "adapters/torch/symmetric_rows.hpp"
 #include "sing/base/layout.hpp"
-#include "sing/base/message.hpp"
 
 namespace sing::torch {
 namespace {

@@ -164,12 +164,8 @@ void TrainRequest::check_data(const RecordedConfig& recorded, const std::string&
 }
 
 std::vector<std::string> resource_names() {
-  std::vector<OptionInfo> options;
-  list_fields(ResourceOptions{}, options);
-  std::vector<std::string> names = {"device"};
-  for (const OptionInfo& option : options) {
-    names.push_back(option.name);
-  }
+  std::vector<std::string> names = names_of(list_fields(ResourceOptions{}));
+  names.emplace_back("device");
   return names;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <ostream>
+#include <string>
 
 namespace sing {
 
@@ -14,11 +14,9 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
-inline std::ostream& operator<<(std::ostream& stream, const Device& device) {
-  if (device.type == DeviceType::kCpu) {
-    return stream << "cpu";
-  }
-  return stream << "cuda:" << device.index;
+// "cpu" or "cuda:1".
+inline std::string name_of(const Device& device) {
+  return device.type == DeviceType::kCpu ? "cpu" : "cuda:" + std::to_string(device.index);
 }
 
 }  // namespace sing

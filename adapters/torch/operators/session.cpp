@@ -59,7 +59,7 @@ void Session::add_group(const std::vector<Tensor>& parameters,
     place.dtype = dtype_of(place.facts.dtype, place.who);
     place.gradient_dtype = place.dtype;
     SING_CHECK(place.facts.device == device_, "{}wanted a tensor on {}, got one on {}", place.who,
-               device_, place.facts.device);
+               name_of(device_), name_of(place.facts.device));
     SING_CHECK(memory_views[i].is_contiguous(), "{}wanted memory without gaps", place.who);
     added.push_back({.name = names[i],
                      .data = memory_views[i].mutable_data_ptr(),
@@ -189,7 +189,7 @@ void Session::set_learning_rate_source(std::size_t group, std::optional<Tensor> 
     const TensorFacts facts = facts_of(*source, "[sing] lr: ");
     SING_CHECK(facts.dtype == aoti_torch_dtype_float32() && facts.device == device_ &&
                    source->numel() == 1,
-               "[sing] wanted lr as a float32 scalar on {}", device_);
+               "[sing] wanted lr as a float32 scalar on {}", name_of(device_));
     pointer = static_cast<const float*>(source->const_data_ptr());
   }
   optimizer_.set_learning_rate_source(group, pointer);

@@ -26,7 +26,7 @@ std::mutex& mutex() {
 Kept& find_kept(const Device& device, const std::string& options_json) {
   // Never destroyed: tensors must not be freed after torch's own memory is gone.
   static auto* const kAll = new std::map<std::pair<std::string, std::string>, Kept>;
-  Kept& kept = (*kAll)[{fmt::format("{}", device), options_json}];
+  Kept& kept = (*kAll)[{name_of(device), options_json}];
   if (kept.standardizer == nullptr) {
     Options options;
     for (const auto& [name, value] : overrides_of(options_json)) {

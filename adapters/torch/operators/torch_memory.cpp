@@ -144,7 +144,8 @@ GradientFacts check_gradient(const Tensor& gradient, const TensorFacts& paramete
   const bool is_cpu = device_type == aoti_torch_device_type_cpu();
   SING_CHECK(is_cpu == (parameter.device.type == DeviceType::kCpu) &&
                  (is_cpu || gradient.get_device_index() == parameter.device.index),
-             "{}wanted a gradient on {}, got one on another device", who, parameter.device);
+             "{}wanted a gradient on {}, got one on another device", who,
+             name_of(parameter.device));
   GradientFacts facts{.dtype = 0, .is_alike = true};
   TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(gradient.get(), &facts.dtype));
   const auto strides = extents(gradient.strides());

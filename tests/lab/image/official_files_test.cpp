@@ -155,7 +155,7 @@ TEST(DataCommand, SaysWhatIsWrongWithCifarFiles) {
   EXPECT_THAT(outcome.out, HasSubstr("train.bin: wanted 153700000 bytes, got 3074\n"));
   EXPECT_THAT(outcome.out,
               HasSubstr("test.bin: wanted SHA-256 d8b1e6b7b3bee4020055f0699b111f60b1af1e262aeb93a0"
-                        "b659061746f8224a, found "));
+                        "b659061746f8224a, got "));
   EXPECT_THAT(
       outcome.out,
       HasSubstr("tar.gz: wanted a file of the set (train.bin, test.bin), unpacked or as .gz"));

@@ -42,9 +42,10 @@ struct Result {
 
 template <class Enum>
 Enum parsed(const char* text) {
-  Enum value{};
-  SING_CHECK(parse_name(text, value), "[resnet_exchange] unknown '{}'", text);
-  return value;
+  const std::optional<Enum> value = sing::parse_enum<Enum>(text);
+  SING_CHECK(value, "[resnet_exchange] wanted one of {}, got '{}'", sing::joined_enum_names<Enum>(),
+             text);
+  return *value;
 }
 
 void run(const std::string& folder, const sing::lab::ResnetOptions& options, bool channels_last) {
