@@ -22,7 +22,8 @@ install(
   PATTERN "*.hpp"
   PATTERN "backend/*" EXCLUDE
   PATTERN "c_api/*.hpp" EXCLUDE
-  PATTERN "optim/value_json.hpp" EXCLUDE)
+  PATTERN "base/message.hpp" EXCLUDE
+  PATTERN "io/value_json.hpp" EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/sing/backend/backend.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sing/backend)
 

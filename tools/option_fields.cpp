@@ -2,7 +2,7 @@
 // it.
 #include <cstdio>
 
-#include "sing/optim/value_json.hpp"
+#include "sing/io/value_json.hpp"
 #include "sing/sing.hpp"
 
 namespace {

@@ -8,8 +8,8 @@
 
 #include "adapters/torch/message.hpp"
 #include "adapters/torch/optimizer.hpp"
-#include "sing/optim/atomic_file.hpp"
-#include "sing/optim/safetensors.hpp"
+#include "sing/io/atomic_file.hpp"
+#include "sing/io/safetensors.hpp"
 
 namespace sing::torch {
 namespace {

@@ -15,7 +15,7 @@
 #include "lab/loop/gradient_pass.hpp"
 #include "lab/loop/training_model.hpp"
 #include "lab/optimizer/named_optimizer.hpp"
-#include "sing/optim/atomic_file.hpp"
+#include "sing/io/atomic_file.hpp"
 
 namespace sing::lab {
 namespace {

@@ -13,7 +13,7 @@
 #include "lab/report/run_reader.hpp"
 #include "sing/base/fields.hpp"
 #include "sing/base/message.hpp"
-#include "sing/optim/atomic_file.hpp"
+#include "sing/io/atomic_file.hpp"
 
 namespace sing::compare {
 namespace {

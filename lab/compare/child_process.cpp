@@ -13,7 +13,7 @@
 #include <system_error>
 
 #include "sing/base/message.hpp"
-#include "sing/optim/file_descriptor.hpp"
+#include "sing/io/file_descriptor.hpp"
 
 extern char** environ;
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sing/optim/atomic_file.hpp"
+#include "sing/io/atomic_file.hpp"
 
 namespace sing::lab {
 

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "sing/base/message.hpp"
-#include "sing/optim/file_descriptor.hpp"
+#include "sing/io/file_descriptor.hpp"
 
 namespace sing::image {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sing/base/message.hpp"
-#include "sing/optim/atomic_file.hpp"
+#include "sing/io/atomic_file.hpp"
 
 namespace sing::image {
 namespace {

@@ -11,7 +11,7 @@
 #include "lab/image/pack_format.hpp"
 #include "lab/image/resize.hpp"
 #include "sing/base/error.hpp"
-#include "sing/optim/atomic_file.hpp"
+#include "sing/io/atomic_file.hpp"
 
 namespace sing::image {
 namespace {

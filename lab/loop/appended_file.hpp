@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "sing/optim/file_descriptor.hpp"
+#include "sing/io/file_descriptor.hpp"
 
 namespace sing::lab {
 

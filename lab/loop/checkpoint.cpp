@@ -147,9 +147,9 @@ void read_into(const SafetensorsReader& reader, const std::string& path, const s
   const TensorEntry* const entry = reader.find(name);
   const TensorEntry wanted{name, dtype_of(tensor), tensor.sizes().vec()};
   if (entry == nullptr || !(*entry == wanted)) {
-    throw FileError(
-        fmt::format("[checkpoint] '{}': wanted {}{}", path, sing::torch::describe(name, tensor),
-                    entry == nullptr ? ", found none" : ", found another shape or type"));
+    throw FileError(fmt::format("[checkpoint] '{}': wanted {}{}", path,
+                                sing::torch::describe(name, tensor),
+                                entry == nullptr ? ", got none" : ", got another shape or type"));
   }
   const at::Tensor host = at::empty(tensor.sizes(), tensor.options().device(at::kCPU));
   reader.read(*entry, static_cast<std::byte*>(host.mutable_data_ptr()));

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "sing/optim/safetensors.hpp"
+#include "sing/io/safetensors.hpp"
 
 namespace sing::lab {
 

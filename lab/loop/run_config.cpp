@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "sing/base/message.hpp"
-#include "sing/optim/atomic_file.hpp"
-#include "sing/optim/value_json.hpp"
+#include "sing/io/atomic_file.hpp"
+#include "sing/io/value_json.hpp"
 
 #ifndef SING_COMMIT
 #define SING_COMMIT "unknown"

@@ -17,7 +17,7 @@
 #include "lab/report/run_tables.hpp"
 #include "lab/report/time_bars.hpp"
 #include "sing/base/message.hpp"
-#include "sing/optim/atomic_file.hpp"
+#include "sing/io/atomic_file.hpp"
 
 namespace sing::report {
 namespace {

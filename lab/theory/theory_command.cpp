@@ -7,7 +7,7 @@
 
 #include "lab/theory/claims.hpp"
 #include "lab/theory/verdict_texts.hpp"
-#include "sing/optim/atomic_file.hpp"
+#include "sing/io/atomic_file.hpp"
 
 namespace sing::theory {
 namespace {

@@ -14,7 +14,7 @@
 #include "lab/report/html_text.hpp"
 #include "sing/base/fields.hpp"
 #include "sing/base/message.hpp"
-#include "sing/optim/atomic_file.hpp"
+#include "sing/io/atomic_file.hpp"
 
 namespace sing::tune {
 namespace {

@@ -2,9 +2,9 @@
 #include <set>
 
 #include "sing/base/message.hpp"
+#include "sing/io/safetensors.hpp"
+#include "sing/io/value_json.hpp"
 #include "sing/optim/optimizer.hpp"
-#include "sing/optim/safetensors.hpp"
-#include "sing/optim/value_json.hpp"
 
 namespace sing {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "sing/base/error.hpp"
-#include "sing/optim/safetensors_header.hpp"
+#include "sing/io/safetensors_header.hpp"
 
 namespace {
 

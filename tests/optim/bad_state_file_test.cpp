@@ -6,11 +6,11 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "sing/optim/safetensors.hpp"
+#include "sing/io/safetensors.hpp"
 #include "tests/optim/resumable_run.hpp"
-#include "tests/optim/temporary_folder.hpp"
 #include "tests/support/backends.hpp"
 #include "tests/support/same_bytes.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sing {
 namespace {

@@ -8,9 +8,9 @@
 #include "sing/base/message.hpp"
 #include "tests/contract/rule_variants.hpp"
 #include "tests/optim/resumable_run.hpp"
-#include "tests/optim/temporary_folder.hpp"
 #include "tests/support/backends.hpp"
 #include "tests/support/same_bytes.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sing {
 namespace {

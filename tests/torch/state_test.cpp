@@ -2,8 +2,8 @@
 #include <sstream>
 
 #include "tests/contract/rule_variants.hpp"
-#include "tests/optim/temporary_folder.hpp"
 #include "tests/support/message_of.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/torch/device_test.hpp"
 
 namespace sing {

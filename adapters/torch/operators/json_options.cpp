@@ -2,7 +2,7 @@
 #include "adapters/torch/operators/json_options.hpp"
 
 #include "sing/base/message.hpp"
-#include "sing/optim/value_json.hpp"
+#include "sing/io/value_json.hpp"
 
 namespace sing::operators {
 namespace {

@@ -4,14 +4,14 @@
 #include <utility>
 #include <vector>
 
-#include "sing/backend/cuda/convert.hpp"
-#include "sing/backend/cuda/cublas.hpp"
 #include "sing/backend/cuda/cuda_tuning.hpp"
 #include "sing/backend/cuda/device_guard.hpp"
-#include "sing/backend/cuda/device_tables.hpp"
-#include "sing/backend/cuda/plan_key.hpp"
-#include "sing/backend/cuda/shift_squares.hpp"
-#include "sing/backend/cuda/step_kernels.hpp"
+#include "sing/backend/cuda/kernel/convert.hpp"
+#include "sing/backend/cuda/kernel/step_kernels.hpp"
+#include "sing/backend/cuda/matrix/cublas.hpp"
+#include "sing/backend/cuda/matrix/shift_squares.hpp"
+#include "sing/backend/cuda/plan/device_tables.hpp"
+#include "sing/backend/cuda/plan/plan_key.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::cuda {

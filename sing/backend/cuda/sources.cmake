@@ -1,19 +1,19 @@
 # Adds the CUDA backend to the target sing; included by sing/CMakeLists.txt where SING_CUDA is on.
 find_package(CUDAToolkit 12.8 REQUIRED)
 set(cuda_kernels
-    backend/cuda/convert.cu
-    backend/cuda/shift_squares.cu
-    backend/cuda/step_kernels_double.cu
-    backend/cuda/step_kernels_full.cu
-    backend/cuda/step_kernels_full_narrow.cu
-    backend/cuda/step_kernels_narrow.cu
-    backend/cuda/step_kernels_narrow_full.cu)
-target_sources(sing PRIVATE ${cuda_kernels} backend/cuda/cublas.cpp backend/cuda/cuda_backend.cpp
-                            backend/cuda/device_tables.cpp backend/cuda/queue_order.cpp
-                            backend/cuda/step_phases.cpp backend/cuda/tensor_record.cpp
-                            backend/cuda/work_plan.cpp)
+    backend/cuda/kernel/convert.cu
+    backend/cuda/matrix/shift_squares.cu
+    backend/cuda/kernel/step_kernels_double.cu
+    backend/cuda/kernel/step_kernels_full.cu
+    backend/cuda/kernel/step_kernels_full_narrow.cu
+    backend/cuda/kernel/step_kernels_narrow.cu
+    backend/cuda/kernel/step_kernels_narrow_full.cu)
+target_sources(sing PRIVATE ${cuda_kernels} backend/cuda/matrix/cublas.cpp backend/cuda/cuda_backend.cpp
+                            backend/cuda/plan/device_tables.cpp backend/cuda/plan/queue_order.cpp
+                            backend/cuda/plan/step_phases.cpp backend/cuda/plan/tensor_record.cpp
+                            backend/cuda/plan/work_plan.cpp)
 # Quotients within 2 ulp and roots within 1: the bounds of docs/numerics.md. Float64 is not touched.
 # Two threads: the two architectures of a file, which holds every rule, compile side by side.
 set_source_files_properties(${cuda_kernels} PROPERTIES COMPILE_OPTIONS "--prec-div=false;--prec-sqrt=false;--threads=2")
-# cuBLAS is not linked: it is looked for when a rule first needs a product (backend/cuda/cublas.cpp).
+# cuBLAS is not linked: it is looked for when a rule first needs a product (backend/cuda/matrix/cublas.cpp).
 target_link_libraries(sing PRIVATE CUDA::cudart_static ${CMAKE_DL_LIBS})

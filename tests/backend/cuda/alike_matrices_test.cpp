@@ -2,7 +2,7 @@
 #include <limits>
 #include <set>
 
-#include "sing/backend/cuda/work_plan.hpp"
+#include "sing/backend/cuda/plan/work_plan.hpp"
 #include "sing/base/message.hpp"
 #include "tests/backend/cuda/cuda_fixture.hpp"
 #include "tests/backend/cuda/step_list.hpp"

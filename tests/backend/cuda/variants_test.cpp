@@ -1,7 +1,7 @@
 // Ways of cutting and launching the same step: none may change a bit.
 #include <cmath>
 
-#include "sing/backend/cuda/device_records.hpp"
+#include "sing/backend/cuda/kernel/device_records.hpp"
 #include "tests/backend/cuda/cuda_fixture.hpp"
 #include "tests/backend/cuda/step_list.hpp"
 

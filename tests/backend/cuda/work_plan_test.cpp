@@ -1,5 +1,5 @@
 // The order of work items: every element once, nothing waits for what comes later. Needs no device.
-#include "sing/backend/cuda/work_plan.hpp"
+#include "sing/backend/cuda/plan/work_plan.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include "sing/base/message.hpp"
 #include "sing/c_api/sing.h"
 #include "tests/lab/cli/run_words.hpp"
-#include "tests/optim/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sing::lab {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lab/cli/program.hpp"
-#include "tests/optim/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sing::test {
 

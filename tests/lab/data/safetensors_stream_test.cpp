@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "sing/base/error.hpp"
-#include "sing/optim/safetensors.hpp"
-#include "tests/optim/temporary_folder.hpp"
+#include "sing/io/safetensors.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sing::lab {
 namespace {

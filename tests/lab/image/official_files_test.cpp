@@ -13,7 +13,7 @@
 #include "lab/mnist/mnist_files.hpp"
 #include "sing/base/error.hpp"
 #include "tests/lab/cli/run_words.hpp"
-#include "tests/optim/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sing::image {
 namespace {

@@ -15,7 +15,7 @@
 #include "lab/image/jpeg_encoder.hpp"
 #include "lab/image/rgb_image.hpp"
 #include "lab/random/random_stream.hpp"
-#include "tests/optim/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sing::test {
 

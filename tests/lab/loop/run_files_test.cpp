@@ -10,7 +10,7 @@
 #include "lab/loop/run_config.hpp"
 #include "lab/loop/run_directory.hpp"
 #include "lab/loop/tensorboard_events.hpp"
-#include "tests/optim/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sing::lab {
 namespace {

@@ -12,7 +12,7 @@
 #include "lab/loop/checkpoint.hpp"
 #include "lab/model/resnet.hpp"
 #include "sing/base/message.hpp"
-#include "sing/optim/safetensors.hpp"
+#include "sing/io/safetensors.hpp"
 
 namespace {
 

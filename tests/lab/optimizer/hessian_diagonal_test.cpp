@@ -5,7 +5,7 @@
 #include <torch/torch.h>
 
 #include "tests/lab/training/tiny_run.hpp"
-#include "tests/optim/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sing {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "lab/picture/color_map.hpp"
 #include "sing/base/error.hpp"
-#include "tests/optim/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sing::lab {
 namespace {

@@ -14,8 +14,8 @@
 #include "lab/rde/epochs.hpp"
 #include "lab/rde/set_file.hpp"
 #include "tests/lab/rde/variants.hpp"
-#include "tests/optim/temporary_folder.hpp"
 #include "tests/support/message_of.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sing::rde {
 namespace {

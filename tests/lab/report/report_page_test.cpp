@@ -11,7 +11,7 @@
 #include "lab/report/base64.hpp"
 #include "lab/report/run_reader.hpp"
 #include "sing/base/message.hpp"
-#include "tests/optim/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sing::report {
 namespace {

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "sing/base/message.hpp"
-#include "tests/optim/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sing::report {
 namespace {

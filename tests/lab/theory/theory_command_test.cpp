@@ -9,7 +9,7 @@
 
 #include "lab/theory/claims.hpp"
 #include "tests/lab/theory/wrong_methods.hpp"
-#include "tests/optim/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sing::theory {
 namespace {

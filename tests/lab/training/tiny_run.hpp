@@ -10,8 +10,8 @@
 
 #include "lab/cli/program.hpp"
 #include "lab/cli/training_commands.hpp"
-#include "sing/optim/safetensors.hpp"
-#include "tests/optim/temporary_folder.hpp"
+#include "sing/io/safetensors.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sing::test {
 

@@ -9,9 +9,9 @@
 #include <set>
 #include <sstream>
 
-#include "sing/optim/file_descriptor.hpp"
+#include "sing/io/file_descriptor.hpp"
 #include "tests/lab/training/child_process.hpp"
-#include "tests/optim/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sing::tune {
 namespace {

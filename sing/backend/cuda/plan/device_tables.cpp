@@ -1,0 +1,221 @@
+// Encoding, comparing and uploading of the device tables.
+#include "sing/backend/cuda/plan/device_tables.hpp"
+
+#include <bit>
+#include <cstring>
+
+#include "sing/backend/cuda/capture_aside.hpp"
+#include "sing/base/message.hpp"
+
+namespace sing::cuda {
+namespace {
+
+constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+struct ScratchLayout {
+  explicit ScratchLayout(const WorkPlan& plan)
+      : partials(aligned(sizeof(QueueState))),
+        family_sums(partials +
+                    aligned(sizeof(ChunkSums) * static_cast<std::size_t>(plan.partial_count))),
+        family_done(family_sums +
+                    aligned(sizeof(ChunkSums) * static_cast<std::size_t>(plan.family_count))),
+        tensor_done(family_done +
+                    aligned(sizeof(unsigned int) * static_cast<std::size_t>(plan.family_count))),
+        begun(tensor_done + aligned(sizeof(unsigned int) * plan.tensors.size())),
+        verdicts(begun + aligned(sizeof(unsigned int) * plan.tensors.size())),
+        beginnings(verdicts + aligned(sizeof(Verdict) * plan.tensors.size())),
+        squares(beginnings + aligned(kBeginningBytes * plan.tensors.size())),
+        means(squares + aligned(sizeof(double) * plan.tensors.size())),
+        end(means + aligned(plan.mean_bytes)) {}
+  std::size_t partials, family_sums, family_done, tensor_done, begun, verdicts, beginnings, squares,
+      means, end;
+};
+
+void add_number(std::vector<double>& out, const std::optional<double>& value) {
+  out.push_back(value ? 1 : 0);
+  out.push_back(value.value_or(0));
+}
+template <class Number>
+void add_number(std::vector<double>& out, Number value) {
+  out.push_back(static_cast<double>(value));
+}
+
+template <class Options>
+void add_fields(std::vector<double>& out, const Options& options) {
+  visit_fields(options, [&](const auto&, const auto& member) { add_number(out, member); });
+}
+
+GroupRecord encode(const GroupStep& group) {
+  GroupRecord record{};
+  std::visit([&](const auto& rule) { std::memcpy(record.rule, &rule, sizeof(rule)); }, group.rule);
+  record.standardize = group.standardize;
+  record.learning_rate = learning_rate_of(group.rule) * group.learning_rate_factor;
+  record.learning_rate_source = group.learning_rate_source;
+  record.learning_rate_factor = group.learning_rate_factor;
+  record.weight_decay_vectors = group.weight_decay(1);
+  record.weight_decay_matrices = group.weight_decay(2);
+  record.lookahead_period = group.lookahead ? group.lookahead->period : 0;
+  record.lookahead_alpha = group.lookahead ? group.lookahead->alpha : 1;
+  record.progress = group.progress;
+  return record;
+}
+
+}  // namespace
+
+DeviceTables::DeviceTables(WorkPlan plan, std::size_t group_count, cudaStream_t stream)
+    : plan_(std::move(plan)),
+      group_count_(group_count),
+      fixed_(aligned(plan_.tensors.size() * sizeof(TensorRecord)) +
+             plan_.items.size() * sizeof(WorkItem)),
+      changing_(plan_.tensors.size() * sizeof(GradientRecord) + group_count * sizeof(GroupRecord) +
+                sizeof(StepRecord)),
+      scratch_(DeviceBuffer::zeroed(ScratchLayout(plan_).end)),
+      matrices_(plan_.matrix_bytes),
+      ring_(changing_.bytes()),
+      gradients_(plan_.tensors.size()) {
+  std::byte* means = scratch_.data() + ScratchLayout(plan_).means;
+  const auto resolve = [&](void*& place) {
+    const auto offset = std::bit_cast<std::size_t>(place);
+    place = offset == static_cast<std::size_t>(-1) ? nullptr : means + offset;
+  };
+  for (TensorRecord& record : plan_.tensors) {
+    resolve(record.row_means);
+    resolve(record.matrix_means);
+  }
+  std::vector<std::byte> host(fixed_.bytes());
+  const std::size_t items_at = aligned(plan_.tensors.size() * sizeof(TensorRecord));
+  if (!plan_.tensors.empty()) {
+    std::memcpy(host.data(), plan_.tensors.data(), plan_.tensors.size() * sizeof(TensorRecord));
+    std::memcpy(host.data() + items_at, plan_.items.data(), plan_.items.size() * sizeof(WorkItem));
+  }
+  check(cudaMemcpyAsync(fixed_.data(), host.data(), host.size(), cudaMemcpyHostToDevice, stream),
+        "uploading the work plan");
+  check(cudaStreamSynchronize(stream), "uploading the work plan");
+}
+
+bool DeviceTables::gradients_differ(const StepRequest& request) const {
+  for (std::size_t at = 0; at < gradients_.size(); ++at) {
+    const TensorStep& tensor = request.tensors[plan_.order[at]];
+    if (gradients_[at].data != tensor.gradient || gradients_[at].curvature != tensor.curvature ||
+        gradients_[at].dtype != static_cast<std::int64_t>(tensor.gradient_dtype)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::vector<GradientRecord> DeviceTables::encode_gradients(const StepRequest& request) const {
+  std::vector<GradientRecord> gradients(plan_.order.size());
+  for (std::size_t at = 0; at < gradients.size(); ++at) {
+    const TensorStep& tensor = request.tensors[plan_.order[at]];
+    gradients[at] = {tensor.gradient, static_cast<std::int64_t>(tensor.gradient_dtype),
+                     tensor.curvature};
+  }
+  return gradients;
+}
+
+bool DeviceTables::options_differ(const StepRequest& request) {
+  wanted_options_.clear();
+  for (const GroupStep& group : request.groups) {
+    std::visit([&](const auto& rule) { add_fields(wanted_options_, rule); }, group.rule);
+    add_fields(wanted_options_, group.standardize);
+    if (group.lookahead) {
+      add_fields(wanted_options_, *group.lookahead);
+    }
+    wanted_options_.push_back(group.lookahead ? 1 : 0);
+    wanted_options_.push_back(group.decay_vectors ? 1 : 0);
+    wanted_options_.push_back(group.learning_rate_factor);
+    wanted_options_.push_back(std::bit_cast<double>(group.learning_rate_source));
+    wanted_options_.push_back(std::bit_cast<double>(group.progress));
+  }
+  wanted_options_.push_back(request.loss_scale);
+  wanted_options_.push_back(static_cast<double>(request.non_finite));
+  wanted_options_.push_back(std::bit_cast<double>(request.progress));
+  return wanted_options_.size() != options_.size() ||
+         std::memcmp(wanted_options_.data(), options_.data(), options_.size() * sizeof(double)) !=
+             0;
+}
+
+void DeviceTables::encode_options(const StepRequest& request, std::byte* host) const {
+  for (std::size_t group = 0; group < group_count_; ++group) {
+    const GroupRecord record = encode(request.groups[group]);
+    std::memcpy(host + group * sizeof(record), &record, sizeof(record));
+  }
+  const StepRecord record{.progress = request.progress,
+                          .loss_scale = request.loss_scale,
+                          .group_count = static_cast<std::int64_t>(group_count_),
+                          .non_finite = request.non_finite};
+  std::memcpy(host + group_count_ * sizeof(GroupRecord), &record, sizeof(record));
+}
+
+StepArguments DeviceTables::upload(const StepRequest& request, cudaStream_t stream) {
+  const bool options = options_differ(request);
+  const bool gradients = gradients_differ(request);
+  if (options || gradients) {
+    std::byte* host = ring_.next();
+    const std::size_t begin = gradients ? 0 : gradient_bytes();
+    const std::size_t end = options ? changing_.bytes() : gradient_bytes();
+    if (gradients) {
+      gradients_ = encode_gradients(request);
+      std::memcpy(host, gradients_.data(), gradient_bytes());
+    }
+    if (options) {
+      encode_options(request, host + gradient_bytes());
+      options_ = wanted_options_;
+    }
+    check(cudaMemcpyAsync(changing_.data() + begin, host + begin, end - begin,
+                          cudaMemcpyHostToDevice, stream),
+          "uploading gradients and options");
+    ring_.copied(stream);
+  }
+  return arguments(changing_.data());
+}
+
+StepArguments DeviceTables::capture(const StepRequest& request) {
+  SING_CHECK(!options_differ(request),
+             "[cuda step] wanted the options of the last step or upload while a graph is captured, "
+             "got others: upload them before the capture");
+  const std::vector<GradientRecord> gradients = encode_gradients(request);
+  const RelaxedCapture relaxed;
+  DeviceBuffer table(gradient_bytes());
+  if (!gradients.empty()) {
+    const SideStream side;
+    check(cudaMemcpyAsync(table.data(), gradients.data(), gradient_bytes(), cudaMemcpyHostToDevice,
+                          side.get()),
+          "uploading the gradients of a graph");
+    check(cudaStreamSynchronize(side.get()), "uploading the gradients of a graph");
+  }
+  graph_gradients_.push_back(std::move(table));
+  return arguments(graph_gradients_.back().data());
+}
+
+StepArguments DeviceTables::arguments(const std::byte* gradients) const {
+  const ScratchLayout layout(plan_);
+  std::byte* scratch = scratch_.data();
+  std::byte* options = changing_.data() + gradient_bytes();
+  const std::size_t items_at = aligned(plan_.tensors.size() * sizeof(TensorRecord));
+  return {.tensors = reinterpret_cast<const TensorRecord*>(fixed_.data()),
+          .gradients = reinterpret_cast<const GradientRecord*>(gradients),
+          .groups = reinterpret_cast<const GroupRecord*>(options),
+          .step = reinterpret_cast<const StepRecord*>(options + group_count_ * sizeof(GroupRecord)),
+          .items = reinterpret_cast<const WorkItem*>(fixed_.data() + items_at),
+          .partials = reinterpret_cast<ChunkSums*>(scratch + layout.partials),
+          .family_sums = reinterpret_cast<ChunkSums*>(scratch + layout.family_sums),
+          .family_done = reinterpret_cast<unsigned int*>(scratch + layout.family_done),
+          .tensor_done = reinterpret_cast<unsigned int*>(scratch + layout.tensor_done),
+          .begun = reinterpret_cast<unsigned int*>(scratch + layout.begun),
+          .verdicts = reinterpret_cast<Verdict*>(scratch + layout.verdicts),
+          .beginnings = scratch + layout.beginnings,
+          .squares = reinterpret_cast<double*>(scratch + layout.squares),
+          .queue = reinterpret_cast<QueueState*>(scratch),
+          .tensor_count = static_cast<std::int64_t>(plan_.tensors.size()),
+          .matrices = nullptr,
+          .orthogonal = nullptr,
+          .item_begin = 0,
+          .item_end = 0,
+          .first_begun = 0,
+          .begun_count = 0,
+          .ends_step = false};
+}
+
+}  // namespace sing::cuda

@@ -1,0 +1,62 @@
+// The tables a step's kernels read, in device memory, and what of them changed since they were
+// last uploaded.
+#pragma once
+
+#include <vector>
+
+#include "sing/backend/cuda/pinned_ring.hpp"
+#include "sing/backend/cuda/plan/work_plan.hpp"
+
+namespace sing::cuda {
+
+class DeviceTables {
+ public:
+  DeviceTables() = default;
+
+  // Allocates and uploads all that is fixed for the plan.
+  DeviceTables(WorkPlan plan, std::size_t group_count, cudaStream_t stream);
+
+  // Uploads options and gradients where they differ from the last upload, and gives what the
+  // kernels take.
+  StepArguments upload(const StepRequest& request, cudaStream_t stream);
+
+  // The same for a step that is being captured in a graph: options must be the ones uploaded last,
+  // because the graph is to see later uploads of them; gradients get a table of the graph's own,
+  // because their places are part of it.
+  StepArguments capture(const StepRequest& request);
+
+  // After a step of which not all kernels could be launched: what they left would mislead the next.
+  void forget_step(cudaStream_t stream) noexcept {
+    cudaMemsetAsync(scratch_.data(), 0, scratch_.bytes(), stream);
+  }
+
+  const std::vector<Launch>& launches() const { return plan_.launches; }
+  std::byte* matrices() const { return matrices_.data(); }
+  std::size_t bytes() const {
+    return fixed_.bytes() + changing_.bytes() + scratch_.bytes() + matrices_.bytes() +
+           graph_gradients_.size() * gradient_bytes();
+  }
+  bool captured() const { return !graph_gradients_.empty(); }
+
+ private:
+  bool options_differ(const StepRequest& request);
+  bool gradients_differ(const StepRequest& request) const;
+  std::vector<GradientRecord> encode_gradients(const StepRequest& request) const;
+  void encode_options(const StepRequest& request, std::byte* host) const;
+  StepArguments arguments(const std::byte* gradients) const;
+  std::size_t gradient_bytes() const { return gradients_.size() * sizeof(GradientRecord); }
+
+  WorkPlan plan_;
+  std::size_t group_count_ = 0;
+  DeviceBuffer fixed_;     // tensors, items
+  DeviceBuffer changing_;  // gradients, groups, step
+  DeviceBuffer scratch_;   // queue, partials, counters, flags, conclusions, means
+  DeviceBuffer matrices_;  // of one launch at a time
+  PinnedRing ring_;
+  std::vector<GradientRecord> gradients_;      // as on the device
+  std::vector<double> options_;                // as on the device, one number a field
+  std::vector<double> wanted_options_;         // of the request at hand
+  std::vector<DeviceBuffer> graph_gradients_;  // one a captured step
+};
+
+}  // namespace sing::cuda

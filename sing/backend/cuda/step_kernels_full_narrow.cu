@@ -1,8 +1,0 @@
-// The kernels for float32 parameters with 16-bit gradients.
-#include "sing/backend/cuda/make_step_kernels.cuh"
-
-namespace sing::cuda {
-
-StepKernels full_narrow_step_kernels() { return make_step_kernels<float, Sixteen, float>(); }
-
-}  // namespace sing::cuda

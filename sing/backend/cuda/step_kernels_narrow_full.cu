@@ -1,8 +1,0 @@
-// The kernels for 16-bit parameters with float32 gradients.
-#include "sing/backend/cuda/make_step_kernels.cuh"
-
-namespace sing::cuda {
-
-StepKernels narrow_full_step_kernels() { return make_step_kernels<float, float, Sixteen>(); }
-
-}  // namespace sing::cuda

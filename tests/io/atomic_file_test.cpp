@@ -1,0 +1,225 @@
+// Checks that a save is all or nothing: on errors, and in a process killed while it saves.
+#include "sing/io/atomic_file.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <random>
+#include <thread>
+
+#include "sing/base/error.hpp"
+#include "sing/io/safetensors.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace sing {
+namespace {
+
+using test::message_of;
+using test::read_whole;
+using test::TemporaryFolder;
+using test::write_whole;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+void replace(const std::filesystem::path& path, const std::string& content) {
+  AtomicFile file(path);
+  file.write(std::as_bytes(std::span(content)));
+  file.commit();
+}
+
+TEST(AtomicFile, ReplacesTheContentAndLeavesNothingElse) {
+  const TemporaryFolder folder;
+  replace(folder / "a", "first, and longer");
+  replace(folder / "a", "second");
+  EXPECT_EQ(read_whole(folder / "a"), "second");
+  EXPECT_THAT(folder.names(), ElementsAre("a"));
+}
+
+TEST(AtomicFile, KeepsTheOldContentUntilCommit) {
+  const TemporaryFolder folder;
+  write_whole(folder / "a", "old");
+  {
+    AtomicFile file(folder / "a");
+    file.write(std::as_bytes(std::span(std::string_view("new"))));
+    EXPECT_EQ(read_whole(folder / "a"), "old");
+    EXPECT_EQ(folder.names().size(), 2U);
+  }
+  EXPECT_EQ(read_whole(folder / "a"), "old");
+  EXPECT_THAT(folder.names(), ElementsAre("a"));
+}
+
+TEST(AtomicFile, LetsTwoWritersOfOnePathFinish) {
+  const TemporaryFolder folder;
+  AtomicFile first(folder / "a");
+  AtomicFile second(folder / "a");
+  first.write(std::as_bytes(std::span(std::string_view("first"))));
+  second.write(std::as_bytes(std::span(std::string_view("second"))));
+  second.commit();
+  EXPECT_EQ(read_whole(folder / "a"), "second");
+  first.commit();
+  EXPECT_EQ(read_whole(folder / "a"), "first");
+  EXPECT_THAT(folder.names(), ElementsAre("a"));
+}
+
+TEST(AtomicFile, TakesANameWithoutADirectory) {
+  const TemporaryFolder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  replace("a", "content");
+  std::filesystem::current_path(before);
+  EXPECT_EQ(read_whole(folder / "a"), "content");
+}
+
+TEST(AtomicFile, ReplacesWhatALinkPointsTo) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "runs");
+  write_whole(folder / "runs/1", "old");
+  std::filesystem::create_symlink("runs/1", folder / "relative");
+  std::filesystem::create_symlink(folder / "relative", folder / "latest");
+  replace(folder / "latest", "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "latest"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "relative"));
+  EXPECT_EQ(read_whole(folder / "runs/1"), "new");
+
+  std::filesystem::create_symlink("round", folder / "round");
+  EXPECT_THAT(message_of<FileError>([&] { replace(folder / "round", "x"); }),
+              AllOf(HasSubstr((folder / "round").string()), HasSubstr("too many symbolic links")));
+}
+
+TEST(AtomicFile, RefusesWhatIsNotAFile) {
+  const TemporaryFolder folder;
+  EXPECT_THAT(message_of<FileError>([&] { replace(folder.path(), "x"); }),
+              AllOf(HasSubstr(folder.path().string()), HasSubstr("got a directory")));
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(message_of<FileError>([&] { replace(folder / "pipe", "x"); }),
+              AllOf(HasSubstr((folder / "pipe").string()), HasSubstr("wanted a regular file")));
+  EXPECT_THAT(message_of<FileError>([&] { replace(folder / "no/such/file", "x"); }),
+              AllOf(HasSubstr((folder / "no/such/file").string()), HasSubstr("No such file")));
+  EXPECT_TRUE(std::filesystem::is_fifo(folder / "pipe"));
+  EXPECT_THAT(folder.names(), ElementsAre("pipe"));
+}
+
+TEST(AtomicFile, AFullDiskLeavesTheOldFileAndNothingElse) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "a";
+  write_whole(path, "old");
+  const std::string large(1 << 20, 'x');
+  const std::vector<TensorBytes> tensors = {
+      {{"w", Dtype::kFloat32, {1 << 18}}, reinterpret_cast<const std::byte*>(large.data())}};
+
+  // A limit on the size of a file stands for the full disk: the second write falls short.
+  rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = 100'000;
+  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string message =
+      message_of<FileError>([&] { write_safetensors(path, {{"key", "value"}}, tensors); });
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+
+  EXPECT_THAT(message, AllOf(HasSubstr(path.string()), HasSubstr("cannot write")));
+  EXPECT_EQ(read_whole(path), "old");
+  EXPECT_THAT(folder.names(), ElementsAre("a"));
+  write_safetensors(path, {{"key", "value"}}, tensors);
+  EXPECT_EQ(SafetensorsReader(path).metadata().at("key"), "value");
+}
+
+// Every element and the length follow from `sequence`, so that a mixture of two saves shows.
+std::vector<std::int64_t> content_of(std::int64_t sequence) {
+  std::vector<std::int64_t> values(static_cast<std::size_t>(20'000 + (sequence * 7919) % 60'000));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = sequence * 1'000'003 + static_cast<std::int64_t>(i);
+  }
+  return values;
+}
+
+// Saves for ever and reports each finished save.
+[[noreturn]] void save_in_a_loop(const std::filesystem::path& path, std::int64_t first,
+                                 int report) {
+  for (std::int64_t sequence = first;; ++sequence) {
+    const std::vector<std::int64_t> values = content_of(sequence);
+    const auto length = static_cast<std::int64_t>(values.size());
+    const TensorBytes tensor{{"values", Dtype::kInt64, {length}},
+                             std::as_bytes(std::span(values)).data()};
+    write_safetensors(path, {{"sequence", std::to_string(sequence)}}, {&tensor, 1});
+    if (::write(report, &sequence, sizeof sequence) != sizeof sequence) {
+      ::_exit(1);
+    }
+  }
+}
+
+// The sequence of a complete save; anything else fails the test.
+std::int64_t sequence_in(const std::filesystem::path& path) {
+  const SafetensorsReader reader(path);
+  const std::int64_t sequence = std::stoll(reader.metadata().at("sequence"));
+  const TensorEntry& entry = reader.tensors().at(0);
+  std::vector<std::int64_t> values(static_cast<std::size_t>(entry.shape.at(0)));
+  reader.read(entry, std::as_writable_bytes(std::span(values)).data());
+  EXPECT_TRUE(values == content_of(sequence)) << "save " << sequence << " is not complete";
+  return sequence;
+}
+
+TEST(AtomicFile, AKilledProcessLeavesTheLastCompleteSave) {
+  constexpr int kKills = 100;
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "state.safetensors";
+  std::mt19937 random(20240607);
+  std::int64_t next = 1;
+  int killed_inside_a_save = 0;
+  for (int kill = 0; kill < kKills; ++kill) {
+    std::array<int, 2> report = {};
+    ASSERT_EQ(::pipe(report.data()), 0);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      ::close(report[0]);
+      try {
+        save_in_a_loop(path, next, report[1]);
+      } catch (...) {
+        ::_exit(1);
+      }
+    }
+    ::close(report[1]);
+    std::int64_t finished = 0;
+    ASSERT_EQ(::read(report[0], &finished, sizeof finished), ssize_t{sizeof finished})
+        << "the saving process ended by itself";
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 20'000));
+    ASSERT_EQ(::kill(child, SIGKILL), 0);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "the saving process ended by itself";
+    for (std::int64_t sequence = 0;
+         ::read(report[0], &sequence, sizeof sequence) == ssize_t{sizeof sequence};) {
+      finished = sequence;
+    }
+    ::close(report[0]);
+
+    // A finished save is never lost; the one after it may have been renamed and not yet reported.
+    const std::int64_t found = sequence_in(path);
+    ASSERT_GE(found, finished);
+    ASSERT_LE(found, finished + 1);
+    next = found + 1;
+    for (const std::string& name : folder.names()) {
+      if (name != "state.safetensors") {
+        ++killed_inside_a_save;
+        std::filesystem::remove(folder / name);
+      }
+    }
+  }
+  EXPECT_GE(killed_inside_a_save, kKills / 20) << "too few kills fell into a save to show anything";
+}
+
+}  // namespace
+}  // namespace sing
