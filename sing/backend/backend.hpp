@@ -106,9 +106,8 @@ struct StepRequest {
   OptimizerProgress* progress = nullptr;  // backend memory
   NonFinite non_finite = NonFinite::kSkipTensor;
   double loss_scale = 1;
-  // Changes whenever tensors or their memory change, or a group to one that its plan does not
-  // serve (share_plan); an equal value lets a backend keep the work plan of its last step.
-  // Gradients may come, go and move without a change.
+  // Changes whenever tensors, their layouts or their memory change, except for gradients, which may
+  // come, go and move. Backends keep work plans from step to step by it (plan_key.hpp).
   std::uint64_t version = 0;
 };
 
@@ -125,27 +124,6 @@ inline bool measures_everything_first(const StepRequest& request) {
   }
   return clips || request.non_finite == NonFinite::kSkipStep ||
          request.non_finite == NonFinite::kThrow;
-}
-
-// Whether a plan made with one group serves another. Of its options a plan may know the rule, how
-// it makes matrices orthogonal, whether gradients are clipped, centralized and normalized.
-inline bool share_plan(const GroupStep& a, const GroupStep& b) {
-  const auto polynomial = [](const Rule& rule) {
-    return std::visit(
-        []<class R>(const R& each) -> std::optional<NewtonSchulz> {
-          if constexpr (kIsOrthogonal<R>) {
-            return each.orthogonalizes(true) ? std::optional(each.newton_schulz()) : std::nullopt;
-          }
-          return std::nullopt;
-        },
-        rule);
-  };
-  return a.rule.index() == b.rule.index() && polynomial(a.rule) == polynomial(b.rule) &&
-         clip_norm_of(a.rule).has_value() == clip_norm_of(b.rule).has_value() &&
-         a.standardize.centralize == b.standardize.centralize &&
-         a.standardize.centralize_axis == b.standardize.centralize_axis &&
-         (a.standardize.normalize == Normalize::kOff) ==
-             (b.standardize.normalize == Normalize::kOff);
 }
 
 // Weights on the line from one array to another.

@@ -64,17 +64,16 @@ void Optimizer::check_replacement(std::size_t group, const Options& changed) con
 
 void Optimizer::replace_options(std::size_t group, Options changed) {
   check_replacement(group, changed);
-  const GroupStep before = group_steps_[group];
+  const std::int64_t previous_axis = groups_[group].options.standardize.centralize_axis;
   groups_[group].options = changed;
   refresh_group_step(group);
-  if (share_plan(before, group_steps_[group])) {
+  if (changed.standardize.centralize_axis == previous_axis) {
     return;
   }
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     Record& record = parameters_[i];
     if (record.group == group) {
-      record.layout =
-          make_layout(record.parameter.shape, groups_[group].options.standardize.centralize_axis);
+      record.layout = make_layout(record.parameter.shape, changed.standardize.centralize_axis);
       refresh_tensor_step(i);
     }
   }

@@ -252,35 +252,6 @@ TEST(Groups, WhatWouldBeAddedToTheStateIsNamed) {
       HasSubstr("would add 'second_moment' of 'a'"));
 }
 
-TEST(Groups, APlanServesGroupsThatDifferInNumbersAlone) {
-  const auto group_of = [](const Overrides& overrides, const Rule& rule = AdamW{}) {
-    Options options{.rule = rule};
-    for (const auto& [name, value] : overrides) {
-      set_option(options, name, value);
-    }
-    return GroupStep{
-        .standardize = options.standardize, .rule = options.rule, .lookahead = options.lookahead};
-  };
-  const auto shares = [&](const Overrides& overrides, const Rule& rule = AdamW{}) {
-    return share_plan(group_of({}, rule), group_of(overrides, rule));
-  };
-  EXPECT_TRUE(shares({{"learning_rate", 5.0},
-                      {"weight_decay", 0.5},
-                      {"beta1", 0.5},
-                      {"norm_epsilon", 1e-3},
-                      {"normalize", "size_calibrated"},
-                      {"lookahead_period", std::int64_t{7}}}));
-  EXPECT_FALSE(shares({{"centralize", false}}));
-  EXPECT_FALSE(shares({{"centralize_axis", std::int64_t{1}}}));
-  EXPECT_FALSE(shares({{"normalize", "off"}}));
-  EXPECT_FALSE(shares({{"rule", "yogi"}}));
-  EXPECT_TRUE(shares({{"momentum", 0.5}}, Muon{}));
-  EXPECT_FALSE(shares({{"newton_steps", std::int64_t{4}}}, Muon{}));
-  EXPECT_FALSE(shares({{"newton_b", 4.0}}, Muon{}));
-  EXPECT_FALSE(shares({{"orthogonalize", false}}, Muon{}));
-  EXPECT_FALSE(shares({{"rule", "nvlamb"}}, Lamb{}));  // which clips
-}
-
 TEST(Groups, LearningRatesAndFactor) {
   float a = 1;
   float b = 1;

@@ -1,10 +1,12 @@
 // The CPU backend: keeps the plan and the threads from step to step.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "sing/backend/cpu/state_memory.hpp"
 #include "sing/backend/cpu/step_run.hpp"
 #include "sing/backend/cpu/thread_pool.hpp"
+#include "sing/backend/plan_key.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing {
@@ -59,9 +61,7 @@ class CpuBackend final : public Backend {
 
   bool synchronous() const override { return true; }
 
-  std::size_t scratch_bytes() const override {
-    return run_ == nullptr ? 0 : run_->bytes() + planned_gradients_.capacity() / 8;
-  }
+  std::size_t scratch_bytes() const override { return key_ ? run_->bytes() + key_->bytes() : 0; }
 
   void step(const StepRequest& request) override {
     plan(request);
@@ -71,27 +71,13 @@ class CpuBackend final : public Backend {
 
  private:
   void plan(const StepRequest& request) {
-    const bool measure_first = measures_everything_first(request);
-    bool is_current = run_ != nullptr && planned_version_ == request.version &&
-                      planned_non_finite_ == request.non_finite &&
-                      planned_measure_first_ == measure_first &&
-                      planned_gradients_.size() == request.tensors.size();
-    for (std::size_t i = 0; is_current && i < request.tensors.size(); ++i) {
-      is_current = planned_gradients_[i] == (request.tensors[i].gradient != nullptr);
-    }
-    if (is_current) {
+    if (key_ && key_->fits(request)) {
       return;
     }
-    run_ = nullptr;
-    run_ = std::make_unique<cpu::StepRun>(cpu::make_plan(request, measure_first, threads_),
-                                          kernels_, multiply_);
-    planned_version_ = request.version;
-    planned_non_finite_ = request.non_finite;
-    planned_measure_first_ = measure_first;
-    planned_gradients_.resize(request.tensors.size());
-    for (std::size_t i = 0; i < request.tensors.size(); ++i) {
-      planned_gradients_[i] = request.tensors[i].gradient != nullptr;
-    }
+    key_.reset();
+    run_ = nullptr;  // its memory is free before the new plan needs some
+    run_ = std::make_unique<cpu::StepRun>(cpu::make_plan(request, threads_), kernels_, multiply_);
+    key_.emplace(request, AbsentGradients::kLeftOut);
   }
 
   const cpu::Kernels& kernels_;
@@ -102,10 +88,7 @@ class CpuBackend final : public Backend {
   cpu::StateMemory state_memory_;
   Multiply multiply_;
   std::unique_ptr<cpu::StepRun> run_;
-  std::uint64_t planned_version_ = 0;
-  NonFinite planned_non_finite_ = NonFinite::kSkipTensor;
-  bool planned_measure_first_ = false;
-  std::vector<bool> planned_gradients_;
+  std::optional<PlanKey> key_;  // of the plan that run_ carries out
 };
 
 }  // namespace

@@ -237,7 +237,8 @@ std::size_t StepPlan::bytes() const {
          (items.capacity() + measure_items.capacity()) * sizeof(Item);
 }
 
-StepPlan make_plan(const StepRequest& request, bool measure_first, int threads) {
+StepPlan make_plan(const StepRequest& request, int threads) {
+  const bool measure_first = measures_everything_first(request);
   StepPlan plan;
   plan.columns = static_cast<std::size_t>(std::min(threads, kMaxColumns));
   const bool may_update_first = !measure_first && request.non_finite == NonFinite::kPassThrough;

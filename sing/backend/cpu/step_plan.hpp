@@ -96,6 +96,6 @@ struct StepPlan {
   std::size_t bytes() const;
 };
 
-StepPlan make_plan(const StepRequest& request, bool measure_first, int threads);
+StepPlan make_plan(const StepRequest& request, int threads);
 
 }  // namespace sing::cpu

@@ -11,7 +11,7 @@
 #include "sing/backend/cuda/matrix/cublas.hpp"
 #include "sing/backend/cuda/matrix/shift_squares.hpp"
 #include "sing/backend/cuda/plan/device_tables.hpp"
-#include "sing/backend/cuda/plan/plan_key.hpp"
+#include "sing/backend/plan_key.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::cuda {
@@ -140,7 +140,7 @@ class CudaBackend final : public Backend {
     const DeviceGuard guard(device_);
     follow_stream();
     SING_CHECK(!is_capturing(stream_), "[cuda upload] wanted a stream that is not captured");
-    SING_CHECK(!tables_ || !tables_->captured() || key_.fits(request),
+    SING_CHECK(!tables_ || !tables_->captured() || key_->fits(request),
                "[cuda upload] wanted the tensors, rules, centralization, normalization and policy "
                "a graph was captured with, got others: capture again");
     prepare(request);
@@ -176,7 +176,7 @@ class CudaBackend final : public Backend {
   }
 
   void check_capture(const StepRequest& request) const {
-    SING_CHECK(tables_ && key_.fits(request),
+    SING_CHECK(tables_ && key_->fits(request),
                "[cuda step] wanted a step or upload with these tensors before they are captured in "
                "a graph, had none");
     for (std::size_t i = 0; i < request.tensors.size(); ++i) {
@@ -190,9 +190,10 @@ class CudaBackend final : public Backend {
   // Makes plan and tables anew where the request needs others. Nothing changes if that fails.
   void prepare(const StepRequest& request) {
     check_types(request);
-    if (tables_ && key_.fits(request)) {
+    if (tables_ && key_->fits(request)) {
       return;
     }
+    PlanKey key(request, AbsentGradients::kPlanned);
     WorkPlan plan = make_work_plan(request, tuning_);
     if (plan.matrix_bytes > 0 && !multiply_ && !cublas_) {
       cublas_.emplace();
@@ -205,7 +206,7 @@ class CudaBackend final : public Backend {
       retired_.push_back(std::move(*tables_));
     }
     tables_.emplace(std::move(tables));
-    key_ = key_of(request);
+    key_ = std::move(key);
   }
 
   // A kernel has to be told before it is launched with more than 48 KiB of shared memory.
@@ -281,7 +282,7 @@ class CudaBackend final : public Backend {
   Tuning tuning_;
   std::array<StepKernels, kStorageCount> kernels_{};  // in the order of Storage
   int multiprocessors_ = 0;
-  PlanKey key_;
+  std::optional<PlanKey> key_;  // of the plan in tables_
   std::optional<DeviceTables> tables_;
   std::vector<DeviceTables> retired_;
 };
