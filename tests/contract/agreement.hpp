@@ -68,12 +68,15 @@ struct Agreement {
   double of_state(double size) const { return steps * roundoff(dtype) * kUpdateRoundings * size; }
 };
 
+// NaN agrees with NaN alone.
 inline void expect_close(const std::vector<double>& actual, const std::vector<double>& expected,
                          const Agreement& agreement, const std::string& what) {
   ASSERT_EQ(actual.size(), expected.size()) << what;
   for (std::size_t i = 0; i < actual.size(); ++i) {
-    ASSERT_LE(std::abs(actual[i] - expected[i]), agreement.of_parameter(expected[i]))
-        << what << " element " << i << ": " << actual[i] << " for " << expected[i];
+    if (!std::isnan(expected[i]) || !std::isnan(actual[i])) {
+      ASSERT_LE(std::abs(actual[i] - expected[i]), agreement.of_parameter(expected[i]))
+          << what << " element " << i << ": " << actual[i] << " for " << expected[i];
+    }
   }
 }
 
@@ -100,50 +103,75 @@ inline void expect_close_16_bit(const std::vector<double>& actual,
       << what;
 }
 
-// Runs both models for `steps` steps and compares parameters, state and norms.
-inline void expect_agreement(Model& model, Model& reference, const Types& types, int steps) {
-  std::vector<double> update(model.count());
-  for (int step = 0; step < steps; ++step) {
-    std::vector<std::vector<double>> before(model.count());
-    for (std::size_t i = 0; i < model.count(); ++i) {
-      before[i] = reference.parameter(i).values();
+// Lets a model and the reference take the same steps and compares parameters, state and norms.
+class ReferenceComparison {
+ public:
+  ReferenceComparison(Model& model, Model& reference, const Types& types)
+      : model_(model), reference_(reference), types_(types), update_(model.count()) {}
+
+  // Calls take_step(Model&) for both.
+  template <class TakeStep>
+  void step(TakeStep take_step) {
+    std::vector<std::vector<double>> before(model_.count());
+    for (std::size_t i = 0; i < model_.count(); ++i) {
+      before[i] = reference_.parameter(i).values();
     }
-    model.take_step(step);
-    reference.take_step(step);
-    for (std::size_t i = 0; i < model.count(); ++i) {
-      update[i] =
-          std::max(update[i], largest_difference(before[i], reference.parameter(i).values()));
+    take_step(model_);
+    take_step(reference_);
+    ++steps_;
+    for (std::size_t i = 0; i < model_.count(); ++i) {
+      update_[i] =
+          std::max(update_[i], largest_difference(before[i], reference_.parameter(i).values()));
     }
   }
-  const bool is_orthogonal = std::visit([]<class R>(const R&) { return kIsOrthogonal<R>; },
-                                        model.optimizer().options(0).rule);
-  const bool rounds_to_16_bit = is_low_precision(types.parameter);
-  const bool moments_see_parameters = std::visit(
-      [](const auto& rule) { return has_l2_decay(rule); }, model.optimizer().options(0).rule);
-  for (std::size_t i = 0; i < model.count(); ++i) {
-    const Agreement agreement{types.parameter, steps, update[i], is_orthogonal};
-    const std::string what = fmt::format("tensor {}", i);
-    (rounds_to_16_bit ? expect_close_16_bit : expect_close)(
-        model.parameter(i).values(), reference.parameter(i).values(), agreement, what);
-    const std::vector<StateTensor> actual = model.optimizer().state(i);
-    const std::vector<StateTensor> expected = reference.optimizer().state(i);
+
+  void expect_agreement() {
+    const Rule& rule = model_.optimizer().options(0).rule;
+    const bool is_orthogonal = std::visit([]<class R>(const R&) { return kIsOrthogonal<R>; }, rule);
+    for (std::size_t i = 0; i < model_.count(); ++i) {
+      const Agreement agreement{types_.parameter, steps_, update_[i], is_orthogonal};
+      (rounds_to_16_bit() ? expect_close_16_bit : expect_close)(
+          model_.parameter(i).values(), reference_.parameter(i).values(), agreement,
+          fmt::format("tensor {}", i));
+      expect_state(i, agreement);
+    }
+    const std::vector<double> norms = model_.optimizer().gradient_norms();
+    const std::vector<double> expected = reference_.optimizer().gradient_norms();
+    for (std::size_t i = 0; i < norms.size(); ++i) {
+      if (std::isfinite(expected[i])) {
+        EXPECT_NEAR(norms[i], expected[i], 64 * roundoff(types_.parameter) * expected[i]) << i;
+      } else {
+        EXPECT_FALSE(std::isfinite(norms[i])) << i;
+      }
+    }
+    model_.expect_sentinels();
+  }
+
+ private:
+  bool rounds_to_16_bit() const { return is_low_precision(types_.parameter); }
+
+  void expect_state(std::size_t i, const Agreement& agreement) {
+    const bool moments_see_parameters = std::visit(
+        [](const auto& rule) { return has_l2_decay(rule); }, model_.optimizer().options(0).rule);
+    const std::vector<StateTensor> actual = model_.optimizer().state(i);
+    const std::vector<StateTensor> expected = reference_.optimizer().state(i);
     ASSERT_EQ(actual.size(), expected.size());
     for (std::size_t k = 0; k < actual.size(); ++k) {
       ASSERT_EQ(actual[k].name, expected[k].name);
-      const auto values = DeviceTensor::values_of(model.state_bytes(actual[k]), actual[k].dtype);
+      const auto values = DeviceTensor::values_of(model_.state_bytes(actual[k]), actual[k].dtype);
       const auto wanted =
-          DeviceTensor::values_of(reference.state_bytes(expected[k]), actual[k].dtype);
+          DeviceTensor::values_of(reference_.state_bytes(expected[k]), actual[k].dtype);
       const bool holds_weights =
           actual[k].name.ends_with(".slow") || actual[k].name.ends_with(".master");
-      if (holds_weights && rounds_to_16_bit && !types.master) {
+      if (holds_weights && rounds_to_16_bit() && !types_.master) {
         // Slow weights are merged from parameters that may be one unit apart.
         expect_close_16_bit(values, wanted, agreement, actual[k].name);
       } else if (holds_weights) {
         expect_close(values, wanted, agreement, actual[k].name);
-      } else if (moments_see_parameters && rounds_to_16_bit && !types.master) {
-        // Of parameters that may be one unit apart a step.
-        const double unit = types.parameter == Dtype::kBFloat16 ? 0x1p-8 : 0x1p-11;
-        EXPECT_LE(largest_difference(values, wanted), 2 * unit * steps * largest(wanted))
+      } else if (moments_see_parameters && rounds_to_16_bit() && !types_.master) {
+        // The parameters they see may be one unit apart per step.
+        const double unit = types_.parameter == Dtype::kBFloat16 ? 0x1p-8 : 0x1p-11;
+        EXPECT_LE(largest_difference(values, wanted), 2 * unit * steps_ * largest(wanted))
             << actual[k].name;
       } else {
         EXPECT_LE(largest_difference(values, wanted), agreement.of_state(largest(wanted)))
@@ -151,13 +179,21 @@ inline void expect_agreement(Model& model, Model& reference, const Types& types,
       }
     }
   }
-  const std::vector<double> norms = model.optimizer().gradient_norms();
-  const std::vector<double> expected_norms = reference.optimizer().gradient_norms();
-  for (std::size_t i = 0; i < norms.size(); ++i) {
-    EXPECT_NEAR(norms[i], expected_norms[i], 64 * roundoff(types.parameter) * expected_norms[i])
-        << i;
+
+  Model& model_;
+  Model& reference_;
+  Types types_;
+  std::vector<double> update_;  // the reference's largest change of each tensor in one step
+  int steps_ = 0;
+};
+
+// The agreement after `steps` ordinary steps.
+inline void expect_agreement(Model& model, Model& reference, const Types& types, int steps) {
+  ReferenceComparison comparison(model, reference, types);
+  for (int step = 0; step < steps; ++step) {
+    comparison.step([&](Model& each) { each.take_step(step); });
   }
-  model.expect_sentinels();
+  comparison.expect_agreement();
 }
 
 }  // namespace sing::test

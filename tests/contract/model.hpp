@@ -110,6 +110,7 @@ class Model {
   DeviceTensor& parameter(std::size_t i) { return parameters_[i]; }
   DeviceTensor& gradient(std::size_t i) { return gradients_[i]; }
   Optimizer& optimizer() { return *optimizer_; }
+  const std::shared_ptr<Backend>& backend() const { return backend_; }
 
   std::string state_bytes(const StateTensor& tensor) const {
     std::string bytes(static_cast<std::size_t>(product(tensor.shape)) * size_of(tensor.dtype),
