@@ -8,8 +8,8 @@
 
 namespace sing {
 
-// Element i belongs to row (i / inner) % rows of the centralized axis, and to row i / columns and
-// column i % columns of the matrix i / (matrix_rows · columns).
+// Element i in memory belongs to row (i / inner) % rows of the centralized axis, and to row i /
+// columns and column i % columns of the matrix i / (matrix_rows · columns).
 struct Layout {
   std::int64_t size = 0;
   std::int64_t rank = 0;
@@ -52,6 +52,18 @@ inline Layout make_layout(std::span<const std::int64_t> shape, std::int64_t axis
     layout.matrices = product(shape.subspan(0, shape.size() - 2));
     layout.matrix_rows = shape[shape.size() - 2];
     layout.columns = shape[shape.size() - 1];
+  }
+  return layout;
+}
+
+// The same for a tensor that is dense in another order of its axes. Its matrices are those of a
+// contiguous tensor, so rules with factored moments must not be given one.
+inline Layout make_layout(std::span<const std::int64_t> shape,
+                          std::span<const std::int64_t> strides, std::int64_t axis) {
+  Layout layout = make_layout(shape, axis);
+  if (layout.rank >= 2 && layout.size > 0) {
+    layout.inner = layout.rows > 1 ? strides[static_cast<std::size_t>(axis)] : layout.size;
+    layout.outer = layout.size / (layout.rows * layout.inner);
   }
   return layout;
 }

@@ -6,6 +6,7 @@
 
 #include "sing/base/message.hpp"
 #include "sing/base/name_list.hpp"
+#include "sing/base/strides.hpp"
 
 namespace sing {
 // One count for the whole program: a backend may serve several optimizers and must tell their
@@ -41,6 +42,10 @@ std::size_t Optimizer::add_group(std::vector<Parameter> parameters, const Overri
       parameters[i].name = std::to_string(parameters_.size() + i);
     }
     check_parameter(parameters[i], options);
+    if (!parameters[i].strides.empty() &&
+        is_contiguous(parameters[i].shape, parameters[i].strides)) {
+      parameters[i].strides.clear();
+    }
   }
   std::vector<Parameter> added = without_repeats(std::move(parameters));
   check_overlap(added);
@@ -64,9 +69,8 @@ std::size_t Optimizer::add_group(std::vector<Parameter> parameters, const Overri
   groups_.push_back(std::move(group));
   group_steps_.emplace_back();
   refresh_group_step(index);
-  const Standardize& standardize = groups_[index].options.standardize;
   for (Parameter& parameter : added) {
-    const Layout layout = make_layout(parameter.shape, standardize.centralize_axis);
+    const Layout layout = layout_of(parameter, groups_[index].options.standardize.centralize_axis);
     parameters_.push_back({std::move(parameter), index, layout, std::nullopt, nullptr});
     TensorStep& step = tensor_steps_.emplace_back();
     step.progress = static_cast<TensorProgress*>(groups_[index].tensor_progress.get()) +

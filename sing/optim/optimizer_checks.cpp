@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "sing/base/message.hpp"
+#include "sing/base/strides.hpp"
 #include "sing/optim/optimizer.hpp"
 
 namespace sing {
@@ -44,7 +45,8 @@ std::vector<Parameter> Optimizer::without_repeats(std::vector<Parameter> paramet
       continue;
     }
     Parameter& first = kept[earlier->second];
-    SING_CHECK(first.shape == parameter.shape && first.dtype == parameter.dtype,
+    SING_CHECK(first.shape == parameter.shape && first.strides == parameter.strides &&
+                   first.dtype == parameter.dtype,
                "[optimizer] {} {} has the memory of {} {}", describe(parameter),
                name_of(parameter.dtype), describe(first), name_of(first.dtype));
     SING_CHECK(first.gradient == nullptr || parameter.gradient == nullptr ||
@@ -81,6 +83,15 @@ void Optimizer::check_parameter(const Parameter& parameter, const Options& optio
           (parameter.dtype == Dtype::kFloat32 && is_low_precision(parameter.low_precision_dtype)),
       "{}wanted a 16-bit copy of a float32 parameter, got a {} copy of a {} one", who,
       name_of(parameter.low_precision_dtype), name_of(parameter.dtype));
+  if (!parameter.strides.empty()) {
+    SING_CHECK(parameter.strides.size() == parameter.shape.size() &&
+                   is_dense(parameter.shape, parameter.strides),
+               "{}wanted memory without gaps and overlaps, got strides [{}]", who,
+               fmt::join(parameter.strides, ", "));
+    SING_CHECK(takes_order(options.rule, parameter.shape, parameter.strides),
+               "{}wanted an order in memory that rule '{}' takes, got strides [{}]", who,
+               name_of(options.rule), fmt::join(parameter.strides, ", "));
+  }
   const auto rank = static_cast<std::int64_t>(parameter.shape.size());
   SING_CHECK(rank < 2 || options.standardize.centralize_axis < rank,
              "{}centralize_axis must be below the rank {}, got {}", who, rank,

@@ -73,7 +73,7 @@ void Optimizer::replace_options(std::size_t group, Options changed) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     Record& record = parameters_[i];
     if (record.group == group) {
-      record.layout = make_layout(record.parameter.shape, changed.standardize.centralize_axis);
+      record.layout = layout_of(record.parameter, changed.standardize.centralize_axis);
       refresh_tensor_step(i);
     }
   }

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "sing/base/message.hpp"
+#include "sing/base/strides.hpp"
 #include "sing/io/safetensors.hpp"
 #include "sing/io/value_json.hpp"
 #include "sing/optim/optimizer.hpp"
@@ -22,7 +23,7 @@ Json options_to_json(const Options& options) {
   return json;
 }
 
-// "rule" and "lookahead" come first in the list, so that the fields they bring are known.
+// "rule" and "lookahead" come first, so that the options they bring are known.
 Options options_from_json(const Json& json) {
   Options options;
   set_option(options, "rule", from_json(json.at("rule"), "options"));
@@ -33,6 +34,9 @@ Options options_from_json(const Json& json) {
     }
   }
   validate(options);
+  for (const OptionInfo& info : list_options(options)) {
+    SING_CHECK(json.contains(info.name), "wanted the option '{}', got none", info.name);
+  }
   return options;
 }
 
@@ -56,9 +60,10 @@ struct SavedOptimizer {
 };
 
 std::int64_t parse_count(const Json& json, const char* name) {
-  const std::int64_t count = json.at(name).get<std::int64_t>();
-  SING_CHECK(count >= 0, "'{}' must not be negative, got {}", name, count);
-  return count;
+  const Json& count = json.at(name);
+  SING_CHECK(count.is_number_integer() && count.get<std::int64_t>() >= 0,
+             "wanted a whole number of at least 0 as '{}', got {}", name, count.dump());
+  return count.get<std::int64_t>();
 }
 
 SavedOptimizer parse(const std::string& text) {
@@ -189,6 +194,13 @@ std::vector<TensorBytes> Optimizer::saved_tensors(
         backend_->read(copy.data(), tensor.memory.get(), copy.size());
         data = copy.data();
       }
+      const Parameter& parameter = parameters_[i].parameter;
+      if (!parameter.strides.empty() && entry.shape == parameter.shape) {
+        std::vector<std::byte> ordered(*byte_size_of(entry));
+        reorder(ordered.data(), contiguous_strides(entry.shape), data, parameter.strides,
+                entry.shape, size_of(entry.dtype));
+        data = host_copies.emplace_back(std::move(ordered)).data();
+      }
       tensors.push_back({std::move(entry), data});
     }
   }
@@ -218,6 +230,12 @@ Optimizer::Memory Optimizer::read_state(const Record& record,
     const TensorEntry& entry = entry_of(each);
     bytes.resize(*byte_size_of(entry));
     reader.read(entry, bytes.data());
+    if (!record.parameter.strides.empty() && entry.shape == record.parameter.shape) {
+      std::vector<std::byte> ordered(bytes.size());
+      reorder(ordered.data(), record.parameter.strides, bytes.data(),
+              contiguous_strides(entry.shape), entry.shape, size_of(entry.dtype));
+      bytes = std::move(ordered);
+    }
     backend_->write(array_of(memory, groups_[record.group].options.rule, each.slot).get(),
                     bytes.data(), bytes.size());
   }

@@ -1,8 +1,8 @@
-// Counting and describing a parameter's elements.
+// What a parameter's shape and strides say.
 #include "sing/optim/parameter.hpp"
 
-#include "sing/base/layout.hpp"
 #include "sing/base/message.hpp"
+#include "sing/base/strides.hpp"
 
 namespace sing {
 
@@ -25,6 +25,26 @@ std::vector<std::int64_t> shape_of(SlotShape slot, std::vector<std::int64_t> sha
       break;
   }
   return shape;
+}
+
+Layout layout_of(const Parameter& parameter, std::int64_t centralize_axis) {
+  return parameter.strides.empty()
+             ? make_layout(parameter.shape, centralize_axis)
+             : make_layout(parameter.shape, parameter.strides, centralize_axis);
+}
+
+bool takes_order(const Rule& rule, std::span<const std::int64_t> shape,
+                 std::span<const std::int64_t> strides) {
+  const std::int64_t size = product(shape);
+  if (shape.size() < 2 || size == 0) {
+    return true;
+  }
+  return std::visit(
+      [&]<class R>(const R&) {
+        return (!kIsFactored<R> || is_contiguous(shape, strides)) &&
+               (!kIsOrthogonal<R> || shape[0] == 1 || strides[0] == size / shape[0]);
+      },
+      rule);
 }
 
 std::string describe(const Parameter& parameter) {

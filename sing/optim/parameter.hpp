@@ -4,19 +4,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "sing/base/dtype.hpp"
-#include "sing/rule/update_rule.hpp"
+#include "sing/base/layout.hpp"
+#include "sing/rule/rules.hpp"
 
 namespace sing {
 
-// Any dense layout whose axis 0 is outermost in memory, the same for gradient and parameter.
+// The tensor is dense in any order of its axes; its gradient, its state and its 16-bit copy lie in
+// the same order.
 struct Parameter {
   std::string name = {};  // key of its state; empty: its position in the optimizer
   void* data = nullptr;
   std::vector<std::int64_t> shape = {};
+  std::vector<std::int64_t> strides = {};  // elements per step along each axis; empty: contiguous
   Dtype dtype = Dtype::kFloat32;
   const void* gradient = nullptr;            // null: none yet
   std::optional<Dtype> gradient_dtype = {};  // unset: as the parameter
@@ -28,6 +32,14 @@ std::size_t count_elements(const std::vector<std::int64_t>& shape);
 
 // The shape of a slot of a parameter of this shape.
 std::vector<std::int64_t> shape_of(SlotShape slot, std::vector<std::int64_t> shape);
+
+// The rows and matrices of a parameter in memory.
+Layout layout_of(const Parameter& parameter, std::int64_t centralize_axis);
+
+// Whether a rule finds the matrices it works on in a tensor of this order in memory: factored
+// moments need a contiguous tensor, orthogonal updates one whose axis 0 is outermost.
+bool takes_order(const Rule& rule, std::span<const std::int64_t> shape,
+                 std::span<const std::int64_t> strides);
 
 // Name and shape, for messages.
 std::string describe(const Parameter& parameter);

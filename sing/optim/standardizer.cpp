@@ -34,8 +34,9 @@ std::vector<std::size_t> find_slots(std::span<const StandardizeTensor> tensors) 
     const StandardizeTensor& earlier = tensors[found->second];
     SING_CHECK(
         earlier.gradient == tensor.gradient && earlier.shape == tensor.shape &&
-            earlier.dtype == tensor.dtype,
-        "[standardize] '{}' has the destination of '{}', but not its gradient, shape and type",
+            earlier.strides == tensor.strides && earlier.dtype == tensor.dtype,
+        "[standardize] '{}' has the destination of '{}', but not its gradient, shape, strides and "
+        "type",
         name_in_list(tensor, i), name_in_list(earlier, found->second));
     slots.push_back(slots[found->second]);
   }
@@ -65,8 +66,8 @@ bool Standardizer::fits(std::span<const StandardizeTensor> tensors,
       continue;  // listed before
     }
     const StandardizeTensor& known = tensors_[next++];
-    if (known.shape != tensors[i].shape || known.dtype != tensors[i].dtype ||
-        known.name != name_in_list(tensors[i], i)) {
+    if (known.shape != tensors[i].shape || known.strides != tensors[i].strides ||
+        known.dtype != tensors[i].dtype || known.name != name_in_list(tensors[i], i)) {
       return false;
     }
   }
@@ -85,6 +86,7 @@ void Standardizer::run(std::span<const StandardizeTensor> tensors, double loss_s
         parameters.push_back({.name = tensor.name,
                               .data = tensor.destination,
                               .shape = tensor.shape,
+                              .strides = tensor.strides,
                               .dtype = tensor.dtype,
                               .gradient = tensor.gradient});
       }

@@ -14,9 +14,11 @@ namespace sing {
 struct StandardizeTensor {
   std::string name = {};  // for messages; empty: its position in the list
   std::vector<std::int64_t> shape = {};
+  std::vector<std::int64_t> strides = {};  // as those of a Parameter
   Dtype dtype = Dtype::kFloat32;
   const void* gradient = nullptr;
-  void* destination = nullptr;  // same shape and type; the gradient itself, or memory apart from it
+  // Of the same shape, strides and type: the gradient itself, or memory apart from it.
+  void* destination = nullptr;
 };
 
 // Keeps its work plan from call to call while the list's shapes and types stay the same. A tensor

@@ -34,6 +34,22 @@ TEST(Layout, ARowIsOneIndexOfTheCentralizedAxis) {
   }
 }
 
+TEST(Layout, RowsAreThoseOfTheIndicesInEveryOrderOfTheAxes) {
+  const Shape shape{3, 4, 1, 2};
+  for (const Shape& strides : {Shape{8, 1, 8, 4}, Shape{1, 6, 5, 3}, Shape{2, 6, 0, 1}}) {
+    for (std::int64_t axis = 0; axis < 4; ++axis) {
+      const Layout layout = make_layout(shape, strides, axis);
+      EXPECT_EQ(layout.row_length() * layout.rows, layout.size);
+      for (std::int64_t i = 0; i < layout.size; ++i) {
+        const Shape at = indices_of(shape, i);
+        const std::int64_t place = at[0] * strides[0] + at[1] * strides[1] + at[3] * strides[3];
+        ASSERT_EQ((place / layout.inner) % layout.rows, at[static_cast<std::size_t>(axis)])
+            << "element " << i << " axis " << axis;
+      }
+    }
+  }
+}
+
 TEST(Layout, MatricesAreTheLastTwoAxes) {
   const Shape shape{3, 4, 5, 2};
   const Layout layout = make_layout(shape, 1);

@@ -160,7 +160,7 @@ TEST_P(BadStateFile, Newer) {
 
 TEST_P(BadStateFile, BrokenMetadata) {
   EXPECT_THAT(refusal([](FileParts& parts) { parts.optimizer["groups"][0]["steps"] = "four"; }),
-              HasSubstr("metadata"));
+              HasSubstr("as 'steps', got \"four\""));
   EXPECT_THAT(refusal([](FileParts& parts) { parts.optimizer.erase("groups"); }),
               HasSubstr("groups"));
   EXPECT_THAT(refusal([](FileParts& parts) { parts.optimizer = Json::array(); }),
@@ -172,6 +172,21 @@ TEST_P(BadStateFile, BrokenMetadata) {
 TEST_P(BadStateFile, NegativeCounters) {
   refusal([](FileParts& parts) { parts.parameter(0, 0)["steps"] = -1; });
   refusal([](FileParts& parts) { parts.optimizer["groups"][0]["steps"] = -1; });
+}
+
+TEST_P(BadStateFile, FractionalCounters) {
+  EXPECT_THAT(refusal([](FileParts& parts) { parts.parameter(0, 0)["steps"] = 1.5; }),
+              HasSubstr("'steps', got 1.5"));
+  EXPECT_THAT(refusal([](FileParts& parts) { parts.optimizer["skipped_tensors"] = 1e3; }),
+              HasSubstr("'skipped_tensors'"));
+}
+
+TEST_P(BadStateFile, MissingOptions) {
+  for (const char* name : {"learning_rate", "centralize", "lookahead_alpha", "non_finite"}) {
+    EXPECT_THAT(
+        refusal([&](FileParts& parts) { parts.optimizer["groups"][1]["options"].erase(name); }),
+        HasSubstr(std::string("wanted the option '") + name + "', got none"));
+  }
 }
 
 TEST_P(BadStateFile, UnknownOrBadOptions) {
