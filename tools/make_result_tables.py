@@ -1,26 +1,28 @@
-"""Writes the tables of trainings into the documents, from the run records under docs/results.
+"""Writes the tables of training results into the documents, from the run records under docs/results.
 
-python tools/make_result_tables.py [--check] rewrites what stands between the markers, or exits with 1 if that would change
-a page. Runs that differ in their seed alone share a row: mean ± standard deviation.
+python tools/make_result_tables.py [--check] rewrites the text between the markers; with --check it writes nothing and exits
+with 1 if a page would change. Runs that differ only in their seed share a row: mean ± standard deviation.
+tools/keep_run_records.py writes the records.
 """
 
-import argparse
 import dataclasses
-import json
-import pathlib
 import statistics
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+import generated_text
+import keep_run_records
+from generated_text import ROOT
+
+RESULTS = ROOT / "docs" / "results"
 
 
 @dataclasses.dataclass(frozen=True)
 class Page:
-    """Where the runs of a folder under docs/results are shown, and what the paper has for a method's title."""
+    """The page that shows the runs of one file under docs/results, and the paper's figures by method."""
 
     path: str
-    loss_factor: int  # the loss is shown this many times as large
-    paper: dict  # title -> (accuracy in %, loss), as text
+    loss_factor: int  # the table shows the loss multiplied by this
+    paper: dict  # method -> (accuracy in %, loss), as text
 
 
 PAGES = {
@@ -46,7 +48,7 @@ PAGES = {
 
 
 def method_of(options):
-    """The method's name in the tables, from a run's options."""
+    """Returns the method's name in the tables, from a run's options."""
     host = options["optimizer"].removeprefix("sing-")
     if host == options["optimizer"]:
         title = {"adamw": "AdamW", "sgd": "SGD"}.get(host, host)
@@ -57,12 +59,6 @@ def method_of(options):
     return title + (", norms frozen" if options.get("freeze_norms") else "")
 
 
-def read_run(folder):
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-    return {"config": config, "options": config["options"], "end": json.loads(lines[-1])}
-
-
 def spread(values, digits):
     mean = f"{statistics.mean(values):.{digits}f}"
     return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.{digits}f}"
@@ -70,11 +66,11 @@ def spread(values, digits):
 
 def row(method, rate, decay, runs, page):
     ends = [run["end"] for run in runs]
-    seeds = ", ".join(str(run["options"]["seed"]) for run in runs)
+    seeds = ", ".join(str(run["config"]["options"]["seed"]) for run in runs)
     cells = [method, f"{rate:g}", f"{decay:g}", seeds]
-    finished = [end for end in ends if end["status"] == "finished"]
-    if len(finished) < len(ends):
-        cells += [f"{len(ends) - len(finished)} of {len(ends)} {ends[0]['status']}", "", ""]
+    unfinished = [end["status"] for end in ends if end["status"] != "finished"]
+    if unfinished:
+        cells += [f"{len(unfinished)} of {len(ends)} {unfinished[0]}", "", ""]
     else:
         cells += [
             spread([100 * end["final_accuracy"] for end in ends], 2),
@@ -85,11 +81,13 @@ def row(method, rate, decay, runs, page):
     return "| " + " | ".join(cells) + " |"
 
 
-def table(folder, page):
+def table(name, page):
+    kept = keep_run_records.read_kept(RESULTS / f"{name}.jsonl")
+    runs = [record for record in kept.values() if "end" in record]
     groups = {}
-    runs = [read_run(path) for path in sorted(folder.iterdir()) if (path / "config.json").is_file()]
     for run in runs:
-        key = (method_of(run["options"]), run["options"]["learning_rate"], run["options"]["weight_decay"])
+        options = run["config"]["options"]
+        key = (method_of(options), options["learning_rate"], options["weight_decay"])
         groups.setdefault(key, []).append(run)
     loss = "loss" if page.loss_factor == 1 else f"loss × {page.loss_factor}"
     yield (
@@ -104,29 +102,14 @@ def table(folder, page):
     yield f"{len(runs)} runs; commit {', '.join(commits)}; one {runs[0]['config']['machine']['gpus'][0]}."
 
 
-def page_with_table(text, name, page):
-    begin, end = (f"<!-- {name} results: generated, {word} -->" for word in ("begin", "end"))
-    before, rest = text.split(begin)
-    after = rest.split(end)[1]
-    lines = "\n".join(table(ROOT / "docs" / "results" / name, page))
-    return f"{before}{begin}\n{lines}\n{end}{after}"
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing, compare")
-    check = parser.parse_args().check
-    stale = False
+    check = generated_text.parser(__doc__.splitlines()[0]).parse_args().check
+    status = 0
     for name, page in PAGES.items():
         path = ROOT / page.path
-        old = path.read_text(encoding="utf-8")
-        new = page_with_table(old, name, page)
-        if check and new != old:
-            print(f"{page.path} is not what docs/results/{name} gives: run tools/make_result_tables.py", file=sys.stderr)
-            stale = True
-        elif not check:
-            path.write_text(new, encoding="utf-8")
-    return 1 if stale else 0
+        text = generated_text.replaced(path.read_text(encoding="utf-8"), f"{name} results", table(name, page))
+        status |= generated_text.finish(path, text, check, "tools/make_result_tables.py")
+    return status
 
 
 if __name__ == "__main__":

@@ -1,0 +1,70 @@
+"""Keeps records of small runs and expects tools/keep_run_records.py to keep what the tables need, and nothing else."""
+
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import keep_run_records  # noqa: E402
+
+CONFIG = {"task": "rde", "options": {"seed": 3, "data": "/machine/folder/set"}, "machine": {"gpus": ["/dev/one"]}}
+END = {"kind": "end", "status": "finished", "best_accuracy": 0.875, "final_loss": 0.0024150381017}
+METRICS = [
+    {"kind": "step", "step": 1, "loss": 1.0, "seconds": {"data": 0.001, "optimizer": 0.002}, "gradient_norms": {"w": 1.0}},
+    {"kind": "evaluation", "step": 1, "epoch": 0.5, "loss": 0.123456789, "accuracy": 0.25},
+    {"kind": "step", "step": 2, "loss": 0.5, "seconds": {"data": 0.003, "optimizer": 0.006}},
+    {"kind": "evaluation", "step": 2, "epoch": 1.0, "loss": None, "accuracy": 0.875},
+    END,
+]
+
+
+class KeepRunRecords(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.out = self.root / "kept.jsonl"
+
+    def make_run(self, name, metrics=METRICS):
+        run = self.root / name
+        run.mkdir(exist_ok=True)
+        (run / "config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
+        (run / "metrics.jsonl").write_text("".join(json.dumps(each) + "\n" for each in metrics), encoding="utf-8")
+        return run
+
+    def test_keeps_config_evaluations_end_and_the_mean_step_time(self):
+        keep_run_records.keep([self.make_run("one")], self.out)
+        record = keep_run_records.read_kept(self.out)["one"]
+        self.assertEqual(record["config"]["options"], {"seed": 3, "data": "set"})
+        self.assertEqual(record["config"]["machine"]["gpus"], ["one"])
+        self.assertEqual(record["step_milliseconds"], {"data": 2.0, "optimizer": 4.0})
+        self.assertEqual(record["evaluations"], {"step": [1, 2], "loss": [0.123457, None], "accuracy": [0.25, 0.875]})
+        self.assertEqual(record["end"], {key: value for key, value in END.items() if key != "kind"})
+        self.assertNotIn("gradient_norms", self.out.read_text(encoding="utf-8"))
+
+    def test_replaces_the_line_of_the_same_name_and_keeps_the_others(self):
+        keep_run_records.keep([self.make_run("two"), self.make_run("one")], self.out)
+        better = [*METRICS[:-1], {**END, "best_accuracy": 0.9}]
+        keep_run_records.keep([self.make_run("two", better)], self.out)
+        kept = keep_run_records.read_kept(self.out)
+        self.assertEqual(list(kept), ["one", "two"])
+        self.assertEqual([kept[name]["end"]["best_accuracy"] for name in kept], [0.875, 0.9])
+
+    def test_keeps_the_result_of_a_tuning(self):
+        folder = self.root / "tune_sgd"
+        folder.mkdir()
+        (folder / "tune.json").write_text(json.dumps({"train_flags": ["--data", "/a/cifar"], "best": 0.1}), encoding="utf-8")
+        keep_run_records.keep([folder], self.out)
+        kept = keep_run_records.read_kept(self.out)
+        self.assertEqual(kept["tune_sgd"]["tune"], {"train_flags": ["--data", "cifar"], "best": 0.1})
+
+    def test_refuses_a_run_without_an_end_and_writes_nothing(self):
+        with self.assertRaisesRegex(ValueError, "wanted a run that has ended"):
+            keep_run_records.keep([self.make_run("one"), self.make_run("cut", METRICS[:-1])], self.out)
+        self.assertFalse(self.out.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
