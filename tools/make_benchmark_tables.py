@@ -1,34 +1,42 @@
-"""Writes the tables of docs/benchmarks.md from bench/results/*.json.
+"""Writes the tables of docs/benchmarks.md and docs/notes/cuda_step.md from bench/results/*.json.
 
-python tools/make_benchmark_tables.py [--check] rewrites what stands between the markers, or exits with 1 if that would
-change the page.
+python tools/make_benchmark_tables.py [--check] rewrites the text between the markers; with --check it writes nothing and
+exits with 1 if a page would change.
 """
 
-import argparse
 import json
-import pathlib
 import sys
+import textwrap
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+import generated_text
+from generated_text import ROOT
+
 RESULTS = ROOT / "bench" / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
-# Values of "benchmark" in the result files: tools/run_bench.py, bench/cuda/cuda_step_bench.py, bench/python_step_bench.py,
-# bench/peers_step_bench.py, bench/image_bench.py and `sing bench --json` write them.
+CUDA_NOTES = ROOT / "docs" / "notes" / "cuda_step.md"
+# The values of "benchmark" in the result files, which tools/run_bench.py, bench/cuda/cuda_step_bench.py,
+# bench/python_step_bench.py, bench/peers_step_bench.py, bench/image_bench.py and `sing bench --json` write.
 CPU_STEP = "cpu_step"
 CUDA_STEP = "cuda_step"
 PYTHON_STEP = "python_step"
 PEERS_STEP = "peers_step"
 IMAGES = "images"
 TRAINING_STEP = "training_step"
+LINE_LENGTH = 125
 
 
 def number(value, digits=3):
-    """At least `digits` significant ones, no exponent: 0.0123, 1.23, 123, 1234."""
+    """Formats with at least `digits` significant digits and no exponent: 0.0123, 1.23, 123, 1234."""
     whole = len(str(int(value))) if value >= 1 else 0
     leading_zeros = 0
     while 0 < value * 10 ** (leading_zeros + 1) < 1:
         leading_zeros += 1
     return f"{value:.{max(0, digits - whole + leading_zeros)}f}"
+
+
+def wrapped(text):
+    """Returns the lines of a paragraph."""
+    return textwrap.wrap(text, LINE_LENGTH, break_long_words=False, break_on_hyphens=False)
 
 
 def row_cells(row):
@@ -47,26 +55,32 @@ def model_lines(model):
     copy = model["copy_gigabytes_per_second"]["median"]
     heading = (
         f"**{model['title']}**: {model['parameters']:,} parameters in {model['tensors']:,} tensors; "
-        f"the copy moves {copy:.1f} GB/s."
+        f"a copy moves {copy:.1f} GB/s."
     )
     yield from ("", heading, "")
-    yield "| | ms a step | of torch | quartiles | bytes a parameter | of copy |"
+    yield "| | ms per step | ratio to torch | quartiles | bytes per parameter | share of copy bandwidth |"
     yield "|---|---:|---:|---:|---:|---:|"
     for row in model["rows"]:
         yield "| " + " | ".join(row_cells(row)) + " |"
-    for check in model["checks"]:
-        yield ""
-        yield (
-            f"Checked in the same run: after {check['steps']} steps `{check['what']}` and `{check['against']}` differ by "
-            f"{check['difference']:.1e} of the largest movement (allowed {check['tolerance']:g})."
-        )
+
+
+def check_lines(models):
+    yield from ("", "Differences after the same steps, relative to the largest movement of a parameter:", "")
+    yield "| | compared | steps | difference | allowed |"
+    yield "|---|---|---:|---:|---:|"
+    for model in models:
+        for check in model["checks"]:
+            yield (
+                f"| {model['title']} | `{check['what']}` with `{check['against']}` | {check['steps']} "
+                f"| {check['difference']:.1e} | {check['tolerance']:g} |"
+            )
 
 
 def result_lines(result):
     hardware = result["hardware"]
     caches = ", ".join(f"{name} {size}" for name, size in hardware["caches"].items())
     yield from ("", f"### {result['machine']}", "")
-    yield (
+    yield from wrapped(
         f"{hardware['processor']}, {hardware['cores']} cores ({caches}), {result['threads']} threads, "
         f"{result['instruction_set']}; torch {result['torch']}; {result['compiler']}, {result['flags']}; "
         f"{result['rounds']} rounds on {result['date']}, commit {result['commit'][:12]}; "
@@ -74,6 +88,7 @@ def result_lines(result):
     )
     for model in result["models"]:
         yield from model_lines(model)
+    yield from check_lines(result["models"])
 
 
 def cuda_row(name, model):
@@ -96,20 +111,28 @@ def cuda_row(name, model):
 def cuda_lines(result):
     machine = result["machine"]
     yield from ("", f"### {machine['gpu']}", "")
-    yield (
+    yield from wrapped(
         f"{machine['multiprocessors']} multiprocessors, driver {machine['driver']}, torch {machine['torch']}, CUDA "
         f"{machine['cuda']}; a copy moves {result['copy_bytes_per_second'] / 1e12:.2f} TB/s; {result['date']}, commit "
-        f"{result['commit'][:12]}. Milliseconds a step; the last column is the time a call keeps the host."
+        f"{result['commit'][:12]}. Times are milliseconds per step."
     )
     yield ""
-    yield "| | tensors | torch | torch, graph | SING | SING, graph (quartiles) | graph ratio | ratio | host µs |"
+    yield "| | tensors | torch | torch, graph | SING | SING, graph (quartiles) | graph ratio | ratio | host µs per call |"
     yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     for name, model in result["models"].items():
         yield cuda_row(name, model)
-    for name, sweep in result["sweeps"].items():
-        fastest = sorted(sweep.items(), key=lambda each: each[1]["median_ms"])
-        yield from ("", f"Ways to order the work, `{name}`, graph replay, ms a step:", "")
-        yield ", ".join(f"{way} {measured['median_ms']:.4f}" for way, measured in fastest) + "."
+
+
+def sweep_lines(result):
+    """Yields the settings that were swept on every model, the fastest on the first model first."""
+    sweeps = result["sweeps"]
+    first = next(iter(sweeps.values()))
+    yield from ("", f"{result['machine']['gpu']}, {result['date']}, commit {result['commit'][:12]}.", "")
+    yield "| ms per step, graph replay | " + " | ".join(sweeps) + " |"
+    yield "|---|" + "---:|" * len(sweeps)
+    for setting in sorted(first, key=lambda each: first[each]["median_ms"]):
+        times = " | ".join(f"{sweep[setting]['median_ms']:.4f}" for sweep in sweeps.values())
+        yield f"| `{setting}` | {times} |"
 
 
 def python_row(model):
@@ -128,13 +151,13 @@ def python_row(model):
 
 def python_lines(result):
     yield from ("", f"### Python, {result['machine']}", "")
-    yield (
+    yield from wrapped(
         f"{result['device']}, {result['threads']} threads; torch {result['torch']}, Python {result['python']}; "
         f"{result['rounds']} rounds on {result['date']}, commit {result['commit'][:12]}; other programs used "
-        f"{result['other_load']:.1%} of the cores' time. Milliseconds a call of `step()`, whole LookAhead periods."
+        f"{result['other_load']:.1%} of the cores' time. Times are milliseconds per call of `step()`, over whole LookAhead periods."
     )
     yield ""
-    yield "| | tensors | `torch.optim.AdamW(fused=True)` | `sing.SING` | ratio | quartiles | host µs |"
+    yield "| | tensors | `torch.optim.AdamW(fused=True)` | `sing.SING` | ratio | quartiles | host µs per call |"
     yield "|---|---:|---:|---:|---:|---:|---:|"
     yield from map(python_row, result["models"])
 
@@ -162,10 +185,10 @@ def rounds_of(result):
 
 def peers_lines(result):
     yield from ("", f"### Peers, {result['machine']}", "")
-    yield (
+    yield from wrapped(
         f"{result['device']}, {result['threads']} threads; torch {result['torch']}; the tensors of `{result['model']}`; "
         f"{rounds_of(result)} rounds on {result['date']}, commit {result['commit'][:12]}; other programs used "
-        f"{result['other_load']:.1%} of the cores' time. Milliseconds a call of `step()`."
+        f"{result['other_load']:.1%} of the cores' time. Times are milliseconds per call of `step()`."
     )
     yield ""
     yield "| rule | ours | fastest peer | ratio | quartiles | other peers |"
@@ -181,14 +204,14 @@ def image_row(row):
 
 def image_lines(result):
     yield from ("", f"### Images, {result['machine']}", "")
-    yield (
+    yield from wrapped(
         f"{result['processor']}, one thread, processor time; crops of {result['size']} × {result['size']}; torchvision "
         f"{result['torchvision']}, Pillow {result['pillow']}; {result['rounds']} rounds on {result['date']}, commit "
         f"{result['commit'][:12]}."
     )
     for each in result["sets"]:
         yield from ("", f"**{each['title']}**: {each['images']:,} images of {each['mean_bytes']:,} bytes on average.", "")
-        yield "| | images a second | of torchvision | quartiles |"
+        yield "| | images per second | ratio to torchvision | quartiles |"
         yield "|---|---:|---:|---:|"
         yield from map(image_row, each["rows"])
 
@@ -198,12 +221,12 @@ def training_lines(result):
     machine = (config["machine"]["gpus"] or [config["machine"]["processor"]])[0]
     yield from ("", f"### {options['model']} on {config['task']}", "")
     size = f" of {options['train_size']} × {options['train_size']} pixels" if "train_size" in options else ""
-    yield (
+    yield from wrapped(
         f"{machine}; {config['parameters']:,} parameters, batches of {options['batch']}{size}, {options['precision']}; "
         f"{result['rounds']} rounds of {result['steps_a_round']} steps, commit {config['commit']}."
         + (f" {result['note']}" if "note" in result else "")
     )
-    yield from ("", "| | ms a step | ratio | quartiles | examples a second |", "|---|---:|---:|---:|---:|")
+    yield from ("", "| | ms per step | ratio | quartiles | examples per second |", "|---|---:|---:|---:|---:|")
     for row in result["training_step"]:
         time, ratio = row["milliseconds"], row["ratio"]
         rate = 1000 * options["batch"] / time["median"]
@@ -213,52 +236,43 @@ def training_lines(result):
         )
 
 
-TABLES = {
-    CPU_STEP: result_lines,
-    CUDA_STEP: cuda_lines,
-    PYTHON_STEP: python_lines,
-    PEERS_STEP: peers_lines,
-    IMAGES: image_lines,
-    TRAINING_STEP: training_lines,
+# Page -> name of each generated part, the benchmark that it shows and the function that writes it.
+PARTS = {
+    PAGE: (
+        (CPU_STEP, CPU_STEP, result_lines),
+        (CUDA_STEP, CUDA_STEP, cuda_lines),
+        (PYTHON_STEP, PYTHON_STEP, python_lines),
+        (PEERS_STEP, PEERS_STEP, peers_lines),
+        (IMAGES, IMAGES, image_lines),
+        (TRAINING_STEP, TRAINING_STEP, training_lines),
+    ),
+    CUDA_NOTES: (("cuda_sweep", CUDA_STEP, sweep_lines),),
 }
 
 
-def results():
-    files = sorted(RESULTS.glob("*.json"))
-    return [each for each in (json.loads(file.read_text(encoding="utf-8")) for file in files) if isinstance(each, dict)]
-
-
-def page_with_table(page, benchmark, lines_of):
-    begin, end = f"<!-- {benchmark}: generated, begin -->", f"<!-- {benchmark}: generated, end -->"
-    before, begin_found, rest = page.partition(begin)
-    _, end_found, after = rest.partition(end)
-    if not (begin_found and end_found):
-        raise ValueError(f"[{PAGE.name}] wanted the lines '{begin}' and '{end}', got not both")
-    lines = [line for each in results() if each.get("benchmark") == benchmark for line in lines_of(each)]
-    return "\n".join([before + begin, *lines, "", end + after])
+def results(benchmark):
+    found = (json.loads(file.read_text(encoding="utf-8")) for file in sorted(RESULTS.glob("*.json")))
+    return [each for each in found if isinstance(each, dict) and each.get("benchmark") == benchmark]
 
 
 def page_with_tables(page):
-    for benchmark, lines_of in TABLES.items():
-        page = page_with_table(page, benchmark, lines_of)
-    return page
+    text = page.read_text(encoding="utf-8")
+    for name, benchmark, lines_of in PARTS[page]:
+        lines = [line for result in results(benchmark) for line in lines_of(result)]
+        text = generated_text.replaced(text, name, [*lines, ""])
+    return text
 
 
-def write():
-    PAGE.write_text(page_with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+def write(check=False):
+    """Writes or compares the pages; returns the exit status."""
+    statuses = [
+        generated_text.finish(page, page_with_tables(page), check, "tools/make_benchmark_tables.py") for page in PARTS
+    ]
+    return max(statuses)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing, compare")
-    if not parser.parse_args().check:
-        write()
-        return 0
-    page = PAGE.read_text(encoding="utf-8")
-    if page != page_with_tables(page):
-        print(f"{PAGE.name} is not what the results give: run tools/make_benchmark_tables.py", file=sys.stderr)
-        return 1
-    return 0
+    return write(generated_text.parser(__doc__.splitlines()[0]).parse_args().check)
 
 
 if __name__ == "__main__":
