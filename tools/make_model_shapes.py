@@ -1,17 +1,18 @@
 """Writes bench/model_shapes.json: the parameter shapes of the models that the benchmarks step.
 
-python tools/make_model_shapes.py [--check] writes the file, or exits with 1 if it is not what would be written.
+python tools/make_model_shapes.py [--check] writes the file; with --check it writes nothing and exits with 1 if the file would
+change.
 
 A model is a list of parts in the order of its parameters, each a list of shapes that is repeated `repeat` times.
 """
 
-import argparse
 import json
 import math
-import pathlib
 import sys
 
-FILE = pathlib.Path(__file__).resolve().parent.parent / "bench" / "model_shapes.json"
+import generated_text
+
+FILE = generated_text.ROOT / "bench" / "model_shapes.json"
 
 
 def part(*shapes, repeat=1):
@@ -23,14 +24,14 @@ def linear(outputs, inputs):
 
 
 def transformer_block(width):
-    """Pre-norm: norm, query-key-value, projection, norm, two layers of four times the width."""
+    """A pre-norm block: norm, query-key-value, projection, norm, and two layers of four times the width."""
     norm = [(width,), (width,)]
     attention = linear(3 * width, width) + linear(width, width)
     return norm + attention + norm + linear(4 * width, width) + linear(width, 4 * width)
 
 
 def vit(width, layers, tokens=64, patch=16):
-    """One input channel, no class token, a linear head to the pixels of a patch."""
+    """A ViT with one input channel, no class token and a linear head to the pixels of a patch."""
     return [
         part((width, 1, patch, patch), (width,), (1, tokens, width)),
         part(*transformer_block(width), repeat=layers),
@@ -39,7 +40,7 @@ def vit(width, layers, tokens=64, patch=16):
 
 
 def gpt2(width, layers, vocabulary=50257, context=1024):
-    """The head is the token embedding."""
+    """GPT-2, whose head is the token embedding."""
     return [
         part((vocabulary, width), (context, width)),
         part(*transformer_block(width), repeat=layers),
@@ -64,10 +65,10 @@ def resnet18(classes=1000):
 
 
 def model(title, tensors, parts):
-    """`tensors` is the count known from the model's own code, which the formulas must meet."""
+    """`tensors` is the number of tensors in the model's own code; the shapes above have to add up to it."""
     shapes = [shape for each in parts for shape in each["repeat"] * each["shapes"]]
     if len(shapes) != tensors:
-        raise ValueError(f"[{title}] wanted {tensors} tensors, the formula gives {len(shapes)}")
+        raise ValueError(f"[{title}] wanted {tensors} tensors, got {len(shapes)}")
     return {
         "title": title,
         "tensors": tensors,
@@ -97,15 +98,8 @@ def text():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing, compare")
-    if not parser.parse_args().check:
-        FILE.write_text(text(), encoding="utf-8")
-        return 0
-    if FILE.read_text(encoding="utf-8") != text():
-        print(f"{FILE.name} is not what tools/make_model_shapes.py writes", file=sys.stderr)
-        return 1
-    return 0
+    check = generated_text.parser(__doc__.splitlines()[0]).parse_args().check
+    return generated_text.finish(FILE, text(), check, "tools/make_model_shapes.py")
 
 
 if __name__ == "__main__":

@@ -1,26 +1,28 @@
 """Writes the table of docs/optimizers.md from the library's list of rules and from docs/algorithm.md.
 
 python tools/make_optimizer_table.py OPTION_FIELDS [--check], where OPTION_FIELDS is the program of tools/option_fields.cpp
-(./dev run python tools/make_optimizer_table.py option_fields). A rule's header cites its equations, the section that holds
-the first of them has the formula (all its lines, if they are few, or that with "p ←") and a line "Source: …". --check writes nothing and exits with 1 if the
-table is not current.
+(./dev run python tools/make_optimizer_table.py option_fields). With --check it writes nothing and exits with 1 if the page
+would change. A rule's header cites its equations; the section of docs/algorithm.md with the first of them has the formula and
+a line "Source: …". The table shows the section's whole formula if it is short, else only the line with "p ←".
 """
 
-import argparse
 import json
-import pathlib
 import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+import generated_text
+from generated_text import ROOT
+
 sys.path.insert(0, str(ROOT / "python"))
 
 PAGE = ROOT / "docs" / "optimizers.md"
 EQUATIONS = ROOT / "docs" / "algorithm.md"
-BEGIN, END = "<!-- optimizers: generated, begin -->", "<!-- optimizers: generated, end -->"
-HEAD = "| name | formula | state bytes | passes | defaults | decay | source |\n|---|---|---|---:|---|---|---|\n"
-MOST_LINES = 3  # of a section's equations that are shown whole; of longer ones the update alone
+HEAD = (
+    "| name | formula | state bytes | passes | defaults | decay | source |",
+    "|---|---|---|---:|---|---|---|",
+)
+MOST_LINES = 3  # a longer formula is shown by its update alone
 FENCE = re.compile(r"^```$(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -46,10 +48,10 @@ def sections():
 
 
 def section_of(rule, found):
-    """The section with the first equation that the rule's header cites."""
+    """Returns the section with the first equation that the rule's header cites."""
     headers = [
         path
-        for path in sorted((ROOT / "sing" / "rule").glob("*.hpp"))
+        for path in sorted((ROOT / "sing" / "rule").rglob("*.hpp"))
         if re.search(rf'kName = "{rule}"', path.read_text(encoding="utf-8"))
     ]
     opening = headers[0].read_text(encoding="utf-8").partition("#pragma once")[0] if headers else ""
@@ -58,7 +60,7 @@ def section_of(rule, found):
     if section is None or not section.formula or not section.source:
         raise ValueError(
             f"[{PAGE.name}] rule '{rule}': wanted a header that cites an equation of {EQUATIONS.name} in its first lines, and "
-            "there a section with a line 'p ← …' and a line 'Source: …'; found not all"
+            "there a section with a line 'p ← …' and a line 'Source: …', got at most some of these"
         )
     return section
 
@@ -72,7 +74,7 @@ def state_text(costs):
 
 
 def decay_text(fields, form=None):
-    """The default, then its kind, the default one first."""
+    """Returns the default weight decay and its kinds, the default kind first."""
     of_name = {each["name"]: each["default"] for each in fields} | (form["options"] if form else {})
     kinds = {None: "as in the formula", True: "decoupled or L2", False: "L2 or decoupled"}
     return f"{of_name['weight_decay']:g}, {kinds[of_name.get('decoupled_decay')]}"
@@ -83,7 +85,7 @@ def default_text(value):
 
 
 def form_defaults_text(form, fields):
-    """What a rule's second name changes; weight decay has its own column."""
+    """Returns the defaults that a rule's second name changes; weight decay has its own column."""
     changed = [
         {**each, "default": form["options"][each["name"]]}
         for each in fields
@@ -101,7 +103,7 @@ def defaults_text(fields):
 
 def table(listed, no_optimizers):
     found = sections()
-    rows = []
+    yield from HEAD
     for rule, entry in listed["rules"].items():
         if rule in no_optimizers:
             continue
@@ -120,29 +122,19 @@ def table(listed, no_optimizers):
                 decay,
                 section.source,
             )
-            rows.append("| " + " | ".join(cells) + " |\n")
-    return HEAD + "".join(rows)
+            yield "| " + " | ".join(cells) + " |"
 
 
 def main():
     from sing.options import NO_OPTIMIZERS
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program")
-    parser.add_argument("--check", action="store_true")
+    parser = generated_text.parser(__doc__.splitlines()[0])
+    parser.add_argument("program", help="the program option_fields")
     arguments = parser.parse_args()
     listed = json.loads(subprocess.run([arguments.program], check=True, capture_output=True, text=True).stdout)
-    page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    wanted = f"{before}{BEGIN}\n\n{table(listed, NO_OPTIMIZERS)}\n{END}{after}"
-    if page == wanted:
-        return 0
-    if arguments.check:
-        print(f"{PAGE.name} not current: ./dev run python tools/make_optimizer_table.py option_fields", file=sys.stderr)
-        return 1
-    PAGE.write_text(wanted, encoding="utf-8")
-    return 0
+    lines = ["", *table(listed, NO_OPTIMIZERS), ""]
+    text = generated_text.replaced(PAGE.read_text(encoding="utf-8"), "optimizers", lines)
+    return generated_text.finish(PAGE, text, arguments.check, "./dev run python tools/make_optimizer_table.py option_fields")
 
 
 if __name__ == "__main__":

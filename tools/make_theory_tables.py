@@ -1,10 +1,10 @@
-"""Writes the statements and numbers of docs/theory.md from what `sing theory` finds.
+"""Writes the statements and numbers of docs/theory.md from the output of `sing theory`.
 
-python tools/make_theory_tables.py SING [--check] rewrites what stands between each claim's markers, or exits with 1 if that
-would change the page. SING is the program. Every claim has its place in the page, and every place its claim.
+python tools/make_theory_tables.py SING [--check] rewrites the text between each claim's markers; with --check it writes
+nothing and exits with 1 if the page would change. SING is the program. Every claim has its markers in the page, and every
+pair of markers has its claim.
 """
 
-import argparse
 import json
 import pathlib
 import re
@@ -12,8 +12,10 @@ import subprocess
 import sys
 import tempfile
 
-PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "theory.md"
-BLOCK = re.compile(r"<!-- theory (\S+): generated, begin -->\n.*?<!-- theory \1: generated, end -->", re.DOTALL)
+import generated_text
+
+PAGE = generated_text.ROOT / "docs" / "theory.md"
+BEGIN = re.compile(r"<!-- theory (\S+): generated, begin -->")
 
 
 def verdicts(program):
@@ -24,12 +26,11 @@ def verdicts(program):
 
 
 def plain(text):
-    """The text without a meaning for Markdown: x* begins no emphasis."""
+    """Escapes the characters that Markdown would interpret: the asterisk of x* starts no emphasis."""
     return re.sub(r"([|*_])", r"\\\1", text)
 
 
-def block(claim):
-    yield f"<!-- theory {claim['name']}: generated, begin -->"
+def claim_lines(claim):
     yield f"**{plain(claim['statement'])}**"
     yield ""
     yield f"*Tried:* {plain(claim['experiment'])}"
@@ -38,30 +39,24 @@ def block(claim):
     yield "|---|---:|:---|"
     for number in claim["numbers"]:
         yield f"| {plain(number['name'])} | {number['shown']} | {number['wanted']} |"
-    yield f"<!-- theory {claim['name']}: generated, end -->"
 
 
-def page_with_blocks(page, claims):
-    places = [match[1] for match in BLOCK.finditer(page)]
+def page_with_claims(page, claims):
+    places = BEGIN.findall(page)
     if sorted(places) != sorted(claims):
-        differing = ", ".join(sorted(set(places) ^ set(claims))) or "one twice"
-        raise ValueError(f"[{PAGE.name}] wanted the markers of every claim once, these differ: {differing}")
-    return BLOCK.sub(lambda match: "\n".join(block(claims[match[1]])), page)
+        differing = ", ".join(sorted(set(places) ^ set(claims))) or "a claim that the page has twice"
+        raise ValueError(f"[{PAGE.name}] wanted the markers of every claim once, got a difference in: {differing}")
+    for name, claim in claims.items():
+        page = generated_text.replaced(page, f"theory {name}", claim_lines(claim))
+    return page
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = generated_text.parser(__doc__.splitlines()[0])
     parser.add_argument("program", help="the program sing")
-    parser.add_argument("--check", action="store_true", help="write nothing, compare")
     arguments = parser.parse_args()
-    page = PAGE.read_text(encoding="utf-8")
-    wanted = page_with_blocks(page, verdicts(arguments.program))
-    if not arguments.check:
-        PAGE.write_text(wanted, encoding="utf-8")
-    elif page != wanted:
-        print(f"{PAGE.name} is not what sing theory finds: run tools/make_theory_tables.py", file=sys.stderr)
-        return 1
-    return 0
+    text = page_with_claims(PAGE.read_text(encoding="utf-8"), verdicts(arguments.program))
+    return generated_text.finish(PAGE, text, arguments.check, "tools/make_theory_tables.py SING")
 
 
 if __name__ == "__main__":
