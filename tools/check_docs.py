@@ -1,9 +1,9 @@
-"""Checks what the documents say of the tree, and what the code says of the documents.
+"""Checks the documents' references to the repository, and the code's references to the documents.
 
-python tools/check_docs.py [ROOT] prints one line a fault and exits with 1 if there is any:
-- relative links of *.md and docs/*.md lead to a file, and to a heading where they name one;
-- paths in backquotes exist (or are files that the page itself gives in a block with file=PATH);
-- equations of docs/algorithm.md are numbered 1, 2, 3, …; the code cites no other, and cites each.
+python tools/check_docs.py [ROOT] prints one line per fault and exits with 1 if there is any:
+- relative links in *.md and docs/**/*.md lead to a file, and to a heading where they name one;
+- paths in backquotes exist (or are files that the page itself defines in a block with file=PATH);
+- the equations of docs/algorithm.md are numbered 1, 2, 3, …; the code cites no others, and cites each of them.
 """
 
 import pathlib
@@ -17,19 +17,20 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\n]+)`")
 FILE_BLOCK = re.compile(r"^```\w+ .*\bfile=(\S+)", re.MULTILINE)
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-PATH = re.compile(r"(?:sing|tests|tools|docs|bench|cmake|examples)/[\w./-]*|[A-Z]+\.md")
+FOLDERS = ("adapters", "bench", "cmake", "docs", "examples", "lab", "python", "recipes", "sing", "tests", "tools")
+PATH = re.compile(rf"(?:{'|'.join(FOLDERS)})/[\w./-]*|[A-Z]+\.md")
 NUMBER = re.compile(r"\((\d+)\)$", re.MULTILINE)
 CITATION = re.compile(r"(?:\beq\.|\b[Ee]quations?)\s+(\d+(?:(?:, | to | and )\d+)*)")
-# CTest names look like paths; these are the tests that are no file.
+# Names of CTest tests that look like paths.
 TEST_NAMES = re.compile(r"docs/(?:check|options|new_rule|results|theory)")
 
 
 def pages(root):
-    return [*sorted(root.glob("*.md")), *sorted((root / "docs").glob("*.md"))]
+    return [*sorted(root.glob("*.md")), *sorted((root / "docs").rglob("*.md"))]
 
 
 def anchors(text):
-    """The anchors that GitHub gives to the headings of a page."""
+    """Returns the anchors that GitHub gives to the headings of a page."""
     headings = re.findall(r"^#+ (.*)$", FENCE.sub("", text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -41,9 +42,9 @@ def link_faults(page, text):
         name, _, anchor = target.partition("#")
         file = page.parent / name if name else page
         if not file.exists():
-            yield f"no such file: {target}"
+            yield f"wanted a link to a file, got '{target}'"
         elif anchor and anchor not in anchors(file.read_text(encoding="utf-8")):
-            yield f"no such heading: {target}"
+            yield f"wanted a link to a heading of {file.name}, got '{target}'"
 
 
 def path_faults(root, text):
@@ -51,11 +52,11 @@ def path_faults(root, text):
     for code in CODE.findall(FENCE.sub("", text)):
         is_path = PATH.fullmatch(code) and not TEST_NAMES.fullmatch(code)
         if is_path and code not in given and not (root / code).exists():
-            yield f"no such path: {code}"
+            yield f"wanted a path of the repository, got '{code}'"
 
 
 def numbers_cited(text):
-    """Numbers of the equations that a source file cites; a range stands for all in it."""
+    """Yields the numbers of the equations that a source file cites; '1 to 3' cites 1, 2 and 3."""
     plain = re.sub(r"\s*\n\s*(?://|\*|#)?\s*", " ", text)
     for citation in CITATION.findall(plain):
         for part in re.split(r", | and ", citation):
@@ -67,20 +68,20 @@ def equation_faults(root):
     text = (root / PAGE).read_text(encoding="utf-8")
     numbers = [int(number) for fence in FENCE.findall(text) for number in NUMBER.findall(fence)]
     if numbers != list(range(1, len(numbers) + 1)) or not numbers:
-        yield f"{PAGE}: wanted equations numbered 1, 2, 3, …, got {numbers}"
+        yield f"[{PAGE}] wanted equations numbered 1, 2, 3, …, got {numbers}"
     cited = set()
     for top in SOURCES:
         for path in sorted((root / top).rglob("*")):
             if path.suffix in SUFFIXES:
                 found = set(numbers_cited(path.read_text(encoding="utf-8")))
                 for number in sorted(found - set(numbers)):
-                    yield f"{path.relative_to(root)}: cites equation {number}, which {PAGE} does not have"
+                    yield f"[{path.relative_to(root)}] wanted an equation of {PAGE}, got {number}"
                 cited |= found
     for page in pages(root):
         for number in sorted(set(numbers_cited(page.read_text(encoding="utf-8"))) - set(numbers)):
-            yield f"{page.relative_to(root)}: names equation {number}, which {PAGE} does not have"
+            yield f"[{page.relative_to(root)}] wanted an equation of {PAGE}, got {number}"
     for number in sorted(set(numbers) - cited):
-        yield f"{PAGE}: equation {number} is cited by no source file"
+        yield f"[{PAGE}] wanted every equation cited by a source file, got none for {number}"
 
 
 def check(root):
@@ -88,7 +89,7 @@ def check(root):
     for page in pages(root):
         text = page.read_text(encoding="utf-8")
         for fault in (*link_faults(page, text), *path_faults(root, text)):
-            faults.append(f"{page.relative_to(root)}: {fault}")
+            faults.append(f"[{page.relative_to(root)}] {fault}")
     return faults
 
 

@@ -1,4 +1,4 @@
-"""Plants faults in a scratch tree and expects tools/check_docs.py to find each, and none in the tree without them."""
+"""Puts faults into a scratch tree and expects tools/check_docs.py to find each of them, and none in the tree without faults."""
 
 import importlib.util
 import pathlib
@@ -19,15 +19,17 @@ README = (
 FAULTS = [
     ("docs/algorithm.md", ALGORITHM.replace("(3)", "(4)"), "numbered 1, 2, 3"),
     ("docs/algorithm.md", ALGORITHM.replace("(3)", "(2)"), "numbered 1, 2, 3"),
-    ("docs/algorithm.md", ALGORITHM.replace("c = d", "c = d   (3)\nd = e").replace("(3)\n```", "(4)\n```"), "equation 4 is cited by no"),
-    ("sing/rule.hpp", RULE.replace("3", "4"), "cites equation 4"),
-    ("sing/rule.hpp", RULE.replace(" to 3", ", 2, 5"), "cites equation 5"),
-    ("sing/rule.hpp", RULE.replace("to 3", "to 2"), "equation 3 is cited by no"),
-    ("README.md", README.replace("(docs/algorithm.md)", "(docs/algorithms.md)"), "no such file"),
-    ("README.md", README.replace("#one-part", "#two-parts"), "no such heading"),
-    ("README.md", README.replace("`sing/rule.hpp`", "`sing/rules.hpp`"), "no such path"),
-    ("README.md", README.replace("file=tests/new.cpp", "file=tests/old.cpp"), "no such path"),
-    ("README.md", README.replace("Equation 2", "Equation 7"), "names equation 7"),
+    ("docs/algorithm.md", ALGORITHM.replace("c = d", "c = d   (3)\nd = e").replace("(3)\n```", "(4)\n```"), "got none for 4"),
+    ("sing/rule.hpp", RULE.replace("3", "4"), "wanted an equation of docs/algorithm.md, got 4"),
+    ("sing/rule.hpp", RULE.replace(" to 3", ", 2, 5"), "wanted an equation of docs/algorithm.md, got 5"),
+    ("sing/rule.hpp", RULE.replace("to 3", "to 2"), "got none for 3"),
+    ("README.md", README.replace("(docs/algorithm.md)", "(docs/algorithms.md)"), "wanted a link to a file, got 'docs/algorithms.md'"),
+    ("README.md", README.replace("#one-part", "#two-parts"), "wanted a link to a heading of algorithm.md"),
+    ("README.md", README.replace("`sing/rule.hpp`", "`sing/rules.hpp`"), "wanted a path of the repository, got 'sing/rules.hpp'"),
+    ("README.md", README.replace("file=tests/new.cpp", "file=tests/old.cpp"), "wanted a path of the repository, got 'tests/new.cpp'"),
+    ("README.md", README.replace("`sing/rule.hpp`", "`lab/rules.hpp`"), "wanted a path of the repository, got 'lab/rules.hpp'"),
+    ("docs/notes/one.md", "[a](algorithm.md)\n", "[docs/notes/one.md] wanted a link to a file, got 'algorithm.md'"),
+    ("README.md", README.replace("Equation 2", "Equation 7"), "[README.md] wanted an equation of docs/algorithm.md, got 7"),
 ]
 
 
