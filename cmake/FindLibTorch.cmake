@@ -1,9 +1,9 @@
-# Finds the LibTorch inside the torch package of a Python, as target LibTorch::LibTorch.
+# Finds LibTorch inside the torch package of a Python and defines the target LibTorch::LibTorch.
 #
 # Reads:  SING_TORCH_DIR, the torch folder (python -c "import torch; print(torch.__path__[0])");
-#         SING_CUDA, whether the CUDA half is wanted.
-# torch's own TorchConfig.cmake is not used: it demands a CUDA toolkit even where only the CPU half is wanted.
-# Empty: that of the Python found, which is the one a wheel is built for.
+#         SING_CUDA, whether the CUDA libraries are needed.
+# torch's own TorchConfig.cmake is not used: it requires a CUDA toolkit even if only the CPU libraries are needed.
+# If SING_TORCH_DIR is empty, it is set to the torch of the Python that CMake finds, which is the one a wheel is built for.
 set(SING_TORCH_DIR "" CACHE PATH "The torch folder of a Python's site-packages")
 if(NOT SING_TORCH_DIR)
   find_package(Python COMPONENTS Interpreter QUIET)
@@ -39,7 +39,7 @@ include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(LibTorch REQUIRED_VARS ${libtorch_required} VERSION_VAR LibTorch_VERSION)
 
 if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
-  # The ABI of std::string that torch was built with shows in the names of its symbols.
+  # The names of torch's symbols tell which ABI of std::string it was built with.
   file(STRINGS ${LibTorch_c10_LIBRARY} libtorch_abi_marks REGEX "__cxx11" LIMIT_COUNT 1)
   if(libtorch_abi_marks)
     set(libtorch_abi 1)
@@ -48,19 +48,19 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
   endif()
 
   add_library(LibTorch::LibTorch INTERFACE IMPORTED)
-  # SYSTEM by being imported: torch's headers do not pass our warnings.
+  # An imported target's headers are SYSTEM headers: torch's do not pass our warnings.
   target_include_directories(
     LibTorch::LibTorch INTERFACE ${LibTorch_INCLUDE_DIR}
                                  ${LibTorch_INCLUDE_DIR}/torch/csrc/api/include)
   target_compile_definitions(LibTorch::LibTorch INTERFACE _GLIBCXX_USE_CXX11_ABI=${libtorch_abi})
-  # torch_cuda registers its kernels when loaded and nothing names its symbols: --no-as-needed keeps it.
+  # torch_cuda registers its kernels when it is loaded, and no code refers to its symbols: --no-as-needed keeps it.
   target_link_options(LibTorch::LibTorch INTERFACE -Wl,--no-as-needed)
   foreach(library IN LISTS libtorch_libraries)
     add_library(LibTorch::${library} SHARED IMPORTED)
     set_target_properties(LibTorch::${library} PROPERTIES IMPORTED_LOCATION ${LibTorch_${library}_LIBRARY})
     target_link_libraries(LibTorch::LibTorch INTERFACE LibTorch::${library})
   endforeach()
-  # The package's own libraries (gomp, CUDA) are found by torch at run time through its own rpath.
+  # At run time torch finds the libraries of its package (gomp, CUDA) through its own rpath.
   target_link_options(LibTorch::LibTorch INTERFACE -Wl,--allow-shlib-undefined
                       -Wl,-rpath-link,${SING_TORCH_DIR}/lib)
 endif()

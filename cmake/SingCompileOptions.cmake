@@ -1,15 +1,15 @@
-# The flags every SING target is compiled with, as interface targets, and the function that applies them.
+# Defines the compile flags of every SING target as interface targets, and the function that applies them.
 
-# Bit-equal results between instruction sets and compilers need uncontracted arithmetic; the other two
-# flags change no result and let the loops with sqrt and exp vectorise.
+# Results that are equal bit for bit between instruction sets and compilers need arithmetic without contraction. The
+# other two flags change no result; they let the compiler vectorise loops with sqrt and exp.
 add_library(sing_floating_point INTERFACE)
 target_compile_options(
   sing_floating_point
   INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off;-fno-math-errno;-fno-trapping-math>
             $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
 
-# Errors only where CMAKE_COMPILE_WARNING_AS_ERROR asks for them (the presets), never for a packager.
-# Designated initializers that leave out fields are how options are written, so that is no warning.
+# Warnings are errors only where CMAKE_COMPILE_WARNING_AS_ERROR is set, as in the presets, so a packager gets none.
+# Options are written as designated initializers that leave out fields, so that warning is off.
 add_library(sing_warnings INTERFACE)
 target_compile_options(
   sing_warnings INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wshadow;-Wconversion>
@@ -38,15 +38,15 @@ if(sing_sanitizer_flags)
   target_link_options(sing_sanitizer INTERFACE ${sing_sanitizer_flags})
 endif()
 
-# LibTorch ships a copy of fmt that its stable interface forbids to include. A folder that holds fmt alone
-# can come before LibTorch's, which /usr/include cannot.
+# LibTorch ships a copy of fmt that its stable interface forbids to include. A folder that holds only fmt can come before
+# LibTorch's folder; /usr/include cannot.
 get_target_property(sing_fmt_found fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
 set(sing_fmt_folder ${PROJECT_BINARY_DIR}/fmt)
 file(MAKE_DIRECTORY ${sing_fmt_folder})
 file(CREATE_LINK ${sing_fmt_found}/fmt ${sing_fmt_folder}/fmt SYMBOLIC)
 
-# Gives one target of this project its language level, the root that includes start from, fmt, and the
-# flags above. BUILD_INTERFACE keeps them out of the installed package: a user compiles with the user's flags.
+# Gives one target of this project its language standard, the root folder of its includes, fmt, and the flags above.
+# BUILD_INTERFACE keeps them out of the installed package: users compile with their own flags.
 function(sing_compile_options target)
   target_compile_features(${target} PRIVATE c_std_11 cxx_std_20)
   if(SING_CUDA)

@@ -1,8 +1,8 @@
-# Installs the library, its headers and what find_package(sing) and pkg-config read. Included at top level only.
+# Installs the library, its headers, and the files for find_package(sing) and pkg-config. Included only at top level.
 include(CMakePackageConfigHelpers)
 set(sing_package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/sing)
 
-# Before 1.0 a minor version may break: so does the name of the shared library.
+# Before 1.0 a minor version may break compatibility, so the name of the shared library contains it.
 set_target_properties(sing PROPERTIES VERSION ${PROJECT_VERSION}
                                       SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 target_include_directories(sing PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -13,7 +13,7 @@ install(
   FILE sing-targets.cmake
   DESTINATION ${sing_package_folder})
 
-# Of the backends and of the C interface only one header each is public.
+# The backends and the C interface have one public header each.
 install(
   DIRECTORY ${PROJECT_SOURCE_DIR}/sing
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
@@ -27,7 +27,7 @@ install(
 install(FILES ${PROJECT_SOURCE_DIR}/sing/backend/backend.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sing/backend)
 
-# A static library leaves the C++ and the CUDA runtime to whoever links it, also to a C program.
+# Every program that links the static library, even one in C, has to link the C++ and the CUDA runtime.
 set(sing_runtime_libraries "-lstdc++ -lm -pthread")
 set(sing_links_cuda_runtime OFF)
 get_target_property(sing_library_type sing TYPE)
@@ -50,7 +50,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/sing-config-version.cmake
 install(FILES ${PROJECT_BINARY_DIR}/sing-config.cmake ${PROJECT_BINARY_DIR}/sing-config-version.cmake
         DESTINATION ${sing_package_folder})
 
-# Relative to where the .pc file lies, so that an installed tree can be moved.
+# The prefix is relative to the folder of the .pc file, so that an installed tree can be moved.
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
            OUTPUT_VARIABLE sing_pc_prefix)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/sing.pc.in ${PROJECT_BINARY_DIR}/sing.pc @ONLY)

@@ -1,9 +1,9 @@
-# The functions that declare a test executable, a program and a fuzzer, so that each costs one call.
+# Defines the functions that declare a test executable, a program and a fuzzer.
 
 # sing_test(<folder> SOURCES <file>... [LIBRARIES <target>...] [LABELS <label>...] [SERIAL])
-# One GoogleTest executable for a folder of tests; its tests are named <folder>/Suite.Name in CTest.
-# Label no-sanitizer: left out of `./dev test asan` and `./dev test tsan`. SERIAL: its tests measure time and
-# run while no other does.
+# Declares one GoogleTest executable for a folder of tests; CTest names its tests <folder>/Suite.Name. `./dev test asan`
+# and `./dev test tsan` leave out tests with the label no-sanitizer. SERIAL tests measure time and run while no other
+# test does.
 function(sing_test folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL" "" "SOURCES;LIBRARIES;LABELS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
@@ -17,7 +17,7 @@ function(sing_test folder)
   target_compile_definitions(${target} PRIVATE SING_TEST_DATA="${PROJECT_SOURCE_DIR}/tests")
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/bin)
 
-  # PRE_TEST: a test program that cannot start fails the tests, not the build.
+  # PRE_TEST makes a test program that cannot start fail the tests, not the build.
   list(JOIN arg_LABELS "\\;" labels)
   gtest_discover_tests(
     ${target}
@@ -28,7 +28,7 @@ function(sing_test folder)
 endfunction()
 
 # sing_program(<name> SOURCES <file>... [LIBRARIES <target>...])
-# An example or benchmark program in <build>/bin, which `./dev run` puts on PATH.
+# Declares an example or benchmark program in <build>/bin, which `./dev run` puts on PATH.
 function(sing_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
@@ -40,7 +40,7 @@ function(sing_program name)
 endfunction()
 
 # sing_fuzzer(<name> SOURCES <file>...)
-# A libFuzzer program; does nothing unless SING_FUZZ is on.
+# Declares a libFuzzer program if SING_FUZZ is on.
 function(sing_fuzzer name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES")
   if(NOT SING_FUZZ)

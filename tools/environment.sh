@@ -1,17 +1,17 @@
-# Finds or installs what ./dev needs: the system packages and the virtual environment. Sourced by ./dev.
+# Finds or installs the system packages and the virtual environment that ./dev needs. Sourced by ./dev.
 #
-# activate_python sets $python and puts its programs, cmake and ninja among them, first on PATH.
-# shellcheck shell=bash disable=SC2154 # root is ./dev's
+# activate_python sets $python and puts its programs, which include cmake and ninja, first on PATH.
+# shellcheck shell=bash disable=SC2154 # ./dev sets root
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/sing
 requirements=$root/tools/requirements.txt
 packages=$root/tools/packages.txt
 
-say() { echo "./dev: $*" >&2; }
+say() { echo "[dev] $*" >&2; }
 stop() { say "$@"; exit 1; }
 
-# Sets the arrays required and optional to the packages that are not installed. Of several names the one
-# this distribution has; the first where apt does not know yet.
+# Sets the arrays required and optional to the packages that are not installed. If a package has several names, the one
+# that this distribution has is taken, or the first one while apt knows none of them.
 find_missing_packages() {
   local names kind name chosen installed
   required=() optional=()
@@ -43,13 +43,13 @@ install_packages() {
   local package
   say "installing ${required[*]} ${optional[*]}"
   as_root dpkg --configure -a >&2 && as_root apt-get update -q >&2 || say "apt-get update failed"
-  find_missing_packages # which of several names exist is known only now
+  find_missing_packages # apt knows only after the update which of several names exist
   apt_install "${required[@]}" "${optional[@]}" && return
   apt_install "${required[@]}" || true
   for package in "${optional[@]}"; do apt_install "$package" || true; done
 }
 
-# Packages that a build can do without are asked for once, not at every call of a machine without network.
+# Optional packages are requested once, and not again at every call on a machine without network.
 ensure_packages() {
   local asked
   asked=$cache/asked-$(sha256sum <<<"${optional[*]}" | cut -c1-16)
@@ -59,14 +59,13 @@ ensure_packages() {
     find_missing_packages
     touch "$cache/asked-$(sha256sum <<<"${optional[*]}" | cut -c1-16)"
   fi
-  ((${#optional[@]} == 0)) || say "not installed, some commands need them: apt-get install ${optional[*]}"
+  ((${#optional[@]} == 0)) || say "some commands need packages that are not installed; apt-get install ${optional[*]}"
   ((${#required[@]})) || return 0
-  [[ -n ${SING_PYTHON:-} ]] || stop "needed, run this as root: apt-get install ${required[*]} ${optional[*]}"
-  say "not installed, the build may stop for want of them: apt-get install ${required[*]}"
+  [[ -n ${SING_PYTHON:-} ]] || stop "wanted ${required[*]}, got none of them installed; run as root: apt-get install ${required[*]} ${optional[*]}"
+  say "the build may need packages that are not installed; apt-get install ${required[*]}"
 }
 
-# Prints the first Python that torch and numpy of requirements.txt have wheels for and that can make
-# virtual environments.
+# Prints the first Python that can make virtual environments and for which torch and numpy of requirements.txt have wheels.
 find_python() {
   local candidate
   for candidate in python3 /usr/bin/python3 python3.13 python3.12 python3.11 python3.10; do
@@ -78,19 +77,19 @@ find_python() {
 
 install_requirements() { # PYTHON
   "$1" -m pip install -q --disable-pip-version-check -r "$requirements" >&2 &&
-    "$1" -c 'import torch' # a wheel may install and still not load, for want of a system library
+    "$1" -c 'import torch' # an installed wheel may still not load because a system library is missing
 }
 
-# Makes the virtual environment $1 with interpreter $2. It grows under a temporary name, and takes its own
-# in one rename. Its scripts carry the temporary path in their first line, so that is rewritten before.
+# Makes the virtual environment $1 with interpreter $2. It is built under a temporary name and gets its own name in one
+# rename. The first lines of its scripts contain the temporary path, so they are rewritten before the rename.
 make_virtual_environment() {
   local final=$1 base=$2 partial=$1.partial.$$
   local name=${1##*/}
   trap 'rm -rf "$partial"; exit 130' INT TERM
-  rm -rf "$cache"/venv-*.partial.* # the caller holds the lock: these belong to nobody
+  rm -rf "$cache"/venv-*.partial.* # the caller holds the lock, so no process uses these
   if ! { "$base" -m venv "$partial" && install_requirements "$partial/bin/python"; }; then
     rm -rf "$partial"
-    stop "no virtual environment. Without network, run where there is one:
+    stop "wanted a virtual environment, got the failure above; without network, run where there is one:
     $base -m venv FOLDER && FOLDER/bin/python -m pip install -r tools/requirements.txt
   then SING_PYTHON=FOLDER/bin/python ./dev …"
   fi
@@ -100,11 +99,11 @@ make_virtual_environment() {
   trap - INT TERM
 }
 
-# Holds the lock of the cache folder while it runs "$@". Children inherit the lock: what a killed caller
-# leaves running is waited for.
+# Runs "$@" while holding the lock of the cache folder. Children inherit the lock, so the next caller also waits for
+# processes that a killed caller left running.
 with_lock() {
   (
-    flock -n 9 || { say "another ./dev is installing, waiting for it" && flock 9; }
+    flock -n 9 || { say "waiting for another ./dev that is installing" && flock 9; }
     "$@"
   ) 9>"$cache/lock"
 }
@@ -116,7 +115,7 @@ ensure_virtual_environment() { # FINAL BASE
 }
 
 use_existing_python() {
-  python=$("$SING_PYTHON" -c 'import sys; print(sys.executable)') || stop "SING_PYTHON=$SING_PYTHON does not run"
+  python=$("$SING_PYTHON" -c 'import sys; print(sys.executable)') || stop "SING_PYTHON: wanted a Python that runs, got '$SING_PYTHON'"
   "$python" -c 'import sys, importlib.metadata as m; sys.exit(not m.version("torch").startswith("2.11."))' \
     2>/dev/null || stop "SING_PYTHON=$SING_PYTHON: wanted torch 2.11, got $(
     "$python" -c 'import importlib.metadata as m; print(m.version("torch"))' 2>/dev/null || echo none)"
@@ -134,7 +133,7 @@ activate_python() {
   if [[ -n ${SING_PYTHON:-} ]]; then
     use_existing_python
   else
-    base=$(find_python) || stop "wanted Python 3.10 to 3.13 with venv, got none: apt-get install python3-venv"
+    base=$(find_python) || stop "wanted Python 3.10 to 3.13 with venv, got none; apt-get install python3-venv"
     key=$({ cat "$requirements" && "$base" -c 'import sys; print(sys.version)'; } | sha256sum | cut -c1-16)
     export VIRTUAL_ENV=$cache/venv-$key
     [[ -d $VIRTUAL_ENV ]] || with_lock ensure_virtual_environment "$VIRTUAL_ENV" "$base"

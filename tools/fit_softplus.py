@@ -1,7 +1,7 @@
-"""Fits the quotient of polynomials in softplus() of sing/rule/math.hpp and prints its coefficients and error.
+"""Fits the quotient of polynomials in softplus() of sing/rule/math.hpp and prints its coefficients and its error.
 
-ln(2 cosh h) = A(h²) / B(h²) for 0 ≤ h ≤ LIMIT, such that the largest error relative to softplus(2h) = h + ln(2 cosh h) is
-least (Remez exchange). Beyond LIMIT softplus(2h) is taken for 2h.
+The fit is ln(2 cosh h) = A(h²) / B(h²) for 0 ≤ h ≤ LIMIT. It minimizes the largest error relative to
+softplus(2h) = h + ln(2 cosh h) (Remez exchange). Beyond LIMIT, softplus(2h) is replaced by 2h.
 """
 
 import mpmath
@@ -20,7 +20,7 @@ def polynomial(coefficients, w):
 
 
 def solve(reference, below, terms_above):
-    """The quotient whose relative error has equal sizes and alternating signs at the reference points."""
+    """Returns the quotient whose relative error has equal sizes and alternating signs at the reference points."""
     unknowns = terms_above + len(below)
     matrix, right = mpmath.matrix(unknowns), mpmath.matrix(unknowns, 1)
     for row, h in enumerate(reference):
@@ -36,7 +36,7 @@ def solve(reference, below, terms_above):
 
 
 def extrema(above, below, limit):
-    """The point of largest error between each two changes of its sign."""
+    """Returns the point of largest error between each two sign changes of the error."""
     points, last_sign = [], 0
     for i in range(SAMPLES + 1):
         h = limit * (1 - mpmath.cos(mpmath.pi * i / SAMPLES)) / 2
@@ -68,5 +68,5 @@ def fit(limit, terms_above, terms_below):
 if __name__ == "__main__":
     LIMIT = mpmath.mpf("6.6")
     fit(LIMIT, 6, 5)
-    print("of the line beyond the limit", mpmath.nstr((log_two_cosh(LIMIT) - LIMIT) / (2 * LIMIT), 4))
+    print("error of 2h beyond the limit", mpmath.nstr((log_two_cosh(LIMIT) - LIMIT) / (2 * LIMIT), 4))
     fit(mpmath.mpf("0.7"), 5, 1)

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs what only a machine with a GPU can answer: tests, benchmark, profile, memory checks.
+# Runs the checks that need a GPU: tests, benchmark, profile and memory checks.
 #
 #   tools/gpu_checks.sh BUILD [tests|bench|profile|sanitize]...
 #
-# BUILD is a build folder configured with -DSING_CUDA=ON, or a part of one: the programs in its tests/bin
-# and libsing_cuda_bench.so anywhere below it, copied from a machine that has no GPU. Where they do
-# not start here they are built again in BUILD-here. Writes $OUT/log.txt and, from the benchmark,
-# $OUT/h200.json (OUT: BUILD/gpu unless set). Without parts: all of them.
+# BUILD is a build folder configured with -DSING_CUDA=ON, or a part of one that was copied from a machine without a
+# GPU: the programs in its tests/bin, and libsing_cuda_bench.so anywhere below it. Programs that do not start on this
+# machine are built again in BUILD-here. The script writes $OUT/log.txt, and the benchmark writes $OUT/h200.json (OUT is
+# BUILD/gpu unless set). Without arguments after BUILD it runs all four parts.
 set -u
 cd "$(dirname "$0")/.." || exit
 build=${1:?"usage: tools/gpu_checks.sh BUILD [PART]..."}
@@ -19,18 +19,18 @@ log=$out/log.txt
 failures=0
 
 if ! "$build/tests/bin/sing_test_cuda" --gtest_list_tests >>"$log" 2>&1; then
-  echo "the programs of $build do not start here:" && tail -3 "$log"
+  echo "[gpu_checks] the programs of $build do not start on this machine; building them in $build-here:" && tail -3 "$log"
   build=$build-here
   cmake -S . -B "$build" -G Ninja -DSING_CUDA=ON -DCMAKE_BUILD_TYPE=Release -DCMAKE_CUDA_ARCHITECTURES=90 >>"$log" 2>&1 &&
     cmake --build "$build" >>"$log" 2>&1 || { tail -20 "$log" && exit 1; }
 fi
 library=$(find "$build" -name libsing_cuda_bench.so | head -1)
-# Programs that use LibTorch, built elsewhere, find that of the torch that is here.
+# Programs that were built elsewhere find the LibTorch of the torch on this machine.
 torch_libraries=$(python3 -c 'import pathlib, torch; print(pathlib.Path(torch.__file__).parent / "lib")') &&
   export LD_LIBRARY_PATH="$torch_libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu --format=csv,noheader | tee -a "$log"
 
-# run SECONDS PATTERN COMMAND...: all it prints goes to the log, lines that match PATTERN to the screen too.
+# run SECONDS PATTERN COMMAND...: the whole output goes to the log, and lines that match PATTERN also go to the screen.
 run() {
   local seconds=$1 pattern=$2 began=$SECONDS status
   shift 2
@@ -46,7 +46,7 @@ outcome='FAILED|Failure|SKIPPED|PASSED|error'
 for part in $parts; do
   case $part in
     tests)
-      # Those of the LibTorch adapter, too: nothing below it knows of channels-last tensors.
+      # The tests of the LibTorch adapter are included because no layer below it knows channels-last tensors.
       for name in cuda contract golden optim rule torch; do
         filter='*cuda*:*Cuda*'
         [ "$name" = cuda ] && filter='*'
@@ -68,7 +68,7 @@ for part in $parts; do
     sanitize)
       filter='CapturedStep.ReplaysAsTheEagerStepsForEveryRule:Layouts.AgreeForEveryCentralizedAxis:Layouts.AgreeForFactoredMoments:Layouts.AgreeForShortRows:NonFinitePolicies.*'
       for tool in memcheck racecheck; do
-        # Our own kernels only: to watch a library's matrix products takes minutes.
+        # Only our own kernels are checked: checking a library's matrix products takes minutes.
         run 200 "$outcome|SUMMARY" compute-sanitizer --tool "$tool" --error-exitcode 9 --kernel-name kernel_substring=sing \
           "$build/tests/bin/sing_test_cuda" --gtest_filter="$filter"
       done

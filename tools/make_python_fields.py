@@ -1,7 +1,8 @@
 """Writes python/sing/_fields.py and python/sing/rules.pyi from the library's own lists of option fields.
 
 python tools/make_python_fields.py OPTION_FIELDS [--check], where OPTION_FIELDS is the program of tools/option_fields.cpp
-(./dev run python tools/make_python_fields.py option_fields). --check writes nothing and exits with 1 if a file is not current.
+(./dev run python tools/make_python_fields.py option_fields). With --check it writes nothing and exits with 1 if a file would
+change.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from typing import Literal
 
 
 def literal(value, indent=0):
-    """Python text of plain values, one field a line."""
+    """Returns the Python text of plain values, one field per line."""
     pad = " " * indent
     if isinstance(value, dict) and indent < 12 and not ("name" in value and "kind" in value):
         rows = "".join(f"{pad}    {key!r}: {literal(each, indent + 4)},\n" for key, each in value.items())

@@ -1,9 +1,9 @@
-"""Runs the CPU benchmark, writes bench/results/<machine>.json and the tables of docs/benchmarks.md.
+"""Runs the CPU benchmark and writes bench/results/<machine>.json and the tables of docs/benchmarks.md.
 
 ./dev bench [--models A,B] [--only A,B] [--rounds N] [--threads N] [--machine NAME] [--print-only]
 
-A result is written only if the machine had little else to do meanwhile: threads that share their cores with other
-programs are slowed down in ways that differ from contestant to contestant.
+A result is written only if other programs used little of the machine during the run: they slow down threads that share
+their cores, and by different amounts for different contestants.
 """
 
 import argparse
@@ -31,7 +31,7 @@ def git(*arguments):
 
 
 def commit():
-    """The commit that was measured, with "+changes" if files that it tracks differ. SING_COMMIT says it for a copy of the tree."""
+    """Returns the commit that is measured, with "+changes" if tracked files differ. SING_COMMIT names it for a copy of the tree."""
     if os.environ.get("SING_COMMIT"):
         return os.environ["SING_COMMIT"]
     head = git("rev-parse", "--verify", "HEAD")
@@ -41,7 +41,7 @@ def commit():
 
 
 def first_match(path, pattern):
-    """Group 1 of the pattern's first match in a file; None without file or match."""
+    """Returns group 1 of the pattern's first match in a file, or None without a file or a match."""
     try:
         match = re.search(pattern, pathlib.Path(path).read_text(encoding="utf-8"), re.MULTILINE)
     except OSError:
@@ -70,7 +70,7 @@ def machine_name(found):
 
 
 def busy_seconds():
-    """Processor time that all programs of this machine have used (Linux)."""
+    """Returns the processor time that all programs of this machine have used (Linux)."""
     user, nice, system, _idle, _wait, interrupts, soft, steal = map(
         int, pathlib.Path("/proc/stat").read_text(encoding="utf-8").split("\n")[0].split()[1:9]
     )
@@ -78,7 +78,7 @@ def busy_seconds():
 
 
 def run_watched(command):
-    """Runs a command; returns its exit status and the share of all cores' time that others used meanwhile."""
+    """Runs a command; returns its exit status and the share of all cores' time that other programs used during it."""
     start, busy_start = time.monotonic(), busy_seconds()
     status = subprocess.run(command).returncode
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -89,7 +89,7 @@ def run_watched(command):
 def measure(options):
     program = shutil.which("step_bench")
     if program is None:
-        sys.exit("[run_bench] wanted the program step_bench on PATH; run this as ./dev bench")
+        sys.exit("[run_bench] wanted the program step_bench on PATH, got none; run ./dev bench")
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder) / "result.json"
         command = [program, f"--output={output}", f"--rounds={options.rounds}"]
@@ -98,17 +98,17 @@ def measure(options):
         command += [f"--only={options.only}"] if options.only else []
         status, other_load = run_watched(command)
         if status != 0:
-            sys.exit("[run_bench] step_bench failed, see above; no result was written")
+            sys.exit("[run_bench] wanted a result of step_bench, got the failure above; no result was written")
         return {"other_load": round(other_load, 4), **json.loads(output.read_text(encoding="utf-8"))}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", help="names in bench/model_shapes.json, separated by commas")
-    parser.add_argument("--only", help="contestants beside torch's, separated by commas")
-    parser.add_argument("--rounds", type=int, default=15, help="each contestant has one turn a round (15)")
-    parser.add_argument("--threads", type=int, help="of every contestant (all cores)")
-    parser.add_argument("--machine", help="name of the result file (from processor and cores)")
+    parser.add_argument("--only", help="contestants besides torch's, separated by commas")
+    parser.add_argument("--rounds", type=int, default=15, help="each contestant has one turn per round (15)")
+    parser.add_argument("--threads", type=int, help="threads of every contestant (all cores)")
+    parser.add_argument("--machine", help="name of the result file (processor and number of cores)")
     parser.add_argument("--print-only", action="store_true", help="write no file")
     options = parser.parse_args()
 
@@ -125,7 +125,9 @@ def main():
     if options.print_only:
         return 0
     if result["other_load"] > MOST_OTHER_LOAD:
-        sys.exit(f"[run_bench] wanted at most {MOST_OTHER_LOAD:.0%} of other load; no result was written")
+        sys.exit(
+            f"[run_bench] wanted at most {MOST_OTHER_LOAD:.0%} of other load, got {result['other_load']:.1%}; no result was written"
+        )
     path = make_benchmark_tables.RESULTS / f"{result['machine']}.json"
     path.parent.mkdir(exist_ok=True)
     temporary = path.with_suffix(".tmp")
