@@ -1,11 +1,11 @@
 // Forward and backward passes of the perceptron.
-#include "examples/quadratic/perceptron.hpp"
+#include "examples/perceptron/perceptron.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "examples/quadratic/random_numbers.hpp"
+#include "examples/perceptron/random_numbers.hpp"
 
 namespace example {
 namespace {
@@ -22,7 +22,7 @@ Layer make_layer(std::size_t inputs, std::size_t outputs, RandomNumbers& random)
   return layer;
 }
 
-// out = weight · in + bias, cut off below zero where asked.
+// out = weight · in + bias, followed by ReLU if `rectify` is set.
 void forward_layer(const Layer& layer, const Activations& in, bool rectify, Activations& out) {
   for (std::size_t j = 0; j < layer.outputs; ++j) {
     float* row = &out[j * kBatch];
@@ -39,7 +39,7 @@ void forward_layer(const Layer& layer, const Activations& in, bool rectify, Acti
   }
 }
 
-// Eight sums side by side: one alone would wait for every addition.
+// Eight independent sums: a single one would wait for every addition.
 float dot(const float* a, const float* b) {
   std::array<float, 8> sums{};
   for (std::size_t s = 0; s < kBatch; s += sums.size()) {
@@ -50,7 +50,7 @@ float dot(const float* a, const float* b) {
   return std::accumulate(sums.begin(), sums.end(), 0.0F);
 }
 
-// The layer's own gradients, and what goes back to its inputs.
+// Computes the gradients of the layer's weight, bias and inputs.
 void backward_layer(Layer& layer, const Activations& in, const Activations& out_gradient,
                     Activations& in_gradient) {
   std::fill(in_gradient.begin(), in_gradient.end(), 0.0F);

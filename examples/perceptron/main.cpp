@@ -1,7 +1,7 @@
-// Trains a small perceptron with AdamW and with SING, several learning rates each, and prints both.
+// Trains a small perceptron with AdamW and with SING at several learning rates and prints a table.
 //
-// Every run sees the same weights, the same batches and the same schedule. The table shows all that
-// was tried; it is one small task and one seed, and says nothing about others.
+// Every run starts from the same weights and uses the same batches and schedule. The table shows
+// every run; one small task and one seed say nothing about other tasks.
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <string>
 
-#include "examples/quadratic/quadratic_task.hpp"
+#include "examples/perceptron/quadratic_task.hpp"
 #include "sing/sing.hpp"
 
 namespace {
@@ -21,7 +21,7 @@ using example::RandomNumbers;
 constexpr std::int64_t kSteps = 1500;
 constexpr std::int64_t kTestBatches = 32;
 constexpr std::uint64_t kSeed = 1;
-// What the best learning rate of either optimizer stays below; above it something is broken.
+// The best learning rate of either optimizer reaches a lower loss unless something is broken.
 constexpr double kExpectedTestLoss = 0.01;
 
 struct Contestant {
@@ -33,7 +33,7 @@ struct Contestant {
 struct Outcome {
   double training_loss = 0;  // mean of the last hundred batches
   double test_loss = 0;
-  double optimizer_microseconds = 0;  // a step
+  double optimizer_microseconds = 0;  // per step
   double total_seconds = 0;
 };
 
@@ -124,7 +124,7 @@ Outcome train(const Contestant& contestant, double learning_rate) {
 int main() {
   std::printf(
       "A perceptron of 8-64-64-1 units learns a quadratic form: %lld steps of %zu points,\n"
-      "5 %% warm-up and cosine, weight decay 0.01. Always answering 0 has a loss near 1.\n\n",
+      "5 %% warm-up and cosine, weight decay 0.01. Predicting 0 gives a loss near 1.\n\n",
       static_cast<long long>(kSteps), example::kBatch);
   std::printf("optimizer  learning rate  training loss  test loss  optimizer us/step  seconds\n");
   bool all_learned = true;
@@ -140,6 +140,7 @@ int main() {
     }
     all_learned = all_learned && best < kExpectedTestLoss;
   }
-  std::printf("\nOne seed of one small task: a first look at the interface, not a comparison.\n");
+  std::printf(
+      "\nThis is one seed of one small task: a first look at the interface, not a comparison.\n");
   return all_learned ? 0 : 1;
 }

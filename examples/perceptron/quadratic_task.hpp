@@ -1,12 +1,13 @@
-// The task: the value of an ill-conditioned quadratic form at a random point.
+// Makes batches of the task: predict the value of an ill-conditioned quadratic form at a random
+// point.
 #pragma once
 
 #include <array>
 #include <cmath>
 #include <vector>
 
-#include "examples/quadratic/perceptron.hpp"
-#include "examples/quadratic/random_numbers.hpp"
+#include "examples/perceptron/perceptron.hpp"
+#include "examples/perceptron/random_numbers.hpp"
 
 namespace example {
 
@@ -15,8 +16,8 @@ struct Batch {
   std::vector<float> targets;  // (kBatch)
 };
 
-// target = Σ curvature_i (x_i² − 1) for normal x, the curvatures falling from 1 to 0.01 and scaled
-// so that the targets have variance near 1: a guess of 0 has a loss near 1.
+// target = Σ curvature_i (x_i² − 1) for normal x. The curvatures fall from 1 to 0.01 and are scaled
+// so that the targets have variance near 1; predicting 0 then gives a loss near 1.
 inline std::array<float, kInputs> curvatures() {
   std::array<float, kInputs> values{};
   float squares = 0;
