@@ -1,10 +1,10 @@
-"""Measures training crops a second on one core, beside torchvision with Pillow on the same files in the same run.
+"""Measures training crops per second on one core, compared with torchvision with Pillow on the same files in the same run.
 
 ./dev run python bench/image_bench.py [--folder FOLDER]... [--rounds N] [--machine NAME] [--print-only]
 
-A folder has ImageNet's layout; without one only generated pictures of ImageNet's usual size are measured. The contestants
-take turns; each turn goes once over the training images. Times are processor time of one thread, so that other programs on
-the machine take none of it. Writes bench/results/images-<machine>.json and docs/benchmarks.md.
+A folder has ImageNet's layout; without one, only generated images of ImageNet's usual size are measured. The contestants
+take turns; each turn goes once over the training images. Times are processor time of one thread, which other programs on
+the machine do not change. The program writes bench/results/images-<machine>.json and the tables of docs/benchmarks.md.
 """
 
 import argparse
@@ -35,7 +35,7 @@ GENERATED = 200
 
 
 def make_folder(root):
-    """Generated pictures, 500 × 375, in two classes: waves and noise that compress like photographs (some 70 KB each)."""
+    """Writes generated images of 500 × 375 pixels in two classes: waves and noise that compress like photographs (about 70 KB)."""
     random = numpy.random.default_rng(1)
     y, x = numpy.mgrid[0:375, 0:500]
     for number in range(GENERATED):
@@ -53,7 +53,7 @@ def make_folder(root):
 
 
 class Torchvision:
-    """Decode, RandomResizedCrop, mirror; then bytes as ours, or the usual floats."""
+    """Decode, RandomResizedCrop, horizontal flip; then bytes as ours, or the usual normalized floats."""
 
     def __init__(self, folder, floats):
         self.files = sorted(path for path in (folder / "train").rglob("*") if path.is_file())
@@ -98,7 +98,7 @@ def measure(title, folder, programs, rounds, scratch):
         "sing, raw pack": Sing(bench, packs["raw"]),
     }
     rates = {name: [] for name in contestants}
-    for number in range(rounds + 1):  # the first does not count
+    for number in range(rounds + 1):  # the first round is not counted
         for name, contestant in contestants.items():
             rate = contestant.images_per_second(number)
             if number > 0:
@@ -131,14 +131,14 @@ def measure_all(options, programs):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", action="append", default=[], help="image folder to measure too")
+    parser.add_argument("--folder", action="append", default=[], help="another image folder to measure")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--machine", help="name of the result file")
     parser.add_argument("--print-only", action="store_true", help="write no file")
     options = parser.parse_args()
     programs = [shutil.which(name) for name in ("sing", "image_bench")]
     if None in programs:
-        sys.exit("[image_bench] wanted sing and image_bench on PATH; run this as ./dev run python bench/image_bench.py")
+        sys.exit("[image_bench] wanted sing and image_bench on PATH, got not both; ./dev run python bench/image_bench.py")
     torch.set_num_threads(1)
     hardware = run_bench.hardware()
     result = {

@@ -1,12 +1,12 @@
-"""Times the step of every rule beside its peers' from other packages, in one process, in turns.
+"""Compares the step of every rule with its peers from other packages, in one process, in turns.
 
 python bench/peers_step_bench.py [--device cpu|cuda] [--rules lion,…] [--rounds N] [--threads N] [--machine NAME] [--print-only]
 
-The tensors are those of a ViT-S. Ours is the rule alone, without centralization, normalization and LookAhead, since that is
-what peers do. A turn is 10 steps; each contestant of a rule has one turn a round, in an order that rotates. The figures are
-medians over the rounds, ratios are taken within a round. AdaHessian's step is timed with the curvature handed over, without
-the Hessian-vector product that estimates it, which all have to make alike. Writes bench/results/peers-<machine>.json and the table of
-docs/benchmarks.md.
+The tensors are those of a ViT-S. Our rule runs alone, without centralization, normalization and LookAhead, as the peers do. A
+turn is 10 steps. Each contestant of a rule has one turn per round, in rotating order. The figures are medians over the
+rounds; ratios are taken within a round. AdaHessian's step is timed with the curvature passed in, without the Hessian-vector
+product that estimates it and that every implementation needs. The program writes bench/results/peers-<machine>.json and the
+tables of docs/benchmarks.md.
 """
 
 import sys
@@ -27,18 +27,18 @@ from sing.rules import CLASSES
 
 MODEL = "vit_s"
 MOST_ROUNDS = 41
-SECONDS_A_RULE = 4
-# Without SING, and without the look for non-finite gradients that no peer takes.
+SECONDS_PER_RULE = 4
+# Neither SING nor a check for non-finite gradients, which no peer makes.
 ALONE = {"centralize": False, "normalize": "off", "lookahead": False, "decay_vectors": True, "non_finite": "pass_through"}
 SHARED = {"lr": 1e-4, "weight_decay": 0.05}
 
 
 def orthogonal_group(parameters, **options):
-    """pytorch_optimizer's Muon asks of every group whether it is to be orthogonal."""
+    """Makes pytorch_optimizer's Muon, which needs to be told for every group whether it is orthogonalized."""
     return pytorch_optimizer.Muon([{"params": parameters, "use_muon": True}], **options)
 
 
-# Rule -> (options of ours, {title: (class, options)}). Decay is of one kind within a rule.
+# Rule -> (our options, {title: (class, options)}). All contestants of a rule use the same kind of weight decay.
 PEERS = {
     "adamw": ({}, {"torch, fused": (torch.optim.AdamW, {"fused": True}), "timm": (timm.optim.AdamWLegacy, {})}),
     "sgd": (
@@ -92,7 +92,7 @@ PEERS = {
         {},
         {"torch_optimizer": (torch_optimizer.AdaMod, {}), "pytorch_optimizer": (pytorch_optimizer.AdaMod, {})},
     ),
-    # No package has these two: Adam, which does less.
+    # No package has these two rules; they are compared with Adam, which does less.
     "eadam": ({}, {"torch Adam, fused": (torch.optim.Adam, {"fused": True})}),
     "sadam": ({}, {"torch Adam with AMSGrad, fused": (torch.optim.Adam, {"fused": True, "amsgrad": True})}),
     "lion": (
@@ -132,19 +132,19 @@ PEERS = {
     ),
     "schedule_free_adamw": ({}, {"schedulefree": (schedulefree.AdamWScheduleFree, {})}),
 }
-try:  # a large package for one peer: a machine may have the others alone
+try:  # this large package serves one peer; a machine may lack it
     from transformers.optimization import Adafactor
 
     PEERS["adafactor"][1]["transformers"] = (Adafactor, {"relative_step": False})
 except ImportError:
     pass
-# Rules for which the peer takes nothing but matrices.
+# Rules whose peer takes only matrices.
 ONLY_MATRICES = {"muon"}
 OURS = "sing"
 
 
 class GivenCurvature:
-    """An optimizer whose every step is handed the same curvature."""
+    """An optimizer that passes the same curvature to every step."""
 
     def __init__(self, optimizer, parameters, curvatures):
         self.optimizer, self.parameters, self.curvatures = optimizer, parameters, curvatures
@@ -170,7 +170,7 @@ def class_of(rule):
 
 
 def contestants(rule, device):
-    """Title -> optimizer over parameters and gradients of its own: some peers change gradients."""
+    """Returns the optimizers by title. Each has its own parameters and gradients, because some peers change gradients."""
     options, peers = PEERS[rule]
     generator = torch.Generator().manual_seed(1)
     gradients = [torch.randn(shape, generator=generator).to(device) for shape in shapes_of(rule)]
@@ -182,21 +182,21 @@ def contestants(rule, device):
             parameter.grad = gradient.clone()
         made[title] = cls(parameters, **SHARED, **own)
         if hasattr(made[title], "train"):
-            made[title].train()  # schedule-free optimizers refuse to step otherwise
+            made[title].train()  # schedule-free optimizers step only in training mode
         if rule in TAKES_CURVATURE:
             made[title] = GivenCurvature(made[title], parameters, [gradient.abs() for gradient in gradients])
     return made
 
 
 def measure(rule, device, rounds):
-    """Quick rules have more turns: their ratios near 1 need them."""
+    """Times one rule and its peers. Fast rules get more rounds, because their ratios are near 1."""
     optimizers = contestants(rule, device)
     titles = list(optimizers)
     for optimizer in optimizers.values():
         base.turn(optimizer, device)
     times = {title: [] for title in titles}
     number, began = 0, time.perf_counter()
-    while number < rounds or (number < MOST_ROUNDS and time.perf_counter() - began < SECONDS_A_RULE):
+    while number < rounds or (number < MOST_ROUNDS and time.perf_counter() - began < SECONDS_PER_RULE):
         for position in range(len(titles)):
             title = titles[(number + position) % len(titles)]
             times[title].append(base.turn(optimizers[title], device)[0])
@@ -230,10 +230,10 @@ def measured_rows(rules, device, rounds):
 
 def main():
     parser = base.argument_parser(__doc__.splitlines()[0], rounds=9)
-    parser.add_argument("--rules", help="of the table in this file (all that are built)")
+    parser.add_argument("--rules", help="names in the table of this file, separated by commas (all that are built)")
     options = parser.parse_args()
     base.prepare(options)
-    warnings.simplefilter("ignore")  # of the peers, about calls that newer torch deprecates
+    warnings.simplefilter("ignore")  # the peers call functions that newer torch versions deprecate
     rules = options.rules.split(",") if options.rules else [rule for rule in PEERS if class_of(rule) is not None]
     rows, other_load = base.watched(lambda: measured_rows(rules, options.device, options.rounds))
     head = base.circumstances(options, make_benchmark_tables.PEERS_STEP, other_load)

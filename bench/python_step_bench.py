@@ -1,11 +1,11 @@
-"""Times SING.step() from Python against torch.optim.AdamW(fused=True).step(), in one process, in turns.
+"""Compares SING.step() with torch.optim.AdamW(fused=True).step(), called from Python in one process, in turns.
 
 python bench/python_step_bench.py [--device cpu|cuda] [--models vit_s,…] [--rounds N] [--threads N] [--machine NAME]
                                   [--print-only]
 
-A turn is two LookAhead periods of steps (10); each contestant has one turn a round, in an order that rotates. The figures are
-medians over the rounds with quartiles, ratios are taken within a round. Writes bench/results/python-<machine>.json and the
-table of docs/benchmarks.md.
+A turn is two LookAhead periods (10 steps). Each contestant has one turn per round, in rotating order. The figures are medians
+over the rounds with quartiles; ratios are taken within a round. The program writes bench/results/python-<machine>.json and
+the tables of docs/benchmarks.md.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def shapes_of(model):
 
 
 def contestants(shapes, device):
-    """Name -> optimizer over parameters of its own; gradients are shared."""
+    """Returns the optimizers by name. Each has its own parameters; the gradients are shared."""
     generator = torch.Generator().manual_seed(1)
     gradients = [torch.randn(shape, generator=generator).to(device) for shape in shapes]
 
@@ -59,7 +59,7 @@ def synchronize(device):
 
 
 def turn(optimizer, device):
-    """(milliseconds a step, milliseconds a step for which the call keeps the host)."""
+    """Returns the milliseconds per step, and the milliseconds per step for which the call keeps the host busy."""
     synchronize(device)
     start = time.perf_counter()
     for _ in range(STEPS):
@@ -70,7 +70,7 @@ def turn(optimizer, device):
 
 
 def watched(measurement):
-    """What the measurement returns, and the share of all cores' time that other programs used meanwhile."""
+    """Returns the measurement's result and the share of all cores' time that other programs used during it."""
 
     def own_seconds():
         usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -111,11 +111,11 @@ def measure(model, device, rounds):
 
 
 def argument_parser(description, rounds):
-    """The arguments of every benchmark of Python's step."""
+    """Returns a parser of the arguments that all benchmarks of Python's step have."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--rounds", type=int, default=rounds)
-    parser.add_argument("--threads", type=int, help="of torch (all cores)")
+    parser.add_argument("--threads", type=int, help="threads of torch (all cores)")
     parser.add_argument("--machine", help="name of the result file")
     parser.add_argument("--print-only", action="store_true", help="write no file")
     return parser
@@ -125,11 +125,11 @@ def prepare(options):
     if options.threads:
         torch.set_num_threads(options.threads)
     if not sing.has_kernels(options.device):
-        sys.exit(f"[bench] wanted kernels for {options.device}, the operators have none")
+        sys.exit(f"[bench] wanted operators with kernels for {options.device}, got none")
 
 
 def circumstances(options, benchmark, other_load):
-    """What every result file begins with."""
+    """Returns the fields that every result file begins with."""
     hardware = run_bench.hardware()
     is_cuda = options.device == "cuda"
     return {
@@ -152,7 +152,9 @@ def write_result(options, prefix, result):
     if options.print_only:
         return
     if result["other_load"] > run_bench.MOST_OTHER_LOAD:
-        sys.exit(f"[bench] wanted at most {run_bench.MOST_OTHER_LOAD:.0%} of other load; no result was written")
+        sys.exit(
+            f"[bench] wanted at most {run_bench.MOST_OTHER_LOAD:.0%} of other load, got {result['other_load']:.1%}; no result was written"
+        )
     path = make_benchmark_tables.RESULTS / f"{prefix}-{result['machine']}.json"
     path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     make_benchmark_tables.write()
