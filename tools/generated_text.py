@@ -1,6 +1,7 @@
 """Replaces the generated parts of a file and compares them: shared by the programs tools/make_*.py."""
 
 import argparse
+import os
 import pathlib
 import sys
 
@@ -33,7 +34,7 @@ def finish(path, text, check, command):
     if path.is_file() and path.read_text(encoding="utf-8") == text:
         return 0
     if check:
-        print(f"[{path.relative_to(ROOT)}] wanted what {command} writes, got another text; run it", file=sys.stderr)
+        print(f"[{os.path.relpath(path, ROOT)}] wanted what {command} writes, got another text; run it", file=sys.stderr)
         return 1
     path.write_text(text, encoding="utf-8")
     return 0
