@@ -46,8 +46,9 @@ outcome='FAILED|Failure|SKIPPED|PASSED|error'
 for part in $parts; do
   case $part in
     tests)
-      # The tests of the LibTorch adapter are included because no layer below it knows channels-last tensors.
-      for name in cuda contract golden optim rule torch; do
+      # Those of the LibTorch adapter are included because no layer below it knows channels-last tensors, those of
+      # the trainer because it replays captured steps.
+      for name in cuda contract golden memory optim rule torch lab_training; do
         filter='*cuda*:*Cuda*'
         [ "$name" = cuda ] && filter='*'
         run 300 "$outcome|No such file" "$build/tests/bin/sing_test_$name" --gtest_filter="$filter"

@@ -1,10 +1,10 @@
-"""Which of several builds of the library takes the shorter step on a GPU?
+"""Compares the step times of several builds of the library on a GPU.
 
 python bench/cuda/compare_builds.py LIBRARY LIBRARY... --models NAME... [--instances N] [--periods N]
 
-Graph replays of SING-AdamW + LookAhead by every build, beside torch's fused AdamW, in turns. Where arrays
-happen to lie moves a step by half a percent, so that every build has several instances, made in turns too:
-differences of 0.2 % can then be told apart.
+Graph replays of SING-AdamW + LookAhead by every build and of torch's fused AdamW are interleaved. The addresses of
+the arrays change a step's time by half a percent, so every build has several instances, which are also created in
+turns. Differences of 0.2 % can then be told apart.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from cuda_step_bench import DEFAULT, Sing, capture, interleaved, load, make_fuse
 
 
 class Ours:
-    """SING with parameters of its own."""
+    """SING with its own copy of the parameters."""
 
     def __init__(self, library, stream, parameters, gradients):
         self.parameters = [p.clone() for p in parameters]
@@ -27,7 +27,7 @@ class Ours:
 
 
 def compare(libraries, stream, model, instances, periods):
-    """Milliseconds a step by name, the samples of all instances together."""
+    """Milliseconds per step for each name; the samples of all instances are pooled."""
     parameters, gradients = make_tensors(model)
     fitting = max(1, min(instances, int(110e9 // (16 * model["parameters"] * (len(libraries) + 1)))))
     made = {}
@@ -55,7 +55,7 @@ def main():
     parser.add_argument("libraries", nargs="+", type=pathlib.Path)
     parser.add_argument("--models", nargs="+", required=True)
     parser.add_argument("--instances", type=int, default=4)
-    parser.add_argument("--periods", type=int, default=20, help="of each instance")
+    parser.add_argument("--periods", type=int, default=20, help="periods per instance")
     arguments = parser.parse_args()
     libraries = {str(path): load(path) for path in arguments.libraries}
     shapes = json.loads((pathlib.Path(__file__).parent.parent / "model_shapes.json").read_text(encoding="utf-8"))

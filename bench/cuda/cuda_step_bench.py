@@ -1,10 +1,11 @@
-"""How long does a SING-AdamW + LookAhead step take on a GPU, beside torch's fused AdamW?
+"""Times a SING-AdamW + LookAhead step on a GPU against torch's fused AdamW.
 
-python bench/cuda/cuda_step_bench.py LIBRARY [--models NAME...] [--sweep NAME...] [--profile NAME] [--result FILE] [--commit HASH]
+python bench/cuda/cuda_step_bench.py LIBRARY [--models NAME...] [--sweep NAME...] [--profile NAME] [--result FILE]
+    [--commit HASH]
 
-Both sides run in one process on the same gradients, once eager and once as a CUDA-graph replay. A
-sample is a whole LookAhead period (5 steps), timed by events and divided; the four contestants take
-turns, and medians over the periods are printed and written as JSON.
+Both optimizers run in one process on the same gradients, once eagerly and once as a CUDA graph replay. A
+sample is the time of a whole LookAhead period (5 steps) between two events, divided by 5. The four
+contestants take turns; medians over the periods are printed and written as JSON.
 """
 
 import argparse
@@ -19,9 +20,16 @@ import time
 import torch
 
 PERIOD = 5
-VARIANTS = {"two_launches": 0, "windows": 1, "queue": 2}
 NON_FINITE = {"skip_tensor": 0, "skip_step": 1}
-DEFAULT = {"variant": "queue", "chunk": 4096, "tile": 2048, "whole": 2048, "window_mb": 20, "beyond_mb": 12, "beyond_large_mb": 48, "non_finite": "skip_tensor"}
+DEFAULT = {
+    "chunk": 4096,
+    "tile": 2048,
+    "small": 2048,
+    "window_mb": 20,
+    "beyond_mb": 12,
+    "beyond_large_mb": 48,
+    "non_finite": "skip_tensor",
+}
 
 
 class Options(ctypes.Structure):
@@ -29,12 +37,11 @@ class Options(ctypes.Structure):
         ("stream", ctypes.c_void_p),
         ("chunk_elements", ctypes.c_int64),
         ("tile_elements", ctypes.c_int64),
-        ("whole_elements", ctypes.c_int64),
+        ("small_elements", ctypes.c_int64),
         ("window_bytes", ctypes.c_int64),
         ("beyond_bytes", ctypes.c_int64),
         ("beyond_large_bytes", ctypes.c_int64),
-        ("variant", ctypes.c_int32),
-        ("non_finite", ctypes.c_int32),
+        ("non_finite", ctypes.c_int64),
     ]
 
 
@@ -61,32 +68,31 @@ class Sing:
             stream.cuda_stream,
             tuning["chunk"],
             tuning["tile"],
-            tuning["whole"],
+            tuning["small"],
             int(tuning["window_mb"] * 2**20),
             int(tuning["beyond_mb"] * 2**20),
             int(tuning["beyond_large_mb"] * 2**20),
-            VARIANTS[tuning["variant"]],
             NON_FINITE[tuning["non_finite"]],
         )
-        self.handle = library.sing_bench_make(ctypes.byref(options), tensors, len(parameters))
+        self.handle = library.sing_bench_create(ctypes.byref(options), tensors, len(parameters))
         if not self.handle:
-            raise RuntimeError("the optimizer could not be made")
+            raise RuntimeError("[cuda_step_bench] wanted an optimizer, got the error above")
 
     def step(self):
         if self.library.sing_bench_step(self.handle) != 0:
-            raise RuntimeError("a step failed")
+            raise RuntimeError("[cuda_step_bench] wanted a step, got the error above")
 
     def close(self):
-        self.library.sing_bench_free(self.handle)
+        self.library.sing_bench_destroy(self.handle)
         self.handle = None
 
 
 def load(path):
     library = ctypes.CDLL(str(path))
-    library.sing_bench_make.restype = ctypes.c_void_p
-    library.sing_bench_make.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
+    library.sing_bench_create.restype = ctypes.c_void_p
+    library.sing_bench_create.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
     library.sing_bench_step.argtypes = [ctypes.c_void_p]
-    library.sing_bench_free.argtypes = [ctypes.c_void_p]
+    library.sing_bench_destroy.argtypes = [ctypes.c_void_p]
     library.sing_bench_scratch_bytes.restype = ctypes.c_int64
     library.sing_bench_scratch_bytes.argtypes = [ctypes.c_void_p]
     return library
@@ -104,7 +110,7 @@ def capture(stream, step):
 
 
 def milliseconds(stream, step):
-    """One period, a step. It begins with an idle device: the host's way to the first launch is a part of it."""
+    """Time per step of one period. The device is idle at its start, so the time includes the host's first launch."""
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     begin.record(stream)
     for _ in range(PERIOD):
@@ -125,7 +131,7 @@ def interleaved(stream, contestants, periods):
 
 
 def host_microseconds(stream, step, steps=50):
-    """Median time a call keeps the host, with an idle device."""
+    """Median time that a call takes on the host while the device is idle."""
     times = []
     for _ in range(steps):
         stream.synchronize()
@@ -137,7 +143,7 @@ def host_microseconds(stream, step, steps=50):
 
 
 def copy_bandwidth(stream):
-    """Bytes read and written a second by a copy of 4 GB, the ceiling of what memory gives."""
+    """Bytes per second, read and written, of a 4 GB copy: the memory's practical limit."""
     source = torch.empty(2**30, dtype=torch.float32, device="cuda")
     target = torch.empty_like(source)
     times = [milliseconds(stream, lambda: target.copy_(source)) for _ in range(5)]
@@ -159,11 +165,11 @@ def make_tensors(model):
 
 def check_finite(parameters):
     if not all(bool(torch.isfinite(p).all()) for p in parameters[:50]):
-        raise RuntimeError("a parameter is not finite after the benchmark")
+        raise RuntimeError("[cuda_step_bench] wanted finite parameters after the benchmark, got others")
 
 
 def make_fused_adamw(parameters, gradients):
-    """torch's, with parameters of its own."""
+    """torch's optimizer, with its own copy of the parameters."""
     theirs = [p.clone().requires_grad_() for p in parameters]
     for parameter, gradient in zip(theirs, gradients):
         parameter.grad = gradient
@@ -171,7 +177,7 @@ def make_fused_adamw(parameters, gradients):
 
 
 class Pair:
-    """Both sides, with memory of their own but for SING's parameters and the gradients."""
+    """torch's optimizer and SING's. They share the gradients; SING's parameters are shared by all pairs."""
 
     def __init__(self, library, stream, parameters, gradients):
         self.torch = make_fused_adamw(parameters, gradients)
@@ -193,7 +199,7 @@ class Pair:
 
 
 def pair_count(model):
-    """Where the arrays happen to lie moves a step by half a percent, so that samples of three pairs are pooled, or as many as fit."""
+    """The addresses of the arrays change a step's time by half a percent: three pairs are pooled, or as many as fit."""
     return max(1, min(3, int(90e9 // (24 * model["parameters"]))))
 
 
@@ -202,7 +208,7 @@ def measure_model(library, stream, model, periods):
     start = [p.clone() for p in parameters[:50]]
     pairs = [Pair(library, stream, parameters, gradients) for _ in range(pair_count(model))]
     if all(bool((a == b).all()) for a, b in zip(start, parameters)):
-        raise RuntimeError("a step moved nothing")
+        raise RuntimeError("[cuda_step_bench] wanted a step that changes parameters, got one that does not")
     contestants = {(name, k): step for k, pair in enumerate(pairs) for name, step in pair.contestants.items()}
     samples = interleaved(stream, contestants, -(-periods // len(pairs)))
     check_finite(parameters)
@@ -220,11 +226,12 @@ def measure_model(library, stream, model, periods):
 
 
 SWEEP = (
-    [{"variant": v} for v in VARIANTS]
+    [{}]  # the defaults
     + [{"window_mb": w} for w in (12, 24, 48, 100, 400)]
     + [{"beyond_mb": b} for b in (8, 16, 20)]
     + [{"beyond_large_mb": b} for b in (12, 24, 96)]
-    + [{"window_mb": b, "beyond_mb": b, "beyond_large_mb": b} for b in (4, 8)]  # smaller alone, each leaves the others' distance
+    # One of these alone would leave the distances of the others.
+    + [{"window_mb": b, "beyond_mb": b, "beyond_large_mb": b} for b in (4, 8)]
     + [{"chunk": c} for c in (2048, 8192)]
     + [{"tile": t} for t in (1024, 4096)]
     + [{"non_finite": "skip_step"}]
@@ -232,7 +239,7 @@ SWEEP = (
 
 
 def sweep_model(library, stream, model, periods):
-    """Graph replays of every tuning, in turns where the states of all fit the memory."""
+    """Graph replays of every tuning, interleaved as far as their states fit into memory together."""
     parameters, gradients = make_tensors(model)
     state_bytes = 12 * model["parameters"]
     together = max(1, int(60e9 // state_bytes))
@@ -244,7 +251,7 @@ def sweep_model(library, stream, model, periods):
             ours.step()
             stream.synchronize()
             optimizers.append(ours)
-            name = ",".join(f"{key}={value}" for key, value in change.items())
+            name = ",".join(f"{key}={value}" for key, value in change.items()) or "default"
             contestants[name] = capture(stream, ours.step)
         samples.update(interleaved(stream, contestants, periods))
         del contestants
@@ -256,7 +263,7 @@ def sweep_model(library, stream, model, periods):
 
 
 def profile_model(library, stream, model, tuning):
-    """Twelve eager steps and nothing else of ours: what a profiler is to see."""
+    """Takes twelve eager steps for a profiler, and launches no other kernels of ours."""
     parameters, gradients = make_tensors(model)
     ours = Sing(library, parameters, gradients, stream, {**DEFAULT, **tuning})
     for _ in range(12):
@@ -298,10 +305,10 @@ def main():
     parser.add_argument("--models", nargs="*", default=[])
     parser.add_argument("--sweep", nargs="*", default=[])
     parser.add_argument("--profile")
-    parser.add_argument("--tuning", type=json.loads, default={}, help="of --profile, as JSON")
+    parser.add_argument("--tuning", type=json.loads, default={}, help="changes to the default tuning for --profile, as JSON")
     parser.add_argument("--periods", type=int, default=40)
     parser.add_argument("--result", type=pathlib.Path)
-    parser.add_argument("--commit", default="none", help="what was measured; a copy of the tree may not know")
+    parser.add_argument("--commit", default="none", help="the measured commit, for the result file")
     arguments = parser.parse_args()
     library = load(arguments.library)
     shapes = json.loads((pathlib.Path(__file__).parent.parent / "model_shapes.json").read_text(encoding="utf-8"))

@@ -1,10 +1,11 @@
-// What bench/cuda/cuda_step_bench.py calls: SING-AdamW with LookAhead over tensors that torch owns.
+// C functions for bench/cuda/cuda_step_bench.py: SING-AdamW with LookAhead on tensors that torch
+// owns.
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <vector>
 
-#include "sing/backend/cuda/cuda_tuning.hpp"
+#include "sing/backend/cuda/step_tuning.hpp"
 
 namespace {
 
@@ -36,12 +37,12 @@ struct Problem {
 
 extern "C" {
 
-// Mirrored by a ctypes.Structure.
+// These two structs are mirrored by ctypes structures.
 struct SingBenchOptions {
   void* stream;
-  std::int64_t chunk_elements, tile_elements, whole_elements, window_bytes, beyond_bytes,
+  std::int64_t chunk_elements, tile_elements, small_elements, window_bytes, beyond_bytes,
       beyond_large_bytes;
-  std::int32_t variant, non_finite;
+  std::int64_t non_finite;  // a NonFinite
 };
 
 struct SingBenchTensor {
@@ -51,20 +52,19 @@ struct SingBenchTensor {
   std::int64_t shape[4];
 };
 
-// Null after a failure, whose message went to stderr.
-void* sing_bench_make(const SingBenchOptions* options, const SingBenchTensor* tensors,
-                      std::int64_t count) {
+// Returns null after a failure and prints its message to stderr.
+void* sing_bench_create(const SingBenchOptions* options, const SingBenchTensor* tensors,
+                        std::int64_t count) {
   try {
     auto problem = std::make_unique<Problem>();
-    problem->backend = sing::cuda::make_tuned_cuda_backend(
-        {.device = 0, .stream = options->stream},
-        {.variant = static_cast<sing::cuda::Variant>(options->variant),
-         .chunk_elements = options->chunk_elements,
-         .tile_elements = options->tile_elements,
-         .whole_elements = options->whole_elements,
-         .window_bytes = options->window_bytes,
-         .beyond_bytes = options->beyond_bytes,
-         .beyond_large_bytes = options->beyond_large_bytes});
+    problem->backend =
+        sing::cuda::make_tuned_cuda_backend({.device = 0, .stream = options->stream},
+                                            {.chunk_elements = options->chunk_elements,
+                                             .tile_elements = options->tile_elements,
+                                             .small_elements = options->small_elements,
+                                             .window_bytes = options->window_bytes,
+                                             .beyond_bytes = options->beyond_bytes,
+                                             .beyond_large_bytes = options->beyond_large_bytes});
     problem->non_finite = static_cast<sing::NonFinite>(options->non_finite);
     problem->progress =
         static_cast<sing::OptimizerProgress*>(problem->allocate(sizeof(sing::OptimizerProgress)));
@@ -75,7 +75,7 @@ void* sing_bench_make(const SingBenchOptions* options, const SingBenchTensor* te
         static_cast<sing::GroupProgress*>(problem->allocate(sizeof(sing::GroupProgress)));
     auto* counters = static_cast<TensorProgress*>(
         problem->allocate(sizeof(TensorProgress) * static_cast<std::size_t>(count)));
-    // One allocation for all state, each array at a multiple of 256 bytes.
+    // One allocation holds all state; each array begins at a multiple of 256 bytes.
     std::size_t total = 0;
     std::vector<std::size_t> offsets;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -104,7 +104,7 @@ void* sing_bench_make(const SingBenchOptions* options, const SingBenchTensor* te
   }
 }
 
-// 0, or 1 after a failure whose message went to stderr.
+// Returns 0, or 1 after a failure, whose message it prints to stderr.
 int sing_bench_step(void* handle) {
   try {
     auto* problem = static_cast<Problem*>(handle);
@@ -120,6 +120,6 @@ std::int64_t sing_bench_scratch_bytes(void* handle) {
   return static_cast<std::int64_t>(static_cast<Problem*>(handle)->backend->scratch_bytes());
 }
 
-void sing_bench_free(void* handle) { delete static_cast<Problem*>(handle); }
+void sing_bench_destroy(void* handle) { delete static_cast<Problem*>(handle); }
 
 }  // extern "C"

@@ -1,4 +1,4 @@
-// Turns a CUDA status into a CudaError that says what was being done.
+// Turns a CUDA status into a CudaError that says what was wanted.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,12 +10,12 @@
 
 namespace sing::cuda {
 
-inline void check(cudaError_t status, std::string_view where) {
+// `wanted` completes the sentence "wanted …", for example "to make an event".
+inline void check(cudaError_t status, std::string_view wanted) {
   if (status != cudaSuccess) {
-    // Clears the error, so that the next call does not report it again.
-    cudaGetLastError();
-    throw CudaError("[cuda] " + std::string(where) + ": " + cudaGetErrorName(status) + ", " +
-                    cudaGetErrorString(status));
+    cudaGetLastError();  // clears the error, so that the next call does not report it again
+    throw CudaError("[cuda] wanted " + std::string(wanted) + ", got " + cudaGetErrorName(status) +
+                    ": " + cudaGetErrorString(status));
   }
 }
 

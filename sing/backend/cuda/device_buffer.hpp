@@ -1,4 +1,4 @@
-// Owning memory: on a device, and pinned on the host.
+// Device memory with an owner.
 #pragma once
 
 #include <cstddef>
@@ -14,20 +14,21 @@ class DeviceBuffer {
 
   explicit DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
     check(cudaMalloc(&data_, bytes == 0 ? 1 : bytes),
-          "wanted " + std::to_string(bytes) + " bytes of device memory");
+          std::to_string(bytes) + " bytes of device memory");
   }
 
-  // Zeroed when it returns, whatever stream uses it first.
+  // The memory is zero when this returns, so that any stream may use it first.
   static DeviceBuffer zeroed(std::size_t bytes) {
     DeviceBuffer buffer(bytes);
-    check(cudaMemset(buffer.data_, 0, bytes == 0 ? 1 : bytes), "zeroing device memory");
-    check(cudaStreamSynchronize(nullptr), "zeroing device memory");
+    check(cudaMemset(buffer.data_, 0, bytes == 0 ? 1 : bytes), "to zero device memory");
+    check(cudaStreamSynchronize(nullptr), "to zero device memory");
     return buffer;
   }
   ~DeviceBuffer() { cudaFree(data_); }
 
   DeviceBuffer(DeviceBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  // Swaps: `other` frees the old memory.
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
@@ -41,26 +42,6 @@ class DeviceBuffer {
  private:
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
-};
-
-class PinnedBuffer {
- public:
-  PinnedBuffer() = default;
-  explicit PinnedBuffer(std::size_t bytes) {
-    check(cudaMallocHost(&data_, bytes == 0 ? 1 : bytes),
-          "wanted " + std::to_string(bytes) + " bytes of pinned memory");
-  }
-  ~PinnedBuffer() { cudaFreeHost(data_); }
-  PinnedBuffer(PinnedBuffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
-  PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
-    std::swap(data_, other.data_);
-    return *this;
-  }
-
-  std::byte* data() const { return static_cast<std::byte*>(data_); }
-
- private:
-  void* data_ = nullptr;
 };
 
 }  // namespace sing::cuda

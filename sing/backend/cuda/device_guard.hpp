@@ -8,9 +8,9 @@ namespace sing::cuda {
 class DeviceGuard {
  public:
   explicit DeviceGuard(int device) : device_(device) {
-    check(cudaGetDevice(&previous_), "reading the current device");
+    check(cudaGetDevice(&previous_), "to read the current device");
     if (previous_ != device_) {
-      check(cudaSetDevice(device_), "selecting a device");
+      check(cudaSetDevice(device_), "to select a device");
     }
   }
   ~DeviceGuard() {

@@ -1,4 +1,4 @@
-// CUDA graphs: a captured step replays as the eager one, sees new options, and refuses what it
+// CUDA graphs: a captured step replays like the eager one, sees new options, and rejects what it
 // could not replay.
 #include <limits>
 
@@ -33,7 +33,7 @@ class CapturedStep : public CudaTest {
 
   void replay(cudaGraphExec_t graph) { ASSERT_EQ(cudaGraphLaunch(graph, stream_), cudaSuccess); }
 
-  // The list's first step as usual, the others by a graph that is made after it.
+  // Takes the list's first step eagerly and captures a graph; later calls replay the graph.
   void step_or_replay(StepList& list, cudaGraphExec_t& graph) {
     if (graph != nullptr) {
       replay(graph);
@@ -43,7 +43,7 @@ class CapturedStep : public CudaTest {
     graph = capture(list);
   }
 
-  // The message of a step that is refused while it is captured.
+  // The message of a step that is rejected while it is captured.
   std::string refusal(StepList& list) {
     cudaGraph_t graph = nullptr;
     EXPECT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
@@ -152,7 +152,7 @@ TEST_F(CapturedStep, RefusesAMissingGradientAndNamesTheTensor) {
   list.set_gradients(0);
   list.step();
   list.tensors()[1].gradient = nullptr;
-  EXPECT_NE(refusal(list).find("tensor 1 '' has none"), std::string::npos);
+  EXPECT_NE(refusal(list).find("got none for tensor 1 ''"), std::string::npos);
 }
 
 TEST_F(CapturedStep, RefusesOptionsThatWereNotUploaded) {

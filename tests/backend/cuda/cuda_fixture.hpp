@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "sing/backend/cuda/cuda_tuning.hpp"
+#include "sing/backend/cuda/step_tuning.hpp"
 
 namespace sing::test {
 
@@ -26,7 +26,7 @@ class CudaTest : public ::testing::Test {
     }
   }
 
-  std::shared_ptr<Backend> make(const cuda::Tuning& tuning = {}) const {
+  std::shared_ptr<Backend> make(const cuda::StepTuning& tuning = {}) const {
     return cuda::make_tuned_cuda_backend({.device = 0, .stream = stream_}, tuning);
   }
 

@@ -26,8 +26,9 @@ class Layouts : public CudaTest {
   }
 };
 
-// A step moves a parameter by at most 3 learning rates of 1e-2; float adds 2 ulp in some ten
-// operations; the parameter is rounded to its type once a step and once at the start.
+// A step moves a parameter by at most 3 learning rates of 1e-2. Float32 arithmetic adds 2 ulp in
+// each of about ten operations, and the parameter is rounded to its type once per step and once at
+// the start.
 double bound_of(Dtype parameter) {
   const double rounding = parameter == Dtype::kBFloat16  ? 0x1p-8
                           : parameter == Dtype::kFloat16 ? 0x1p-11
@@ -51,7 +52,7 @@ TEST_F(Layouts, AgreeForEveryOffsetAndType) {
   }
 }
 
-// Rows that share a warp: of every number of lanes, with lanes left over, in parts of a chunk.
+// Rows that share a warp: every number of lanes per row, idle lanes, and partly filled chunks.
 TEST_F(Layouts, AgreeForShortRows) {
   std::vector<Shape> shapes;
   for (const std::int64_t length : {1, 2, 4, 6, 8, 12, 20, 28, 32, 36, 52, 60, 64, 68}) {
@@ -88,7 +89,8 @@ TEST_F(Layouts, AgreeForEveryCentralizedAxis) {
   }
 }
 
-// A row's sums are taken about the mean of its beginning, here 8 away from the rest.
+// The sums of a row are taken about the mean of its first elements, which here differ by 8 from the
+// others.
 TEST_F(Layouts, AgreeForRowsThatBeginFarFromTheirMean) {
   const std::vector<Shape> shapes = {{40, 5'000}, {70, 700}, {3, 20'000}};
   StepList list(make(), shapes, {}, soft_adamw());
@@ -140,7 +142,7 @@ TEST_F(Layouts, RefuseAFloat64GradientOfAFloat32Parameter) {
   StepList list(make(), {{3, 4}}, {}, soft_adamw());
   list.tensors()[0].gradient_dtype = Dtype::kFloat64;
   const std::string message = message_of<std::invalid_argument>([&] { list.step(); });
-  EXPECT_NE(message.find("tensor 0 has float32 with a gradient of float64"), std::string::npos);
+  EXPECT_NE(message.find("got float32 with a gradient of float64 for tensor 0"), std::string::npos);
 }
 
 TEST_F(Layouts, RunningOutOfMemoryChangesNothing) {
@@ -157,13 +159,13 @@ TEST_F(Layouts, RunningOutOfMemoryChangesNothing) {
   EXPECT_EQ(list.tensor_progress(0).steps, 2);
 }
 
-TEST_F(Layouts, ScratchIsFourBytesARowAndLittleElse) {
+TEST_F(Layouts, ScratchIsFourBytesPerRowAndLittleElse) {
   const std::shared_ptr<Backend> backend = make();
   const Shape shape{40'000, 200};
   StepList list(backend, {shape}, {}, soft_adamw());
   list.step();
-  // An item of 16 bytes for each tile, of 512 elements or more, and each chunk of 20 rows, and the
-  // chunk's sums: 32 bytes, and a share of its family's 36.
+  // Items of 16 bytes, one per tile (512 elements or more) and one per chunk (20 rows). A chunk's
+  // sums take 32 bytes more, and its share of its family's 36.
   const std::size_t tiles = static_cast<std::size_t>(product(shape)) / 512;
   const std::size_t chunks = 40'000 / 20;
   EXPECT_LE(backend->scratch_bytes(), 4 * 40'000 + 16 * tiles + 49 * chunks + 8192);

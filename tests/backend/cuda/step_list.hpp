@@ -31,7 +31,7 @@ inline GroupStep soft_adamw() {
 
 class StepList {
  public:
-  // `offset`: elements by which every array is out of line.
+  // `offset`: elements by which every array is misaligned.
   StepList(std::shared_ptr<Backend> backend, const std::vector<Shape>& shapes,
            const ListTypes& types, GroupStep group, std::size_t offset = 0)
       : backend_(std::move(backend)),
@@ -45,7 +45,7 @@ class StepList {
     }
   }
 
-  // Numbers about 0.25, so that row means matter; `step` chooses them.
+  // Random numbers around 0.25, so that row means matter; `step` is their seed.
   void set_gradients(int step) {
     for (std::size_t i = 0; i < gradients_.size(); ++i) {
       std::vector<double> values =
@@ -57,7 +57,7 @@ class StepList {
     }
   }
 
-  // One element of a gradient gets this value, a NaN for one.
+  // Sets one element of a gradient, for example to NaN.
   void poison(std::size_t tensor, std::size_t element, double value) {
     std::vector<double> values = gradients_.at(tensor).values();
     values.at(element) = value;
@@ -184,8 +184,8 @@ class StepList {
   std::vector<std::vector<DeviceTensor>> state_;
 };
 
-// Ranks 0 to 4; tiny, one chunk, several; rows shorter and longer than a warp holds and than a
-// chunk; lengths that no vector divides.
+// Ranks 0 to 4; tiny tensors, tensors of one chunk and of several; rows shorter and longer than a
+// segment and than a chunk; lengths that are no multiple of a pack.
 inline std::vector<Shape> mixed_shapes() {
   return {{},          {1},         {7},      {0},          {64},           {700},     {20'001},
           {5, 1},      {3, 7},      {12, 64}, {4, 3, 3, 3}, {300, 333},     {96, 384}, {40, 1536},

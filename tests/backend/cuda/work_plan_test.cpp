@@ -1,4 +1,4 @@
-// The order of work items: every element once, nothing waits for what comes later. Needs no device.
+// The order of work items: every element once, and no item waits for a later one. Needs no device.
 #include "sing/backend/cuda/plan/work_plan.hpp"
 
 #include <gtest/gtest.h>
@@ -32,13 +32,13 @@ TEST(WorkPlan, ChunksCoverEveryElementOnce) {
     const WorkPlan plan = make_work_plan(request_of(groups, tensors), {.chunk_elements = chunk});
     ASSERT_EQ(plan.tensors.size(), tensors.size());
     for (const TensorRecord& record : plan.tensors) {
-      EXPECT_LE(record.chunk_elements, std::max(chunk, std::min(record.span, kMaxWholeRow)));
+      EXPECT_LE(record.chunk_elements, std::max(chunk, std::min(record.row_length, kMaxWholeRow)));
       if (record.chunks_per_row > 1) {
-        EXPECT_GE(record.chunks_per_row * record.chunk_elements, record.span);
-        EXPECT_LT((record.chunks_per_row - 1) * record.chunk_elements, record.span);
+        EXPECT_GE(record.chunks_per_row * record.chunk_elements, record.row_length);
+        EXPECT_LT((record.chunks_per_row - 1) * record.chunk_elements, record.row_length);
       } else {
         EXPECT_GE(record.chunks * record.chunk_elements, record.size);
-        EXPECT_EQ(record.span == 0 ? 0 : record.chunk_elements % record.span, 0);
+        EXPECT_EQ(record.row_length == 0 ? 0 : record.chunk_elements % record.row_length, 0);
       }
     }
   }
@@ -49,33 +49,41 @@ TEST(WorkPlan, EveryChunkIsMeasuredOnceAndEveryTileUpdatedOnceAfterItsTensor) {
   auto shapes = some_shapes();
   shapes.push_back({3000, 16'385});  // rows in five parts, whose last is shorter
   auto tensors = tensors_of(shapes);
-  for (const Variant variant : {Variant::kTwoLaunches, Variant::kWindows, Variant::kQueue}) {
+  for (const NonFinite policy : {NonFinite::kSkipTensor, NonFinite::kSkipStep}) {
     for (const std::int64_t window : {1, 1 << 20, 1 << 30}) {
+      StepRequest request = request_of(groups, tensors);
+      request.non_finite = policy;
       const WorkPlan plan =
-          make_work_plan(request_of(groups, tensors),
-                         {.variant = variant, .window_bytes = window, .beyond_bytes = window / 2});
+          make_work_plan(request, {.window_bytes = window, .beyond_bytes = window / 2});
       std::map<std::uint32_t, std::set<std::int64_t>> measured;
       std::map<std::uint32_t, std::int64_t> applied;  // elements, from the first on
+      std::set<std::uint32_t> small;                  // measured and applied by one item
       for (const WorkItem& item : plan.items) {
-        if (item.work == Work::kMeasure) {
+        if (item.kind == WorkKind::kMeasure) {
           EXPECT_TRUE(measured[item.tensor].insert(item.index).second);
-        } else if (item.work == Work::kApply) {
+        } else if (item.kind == WorkKind::kApply) {
           EXPECT_EQ(static_cast<std::int64_t>(measured[item.tensor].size()),
                     plan.tensors[item.tensor].chunks);
           EXPECT_EQ(item.index, applied[item.tensor]);
           EXPECT_EQ(item.index % 4, 0);
           applied[item.tensor] += item.elements;
+        } else {
+          EXPECT_EQ(item.kind, WorkKind::kMeasureAndApply);
+          EXPECT_EQ(item.elements, plan.tensors[item.tensor].size);
+          EXPECT_TRUE(small.insert(item.tensor).second);
         }
       }
       for (const auto& [tensor, chunks] : measured) {
         EXPECT_EQ(applied[tensor], plan.tensors[tensor].size);
       }
       EXPECT_EQ(measured.size(), applied.size());
+      EXPECT_EQ(small.size(), policy == NonFinite::kSkipStep ? 0U : 3U);
+      EXPECT_EQ(measured.size() + small.size(), shapes.size());
     }
   }
 }
 
-// Gradient bytes that are measured and not applied, at every item.
+// Gradient bytes that are measured and not yet applied, after every item.
 std::vector<std::int64_t> bytes_ahead(const WorkPlan& plan) {
   std::vector<std::int64_t> ahead;
   std::int64_t now = 0;
@@ -83,7 +91,7 @@ std::vector<std::int64_t> bytes_ahead(const WorkPlan& plan) {
     const TensorRecord& record = plan.tensors[item.tensor];
     const std::int64_t chunk =
         std::min(record.chunk_elements, record.size - item.index * record.chunk_elements);
-    now += item.work == Work::kMeasure ? chunk * 4 : -item.elements * 4;
+    now += item.kind == WorkKind::kMeasure ? chunk * 4 : -item.elements * 4;
     ahead.push_back(now);
   }
   return ahead;
@@ -101,8 +109,8 @@ TEST(WorkPlan, TheWindowBoundsWhatIsMeasuredAhead) {
   EXPECT_GE(most, window);
 }
 
-// 393,216 bytes each: a tensor's tiles come when it and the bytes beyond it are measured, and the
-// next is measured meanwhile, not in one go.
+// Tensors of 393,216 bytes each: a tensor's tiles come after it and the bytes beyond it are
+// measured, and the chunks of the next tensor are spread between them.
 TEST(WorkPlan, TheNextTensorIsMeasuredEvenlyWhileOneIsApplied) {
   std::vector<GroupStep> groups(1);
   auto tensors = tensors_of(std::vector<std::vector<std::int64_t>>(10, {256, 384}));
@@ -114,7 +122,7 @@ TEST(WorkPlan, TheNextTensorIsMeasuredEvenlyWhileOneIsApplied) {
   std::int64_t measured_at_once = 0, largest = 0;
   bool applied = false;
   for (std::size_t k = 0; k < plan.items.size(); ++k) {
-    if (plan.items[k].work == Work::kApply) {
+    if (plan.items[k].kind == WorkKind::kApply) {
       applied = true;
       measured_at_once = 0;
       if (plan.items[k].index == 0 && plan.items[k].tensor + 1 < plan.tensors.size()) {
@@ -128,8 +136,8 @@ TEST(WorkPlan, TheNextTensorIsMeasuredEvenlyWhileOneIsApplied) {
   EXPECT_EQ(largest, 1);
 }
 
-// The first of them has 18,874,368 bytes of gradient.
-TEST(WorkPlan, MoreIsMeasuredBeyondATensorThatIsTooLargeToBeHeld) {
+// The gradient of the first tensor has 18,874,368 bytes.
+TEST(WorkPlan, MoreIsMeasuredBeyondATensorThatIsTooLargeForTheCache) {
   std::vector<GroupStep> groups(1);
   std::vector<std::vector<std::int64_t>> shapes(20, {256, 384});
   shapes[0] = {2048, 2304};
@@ -142,7 +150,7 @@ TEST(WorkPlan, MoreIsMeasuredBeyondATensorThatIsTooLargeToBeHeld) {
   std::vector<std::int64_t> beyond(shapes.size());
   for (std::size_t k = 0; k < plan.items.size(); ++k) {
     const WorkItem& item = plan.items[k];
-    if (item.work == Work::kApply && item.index == 0) {
+    if (item.kind == WorkKind::kApply && item.index == 0) {
       beyond[item.tensor] = ahead[k] + 4 * (item.elements - plan.tensors[item.tensor].size);
     }
   }
@@ -155,11 +163,11 @@ TEST(WorkPlan, MoreIsMeasuredBeyondATensorThatIsTooLargeToBeHeld) {
 TEST(WorkPlan, TilesBecomeSmallerTowardsTheEnd) {
   std::vector<GroupStep> groups(1);
   auto tensors = tensors_of(std::vector<std::vector<std::int64_t>>(4, {1024, 4096}));
-  const Tuning tuning;
+  const StepTuning tuning;
   const WorkPlan plan = make_work_plan(request_of(groups, tensors), tuning);
   std::int64_t left = 4 * 1024 * 4096, first = 0, last = 0;
   for (const WorkItem& item : plan.items) {
-    if (item.work == Work::kApply) {
+    if (item.kind == WorkKind::kApply) {
       EXPECT_LE(item.elements, std::max(left / tuning.tiles_left, tuning.least_tile_elements));
       first = first == 0 ? item.elements : first;
       last = item.elements;
@@ -171,13 +179,14 @@ TEST(WorkPlan, TilesBecomeSmallerTowardsTheEnd) {
   EXPECT_LE(last, tuning.least_tile_elements);
 }
 
-// A warp that reads element by element takes long enough for a small network's whole step to wait.
-TEST(WorkPlan, WhatIsReadSinglyIsCutSmall) {
-  const Tuning tuning;
+// Reading element by element is so slow that a small network's whole step would wait for one tile
+// of the usual size.
+TEST(WorkPlan, TensorsReadElementByElementAreCutSmall) {
+  const StepTuning tuning;
   const auto largest_tile = [&](Rule rule, const std::vector<std::int64_t>& shape) {
     std::vector<GroupStep> groups(1);
     groups[0].rule = rule;
-    // Enough behind it that its tiles are not small for being last.
+    // The second tensor keeps the first one's tiles from shrinking as the last of the step.
     auto tensors = tensors_of({shape, {8192, 4096}});
     const WorkPlan plan = make_work_plan(request_of(groups, tensors), tuning);
     std::int64_t largest = 0;
@@ -195,7 +204,7 @@ TEST(WorkPlan, WhatIsReadSinglyIsCutSmall) {
   EXPECT_EQ(largest_tile(AdaHessian{}, {64, 148}), tuning.least_tile_elements);
 }
 
-// Several rows a warp take it longer than one row of as many elements.
+// A warp takes longer for several short rows than for one row of as many elements.
 TEST(WorkPlan, ChunksOfShortRowsAreSmall) {
   std::vector<GroupStep> groups(1);
   auto tensors = tensors_of({{1000, 64}, {1000, 68}});
@@ -228,11 +237,11 @@ TEST(WorkPlan, SkippingAStepMeasuresAllBeforeTheFirstWrite) {
   std::size_t launches_that_measure = 0;
   for (const Launch& launch : plan.launches) {
     for (std::int64_t i = launch.begin; i < launch.end; ++i) {
-      const Work work = plan.items[static_cast<std::size_t>(i)].work;
-      const bool measures = work == Work::kMeasure;
+      const WorkKind work = plan.items[static_cast<std::size_t>(i)].kind;
+      const bool measures = work == WorkKind::kMeasure;
       EXPECT_FALSE(measures && wrote);
       EXPECT_EQ(measures,
-                plan.items[static_cast<std::size_t>(launch.begin)].work == Work::kMeasure);
+                plan.items[static_cast<std::size_t>(launch.begin)].kind == WorkKind::kMeasure);
       wrote = wrote || !measures;
     }
     launches_that_measure += wrote ? 0 : 1;

@@ -1,12 +1,12 @@
-// Limits the norm of all gradients together: what one tensor's gradient is scaled by.
+// Clipping by the norm of all gradients together.
 #pragma once
 
-#include "sing/backend/cuda/kernel/conclude.cuh"
+#include "sing/backend/cuda/kernel/tensor_constants.cuh"
 
 namespace sing::cuda {
 
-// By one block for each tensor: all of them add up the same few numbers in the same order, which
-// costs less than waiting for one that does.
+// Scales one tensor's factor, by one block. Every such block adds up the squares of all tensors, in
+// the same order: this costs less than waiting for one block that does it.
 template <class R, class Real>
 __device__ __forceinline__ void clip_tensor(const StepArguments& step, std::int64_t index,
                                             double* shared) {
@@ -17,11 +17,11 @@ __device__ __forceinline__ void clip_tensor(const StepArguments& step, std::int6
       squares[0] += __ldcg(&step.squares[tensor]);
     }
   }
-  team_sum(team, squares, shared);
+  block_sum(squares, shared);
   const GroupRecord& group = step.groups[step.tensors[index].group];
   const R& rule = *std::launder(reinterpret_cast<const R*>(group.rule));
   if (team.rank == 0 && rule.clip_norm.has_value()) {
-    double& factor = step.verdicts[index].factor;
+    double& factor = step.results[index].factor;
     factor = static_cast<double>(
         static_cast<Real>(factor * clip_factor(*rule.clip_norm, ::sqrt(squares[0]))));
   }

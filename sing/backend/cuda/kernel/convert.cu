@@ -10,22 +10,22 @@ namespace {
 
 constexpr int kConvertThreads = 256;
 
-// Launch shape: a thread an element, up to 4096 blocks, then a stride. Two to eight bytes an
-// element.
+// Launch shape: one thread per element, up to 4096 blocks, then a stride. Moves four or six bytes
+// per element.
 __global__ void convert_kernel(void* to, Dtype to_dtype, GradientRecord from, std::int64_t count) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
        i += stride) {
     const Pack<float, 1> value{load_gradient<float>(from, i)};
     if (is_narrow(to_dtype)) {
-      stream_store<Sixteen>(to, i, value, to_dtype == Dtype::kFloat16);
+      stream_store<Bits16>(to, i, value, to_dtype == Dtype::kFloat16);
     } else {
       stream_store<float>(to, i, value, false);
     }
   }
 }
 
-// Launch shape: as above. Six to twelve bytes an element, or 24 of float64.
+// Launch shape: as above. Moves eight to twelve bytes per element, or 24 in float64.
 template <class Real>
 __global__ void blend_kernel(void* to, Dtype to_dtype, GradientRecord from, const Real* towards,
                              Real share, std::int64_t count) {
@@ -36,7 +36,7 @@ __global__ void blend_kernel(void* to, Dtype to_dtype, GradientRecord from, cons
     const Pack<Real, 1> value{start + share * (towards[i] - start)};
     if constexpr (std::is_same_v<Real, float>) {
       if (is_narrow(to_dtype)) {
-        stream_store<Sixteen>(to, i, value, to_dtype == Dtype::kFloat16);
+        stream_store<Bits16>(to, i, value, to_dtype == Dtype::kFloat16);
         continue;
       }
     }
@@ -64,7 +64,7 @@ void blend(void* to, Dtype to_dtype, const Blend& blend, std::int64_t count, cud
         to, to_dtype, from, static_cast<const float*>(blend.towards),
         static_cast<float>(blend.share), count);
   }
-  check(cudaGetLastError(), "launching a blend");
+  check(cudaGetLastError(), "to launch a blend");
 }
 
 void convert(void* to, Dtype to_dtype, const void* from, Dtype from_dtype, std::int64_t count,
@@ -75,12 +75,12 @@ void convert(void* to, Dtype to_dtype, const void* from, Dtype from_dtype, std::
   if (to_dtype == from_dtype) {
     check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(count) * size_of(to_dtype),
                           cudaMemcpyDeviceToDevice, stream),
-          "copying an array");
+          "to copy an array");
     return;
   }
   const GradientRecord source{from, static_cast<std::int64_t>(from_dtype), nullptr};
   convert_kernel<<<blocks_for(count), kConvertThreads, 0, stream>>>(to, to_dtype, source, count);
-  check(cudaGetLastError(), "launching a conversion");
+  check(cudaGetLastError(), "to launch a conversion");
 }
 
 }  // namespace sing::cuda

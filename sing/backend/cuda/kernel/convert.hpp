@@ -9,11 +9,11 @@
 
 namespace sing::cuda {
 
-// Any type to itself, or one floating type of up to 32 bits to another.
+// Converts any type to itself, or one floating type of up to 32 bits to another.
 void convert(void* to, Dtype to_dtype, const void* from, Dtype from_dtype, std::int64_t count,
              cudaStream_t stream);
 
-// As Backend::blend.
+// See Backend::blend.
 void blend(void* to, Dtype to_dtype, const Blend& blend, std::int64_t count, cudaStream_t stream);
 
 }  // namespace sing::cuda

@@ -1,5 +1,5 @@
-// What a step's kernels read and write beside the tensors: plain records, the same on host and
-// device.
+// The records that host and device share during a step: tensors, options, work items, results.
+// docs/architecture.md has a drawing and a glossary.
 #pragma once
 
 #include <cstddef>
@@ -9,56 +9,57 @@
 
 namespace sing::cuda {
 
-// Threads of a step kernel's block, and blocks of it on a multiprocessor: up to 144 registers a
-// thread. With 80 the hot loops kept some of their state in memory. One warp more a block makes
-// GPT-2's step 0.4 % slower, one less 0.7 %.
+// Threads per block of a step kernel, and resident blocks per multiprocessor: this leaves 144
+// registers per thread. With 80 registers the hot loops spilled. One warp more per block makes
+// GPT-2's step 0.4 % slower, one warp less 0.7 %.
 inline constexpr int kStepThreads = 224;
 inline constexpr int kStepWarps = kStepThreads / 32;
 inline constexpr int kStepBlocksPerMultiprocessor = 2;
-// Of the kernels between measure and apply, which need fewer registers.
+// The same for pass kernels, which need fewer registers.
 inline constexpr int kPassThreads = 256;
 inline constexpr int kPassWarps = kPassThreads / 32;
 inline constexpr int kPassBlocksPerMultiprocessor = 3;
-// Shared memory of a step kernel's block: words of 16 bytes that each lane has on their way. Two
-// blocks of it fit a multiprocessor of every architecture this is built for.
+// A staged word is 16 bytes of shared memory that one lane fills by an asynchronous copy from
+// global memory. Two blocks with this many words per lane fit into a multiprocessor of every
+// architecture this is built for.
 inline constexpr int kStagedWords = 20;
 inline constexpr int kStagingBytes = kStepThreads * kStagedWords * 16;
-// Gradients of up to this many bytes are held in the second-level cache until their second reading,
-// as far as it can.
-inline constexpr std::int64_t kMostHeldBytes = 16LL << 20;
+// The measure pass asks L2 to retain gradients of up to this many bytes for the apply pass.
+inline constexpr std::int64_t kMaxRetainedBytes = 16LL << 20;
 // Rows up to this length are measured whole, by one warp; longer ones in parts.
 inline constexpr std::int64_t kMaxWholeRow = 16384;
-// Chunks whose sums are added up together, by the warp that measured the last of them.
-inline constexpr std::int64_t kFamily = 1024;
+// A family is a run of this many chunks of a tensor (fewer at its end), whose sums are added up by
+// the warp that measured the last of them.
+inline constexpr std::int64_t kFamilyChunks = 1024;
 
-// The records that an item begins with are read whole, in words of 16 bytes: one after the other,
-// as they are needed, their readings took a quarter of an item's time.
+// An item loads its records with 16-byte reads, all at once (read_record): field-by-field loads
+// took a quarter of an item's time. Hence the alignment.
 
-// A tensor's rows: what measuring and applying want to know of them. Tensors that are not cut along
-// rows (rank 0 and 1, strided) count as one row of length `span` = size.
+// The rows of a tensor, as both passes need them. Tensors that are not cut along rows (rank 0 and
+// 1, strided) count as one row.
 struct alignas(16) TensorRows {
-  void* row_means;  // state type, one a row
-  std::int64_t span;
-  std::int64_t outer;  // as in Layout
-  // ⌈2³² / span⌉ for spans that are shorter than the tensor's largest tile, 0 for others.
-  std::uint32_t row_magic;
+  void* row_means;          // state type, one per row
+  std::int64_t row_length;  // in elements
+  std::int64_t outer;       // as in Layout; above 1: rows are strided
+  // ⌈2³² / row_length⌉ for rows shorter than the tensor's largest tile, otherwise 0.
+  std::uint32_t row_reciprocal;
   bool centralizes;
 };
 
-// How a tensor is measured. A chunk is a run of whole rows, or a part of one row where
-// chunks_per_row > 1.
+// How a tensor is measured. A chunk is what one warp measures at a time: a run of whole rows, or a
+// part of one row where chunks_per_row > 1.
 struct TensorChunks : TensorRows {
   std::int64_t size;
   std::int64_t rows;  // as in Layout
   std::int64_t chunk_elements;
-  std::int64_t chunk_rows;  // 0 where a chunk is a part of one
+  std::int64_t chunk_rows;  // 0 where a chunk is a part of a row
   std::int64_t chunks;
   std::int64_t chunks_per_row;
-  std::int64_t first_partial;
-  std::int64_t first_family;  // of kFamily chunks
+  std::int64_t first_partial;  // index into StepArguments::partials
+  std::int64_t first_family;   // index into StepArguments::family_sums
 };
 
-// What an update reads and writes.
+// The arrays that an update reads and writes.
 struct alignas(16) TensorArrays {
   void* parameter;
   void* slots[kMaxSlots];
@@ -69,30 +70,30 @@ struct alignas(16) TensorArrays {
   Dtype low_precision_dtype;
 };
 
-// One tensor as the plan sees it; uploaded with the plan.
+// Everything the plan knows about one tensor; uploaded with the plan.
 struct TensorRecord : TensorChunks, TensorArrays {
   std::int64_t index;  // in the request
   std::int64_t inner;  // as in Layout
-  // A rule keeps factors or makes matrices orthogonal, never both. A record of 256 bytes is what
-  // the kernels were measured with.
+  // A rule keeps factors or makes matrices orthogonal, never both. The kernels were measured with
+  // records of 256 bytes.
   union {
     std::int64_t matrices;      // as in Layout, for factors
-    std::int64_t matrix_begin;  // of the tensor, among those made orthogonal together; in elements
+    std::int64_t matrix_begin;  // first element of the tensor's matrix in its batch
   };
   std::int64_t matrix_rows, columns;
   std::int64_t rank;
-  std::int64_t leading;  // the first axis
+  std::int64_t leading;  // length of the first axis
   std::int64_t group;
   TensorProgress* progress;
-  void* matrix_means;  // state type, one a matrix; null for rules without factors
+  void* matrix_means;  // state type, one per matrix; null for rules without factors
 };
 static_assert(sizeof(TensorRecord) == 256);
 
-// What may change from step to step without a new plan.
+// The part of a tensor that may change from step to step without a new plan.
 struct alignas(16) GradientRecord {
-  const void* data;  // null: the tensor sits the step out
+  const void* data;  // null: the tensor is skipped
   std::int64_t dtype;
-  const void* curvature;  // of the same type; null: the gradient
+  const void* curvature;  // same type as data; null: the gradient takes its place
 };
 
 template <class... Each>
@@ -103,36 +104,39 @@ constexpr std::size_t largest_size(std::variant<Each...>*) {
 }
 inline constexpr std::size_t kRuleBytes = largest_size(static_cast<Rule*>(nullptr));
 
+// The options of a parameter group.
 struct GroupRecord {
-  alignas(8) std::byte rule[kRuleBytes];  // the alternative that the batch's kernel is made for
+  alignas(8) std::byte rule[kRuleBytes];  // the rule that the launched kernel is compiled for
   Standardize standardize;
-  double learning_rate;                                // with the schedule's factor
-  const float* learning_rate_source;                   // device memory in its place, or null
-  double learning_rate_factor;                         // of the schedule, for the source
-  double weight_decay_vectors, weight_decay_matrices;  // of rank ≤ 1 and of rank ≥ 2
-  std::int64_t lookahead_period;                       // 0: none
+  double learning_rate;               // includes the schedule's factor
+  const float* learning_rate_source;  // device memory that replaces learning_rate, or null
+  double learning_rate_factor;        // the schedule's, for the source
+  double weight_decay_vectors;        // rank ≤ 1
+  double weight_decay_matrices;       // rank ≥ 2
+  std::int64_t lookahead_period;      // 0: no LookAhead
   double lookahead_alpha;
   GroupProgress* progress;
 };
 
-struct StepRecord {
+// The options that all groups share.
+struct OptimizerRecord {
   OptimizerProgress* progress;
   double loss_scale;
   std::int64_t group_count;
   NonFinite non_finite;
 };
 
-enum class Work : std::uint16_t {
-  kMeasure,        // one chunk
-  kApply,          // one tile, after its tensor is measured
-  kWhole,          // a tensor of one chunk, measured and applied
-  kStridedMeans,   // means of kStridedTile rows that are not contiguous
-  kFactorRows,     // kFactorRowTile matrix rows
-  kFactorColumns,  // factor_column_tile() columns, counted over all matrices
-  kMatrixMeans,    // means of the row factors of matrix_tile() matrices
-  kSums,           // one chunk of a rule's own sums
-  kMatrixInput,    // one chunk of what a rule wants orthogonal
-  kClip,           // the factor of one tensor, by the norm of all of them together
+enum class WorkKind : std::uint16_t {
+  kMeasure,          // one chunk
+  kApply,            // one tile, after its tensor is measured
+  kMeasureAndApply,  // a small tensor: one chunk and one tile
+  kStridedMeans,     // means of kStridedTile strided rows
+  kFactorRows,       // kFactorRowTile matrix rows
+  kFactorColumns,    // factor_column_tile() columns, counted over all matrices
+  kMatrixMeans,      // means of the row factors of matrix_tile() matrices
+  kSums,             // one chunk of a rule's own sums
+  kMatrixInput,      // one chunk of a matrix that a rule makes orthogonal
+  kClip,             // the factor of one tensor, from the norm of all tensors together
 };
 
 inline constexpr std::int64_t kStridedTile = 32;
@@ -146,69 +150,77 @@ constexpr std::int64_t matrix_tile(std::int64_t matrix_rows) {
   return matrix_rows <= kFewMatrixRows ? 512 : 1;
 }
 
-// One entry of the queue. A tile is a run of elements that one warp updates, wherever rows begin.
+// A work item is one entry of the queue: what a worker does at a time. Workers are warps in step
+// kernels and blocks in pass kernels. A tile is a run of elements that one warp updates; it may
+// begin and end anywhere in a row.
 struct WorkItem {
-  std::uint32_t tensor;
-  Work work;
-  std::uint16_t elements;  // of a tile
-  std::int64_t index;      // of the chunk; of a tile's first element
+  std::uint32_t tensor;  // position in the plan
+  WorkKind kind;
+  std::uint16_t elements;  // length of a tile
+  std::int64_t index;      // number of the chunk, or first element of the tile
 };
 static_assert(sizeof(WorkItem) == 16);
-// The tensor of an item that there is none of.
+// WorkItem::tensor of the item that marks the end of the queue.
 inline constexpr std::uint32_t kNoTensor = 0xffffffffU;
 
-// What one chunk contributes to its tensor. Later a rule's own sums, up to four, take its place.
+// The contribution of one chunk or one family to its tensor's sums. A rule's own sums, up to four
+// per chunk, use the same memory in a later launch.
 struct ChunkSums {
   double squares;
   double centred_squares;
-  double mean;  // of a part of a row, where rows are split
+  double mean;  // the mean of a part of a row, where rows are split
   double unused;
 };
 
-// What a tensor's sums decide. One word, written and read as such: whoever sees the epoch sees the
-// rest, without a fence.
-struct alignas(16) Verdict {
-  unsigned int epoch;     // the one that the step makes
-  std::uint16_t updates;  // 0: the gradient is not finite and the policy skips the tensor
+// The outcome of the measure pass for one tensor. It is written and read as one 16-byte word, so
+// a reader that sees the generation of its step sees the other fields too.
+struct alignas(16) MeasureResult {
+  unsigned int generation;  // the step that wrote it
+  std::uint16_t updates;    // 0: the gradient is not finite and the policy skips the tensor
   std::uint16_t finite;
-  double factor;  // of the centred gradient
+  double factor;  // multiplies the centred gradient
 };
-static_assert(sizeof(Verdict) == 16);
+static_assert(sizeof(MeasureResult) == 16);
 
-// Zeroed when made. Every launch leaves `next` and the parties of `exited` at 0, every step the
-// rest but epoch.
+// Counters of the queue, zeroed when they are allocated. Every launch leaves `next` and the low
+// half of `exited` at 0; every step leaves all but `generation` at 0.
 struct QueueState {
-  unsigned long long next;
-  unsigned long long exited;           // parties; from kNotFinite on, tensors that are not finite
-  unsigned int epoch;                  // steps taken
-  unsigned long long non_finite_code;  // ~index of the first non-finite tensor, 0: none
+  unsigned long long next;    // the next ticket
+  unsigned long long exited;  // low 32 bits: workers that left; high: non-finite tensors
+  // Steps taken, the skipped ones included. Flags and results are tagged with it, so that no step
+  // has to clear those of the step before.
+  unsigned int generation;
+  unsigned long long non_finite_code;  // ~index of the first non-finite tensor; 0: none
   unsigned long long skipped_tensors;
 };
 
-inline constexpr unsigned long long kNotFinite = 1ULL << 32;
+// One non-finite tensor in QueueState::exited.
+inline constexpr unsigned long long kOneNonFinite = 1ULL << 32;
 
-inline constexpr std::size_t kBeginningBytes = 256;
+// Memory per tensor for its PreparedConstants (tensor_constants.cuh).
+inline constexpr std::size_t kPreparedBytes = 256;
 
+// The argument of every step and pass kernel.
 struct StepArguments {
   const TensorRecord* tensors;
   const GradientRecord* gradients;
   const GroupRecord* groups;
-  const StepRecord* step;
+  const OptimizerRecord* optimizer;
   const WorkItem* items;
-  ChunkSums* partials;        // one a chunk
-  ChunkSums* family_sums;     // one a family of chunks
-  unsigned int* family_done;  // chunks measured of each family; wraps to 0 with the last one
-  unsigned int* tensor_done;  // families, chunks or sums done of each tensor; wraps likewise
-  unsigned int* begun;        // one a tensor: who begins its conclusion and whether that is done
-  Verdict* verdicts;          // one a tensor
-  std::byte* beginnings;      // kBeginningBytes a tensor
-  double* squares;            // of each tensor's standardized gradient; 0 where it is skipped
+  ChunkSums* partials;            // one per chunk
+  ChunkSums* family_sums;         // one per family
+  unsigned int* family_done;      // measured chunks of each family; the last one wraps it to 0
+  unsigned int* tensor_done;      // families, chunks or sums done of each tensor; wraps likewise
+  unsigned int* prepared;         // per tensor: claimed_in() or prepared_in() of a generation
+  MeasureResult* results;         // one per tensor
+  std::byte* prepared_constants;  // kPreparedBytes per tensor
+  double* squares;                // squared norm of each standardized gradient; 0 if it is skipped
   QueueState* queue;
   std::int64_t tensor_count;
-  void* matrices;          // where the launch at hand writes what is to be made orthogonal
-  const void* orthogonal;  // what came of them; null for launches without
+  void* matrices;          // output of kMatrixInput items
+  const void* orthogonal;  // the orthogonal matrices that this launch applies, or null
   std::int64_t item_begin, item_end;
-  std::int64_t first_begun, begun_count;  // tensors whose conclusions the launch at hand begins
+  std::int64_t first_prepared, prepared_count;  // tensors whose constants this launch prepares
   bool ends_step;
 };
 

@@ -1,5 +1,5 @@
-// Loads and stores of packs of elements: raw words first, conversion apart, so that all loads of
-// an iteration are in flight before the first is used.
+// Loads and stores of packs of elements. Loading raw words and converting them are separate, so
+// that all loads of an iteration are in flight before the first is used.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -12,8 +12,8 @@
 
 namespace sing::cuda {
 
-// A 16-bit element; whether bfloat16 or float16 is told by the tensor's dtype at run time.
-struct Sixteen {
+// A bfloat16 or float16 element; which of the two, the tensor's dtype says at run time.
+struct Bits16 {
   std::uint16_t bits;
 };
 
@@ -23,10 +23,11 @@ using Word = std::conditional_t<
     std::conditional_t<kBytes == 8, uint2,
                        std::conditional_t<kBytes == 4, unsigned int, unsigned short>>>;
 
-template <class Storage, int kWidth>
-using WordOf = Word<static_cast<int>(sizeof(Storage)) * kWidth>;
+template <class Stored, int kWidth>
+using WordOf = Word<static_cast<int>(sizeof(Stored)) * kWidth>;
 
-// Elements in one 16-byte access of the state; 16-bit arrays use 8 bytes for as many.
+// A pack is the run of elements that one lane loads and updates at once: 16 bytes of state, and as
+// many elements of the other arrays.
 template <class Real>
 inline constexpr int kPackWidth = 16 / static_cast<int>(sizeof(Real));
 
@@ -35,17 +36,16 @@ struct Pack {
   Real value[kWidth];
 };
 
-template <class Storage, int kWidth>
-__device__ __forceinline__ const WordOf<Storage, kWidth>* word_at(const void* base,
-                                                                  std::int64_t i) {
-  return reinterpret_cast<const WordOf<Storage, kWidth>*>(static_cast<const Storage*>(base) + i);
+template <class Stored, int kWidth>
+__device__ __forceinline__ const WordOf<Stored, kWidth>* word_at(const void* base, std::int64_t i) {
+  return reinterpret_cast<const WordOf<Stored, kWidth>*>(static_cast<const Stored*>(base) + i);
 }
 
-// For data that a pass touches once: past the first-level cache. Hints to drop it from the second
-// one early (.cs, evict_first) cost 2 %, L1::no_allocate in its place 3 %.
-template <class Storage, int kWidth>
-__device__ __forceinline__ WordOf<Storage, kWidth> stream_word(const void* base, std::int64_t i) {
-  return __ldcg(word_at<Storage, kWidth>(base, i));
+// For data that a pass touches once: the load bypasses L1. Hints to evict the line from L2 early
+// (.cs, evict_first) make a step 2 % slower, L1::no_allocate instead of the bypass 3 %.
+template <class Stored, int kWidth>
+__device__ __forceinline__ WordOf<Stored, kWidth> stream_word(const void* base, std::int64_t i) {
+  return __ldcg(word_at<Stored, kWidth>(base, i));
 }
 
 __device__ __forceinline__ float widen(unsigned int bits, bool is_half) {
@@ -58,10 +58,10 @@ __device__ __forceinline__ unsigned int narrow(float value, bool is_half) {
                  : __bfloat16_as_ushort(__float2bfloat16_rn(value));
 }
 
-template <class Real, class Storage, int kWidth>
-__device__ __forceinline__ Pack<Real, kWidth> unpack(WordOf<Storage, kWidth> word, bool is_half) {
+template <class Real, class Stored, int kWidth>
+__device__ __forceinline__ Pack<Real, kWidth> unpack(WordOf<Stored, kWidth> word, bool is_half) {
   Pack<Real, kWidth> pack;
-  if constexpr (std::is_same_v<Storage, Sixteen>) {
+  if constexpr (std::is_same_v<Stored, Bits16>) {
     if constexpr (kWidth == 1) {
       pack.value[0] = widen(word, is_half);
     } else {
@@ -77,11 +77,11 @@ __device__ __forceinline__ Pack<Real, kWidth> unpack(WordOf<Storage, kWidth> wor
   return pack;
 }
 
-template <class Storage, class Real, int kWidth>
+template <class Stored, class Real, int kWidth>
 __device__ __forceinline__ void stream_store(void* base, std::int64_t i,
                                              const Pack<Real, kWidth>& pack, bool is_half) {
-  WordOf<Storage, kWidth> word;
-  if constexpr (std::is_same_v<Storage, Sixteen>) {
+  WordOf<Stored, kWidth> word;
+  if constexpr (std::is_same_v<Stored, Bits16>) {
     if constexpr (kWidth == 1) {
       word = static_cast<unsigned short>(narrow(pack.value[0], is_half));
     } else {
@@ -91,15 +91,16 @@ __device__ __forceinline__ void stream_store(void* base, std::int64_t i,
   } else {
     memcpy(&word, &pack, sizeof(pack));
   }
-  *const_cast<WordOf<Storage, kWidth>*>(word_at<Storage, kWidth>(base, i)) = word;
+  *const_cast<WordOf<Stored, kWidth>*>(word_at<Stored, kWidth>(base, i)) = word;
 }
 
 __device__ __forceinline__ bool is_narrow(Dtype dtype) {
   return dtype == Dtype::kBFloat16 || dtype == Dtype::kFloat16;
 }
 
-// One element of any type. The read-only path is safe: a gradient is not written, or (where it is
-// standardized in place) each element only after its last reading.
+// One element of any type. The read-only path (__ldg) is safe because no kernel writes gradients
+// while it reads them: where one is standardized in place, each element is written after its last
+// load.
 template <class Real>
 __device__ __forceinline__ Real load_gradient(const GradientRecord& gradient, std::int64_t i) {
   if constexpr (std::is_same_v<Real, double>) {
@@ -114,7 +115,7 @@ __device__ __forceinline__ Real load_gradient(const GradientRecord& gradient, st
   }
 }
 
-// Whether element 0 starts a word of kPackWidth<Real> elements of this many bytes; null does.
+// Whether an array's packs are aligned, for elements of this many bytes; true for null.
 template <class Real>
 __device__ __forceinline__ bool is_pack_aligned(const void* base, int element_bytes) {
   return reinterpret_cast<std::uintptr_t>(base) %

@@ -1,4 +1,4 @@
-// Gathers the kernels of all rules for one storage of gradients (G) and parameters (P).
+// Collects the kernels of all rules for one pair of storage types: gradients (G), parameters (P).
 #pragma once
 
 #include "sing/backend/cuda/kernel/pass_kernel.cuh"

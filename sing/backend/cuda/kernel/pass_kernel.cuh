@@ -1,9 +1,11 @@
-// The kernel of passes that blocks share: scattered row means, and what rules with statistics of
-// their own need between measure and apply.
+// The pass kernel: blocks take the items of passes besides measure and apply. These are the means
+// of strided rows, clipping, and the statistics that some rules need between measure and apply.
 #pragma once
 
 #include "sing/backend/cuda/kernel/clip.cuh"
 #include "sing/backend/cuda/kernel/factors.cuh"
+#include "sing/backend/cuda/kernel/matrix_input.cuh"
+#include "sing/backend/cuda/kernel/rule_sums.cuh"
 #include "sing/backend/cuda/kernel/step_kernel.cuh"
 
 namespace sing::cuda {
@@ -19,36 +21,37 @@ struct PassShared {
 template <class R, class Real, class G, class P>
 __device__ __forceinline__ void run_rule_pass(const StepArguments& step, const WorkItem& item,
                                               PassShared& shared) {
-  if (step_is_skipped(step) || load_verdict(&step.verdicts[item.tensor]).updates == 0) {
+  if (step_is_skipped(step) || load_result(&step.results[item.tensor]).updates == 0) {
     return;
   }
   if constexpr (requires(const R& rule) { rule.clip_norm; }) {
-    if (item.work == Work::kClip) {
+    if (item.kind == WorkKind::kClip) {
       clip_tensor<R, Real>(step, item.tensor, shared.clip);
     }
   }
   if constexpr (kIsFactored<R>) {
-    if (item.work == Work::kFactorRows) {
+    if (item.kind == WorkKind::kFactorRows) {
       factor_rows<R, Real>(step, item.tensor, item.index);
-    } else if (item.work == Work::kFactorColumns) {
+    } else if (item.kind == WorkKind::kFactorColumns) {
       factor_columns<R, Real>(step, item.tensor, item.index, shared.strided);
-    } else if (item.work == Work::kMatrixMeans) {
+    } else if (item.kind == WorkKind::kMatrixMeans) {
       matrix_means<R, Real>(step, item.tensor, item.index, shared.matrix_sums);
     }
   }
   if constexpr (kIsOrthogonal<R>) {
-    if (item.work == Work::kMatrixInput) {
+    if (item.kind == WorkKind::kMatrixInput) {
       matrix_input<R, Real, G, P>(step, item.tensor, item.index);
     }
   }
   if constexpr (kHasSums<R>) {
-    if (item.work == Work::kSums) {
+    if (item.kind == WorkKind::kSums) {
       sum_chunk<R, Real, G, P>(step, item.tensor, item.index, shared.sums);
     }
   }
 }
 
-// Launch shape: as the step kernel's, with an item a block. No item waits for another.
+// Launch shape: as many blocks as fit on the device, one item per block at a time. No item waits
+// for another.
 template <class R, class Real, class G, class P>
 __global__ void __launch_bounds__(kPassThreads, kPassBlocksPerMultiprocessor)
     pass_kernel(const __grid_constant__ StepArguments step) {
@@ -67,7 +70,7 @@ __global__ void __launch_bounds__(kPassThreads, kPassBlocksPerMultiprocessor)
     if (step.gradients[item.tensor].data == nullptr) {
       continue;
     }
-    if (item.work == Work::kStridedMeans) {
+    if (item.kind == WorkKind::kStridedMeans) {
       strided_means<Real>(step, item.tensor, item.index, shared.strided);
     } else {
       run_rule_pass<R, Real, G, P>(step, item, shared);

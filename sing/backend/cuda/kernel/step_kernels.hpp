@@ -1,4 +1,4 @@
-// The compiled kernels; all take StepArguments.
+// The compiled kernels. All of them take one StepArguments.
 #pragma once
 
 #include <array>
@@ -7,7 +7,8 @@
 
 namespace sing::cuda {
 
-// How the tensors of a launch are stored: parameter, gradient.
+// The storage types of a launch's parameters and, where they differ, gradients: float32 (full),
+// 16 bits (narrow) or float64.
 enum class Storage { kFull, kFullNarrow, kNarrowFull, kNarrow, kDouble };
 inline constexpr std::size_t kStorageCount = 5;
 
@@ -28,7 +29,7 @@ struct StepKernels {
   KernelOfRules pass;  // items for blocks
 };
 
-// One file each, so that they compile side by side.
+// One source file each, so that they compile in parallel.
 StepKernels full_step_kernels();
 StepKernels full_narrow_step_kernels();
 StepKernels narrow_full_step_kernels();

@@ -3,6 +3,6 @@
 
 namespace sing::cuda {
 
-StepKernels full_narrow_step_kernels() { return make_step_kernels<float, Sixteen, float>(); }
+StepKernels full_narrow_step_kernels() { return make_step_kernels<float, Bits16, float>(); }
 
 }  // namespace sing::cuda

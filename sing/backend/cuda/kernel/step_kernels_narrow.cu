@@ -3,6 +3,6 @@
 
 namespace sing::cuda {
 
-StepKernels narrow_step_kernels() { return make_step_kernels<float, Sixteen, Sixteen>(); }
+StepKernels narrow_step_kernels() { return make_step_kernels<float, Bits16, Bits16>(); }
 
 }  // namespace sing::cuda

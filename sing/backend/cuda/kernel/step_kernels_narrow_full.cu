@@ -3,6 +3,6 @@
 
 namespace sing::cuda {
 
-StepKernels narrow_full_step_kernels() { return make_step_kernels<float, float, Sixteen>(); }
+StepKernels narrow_full_step_kernels() { return make_step_kernels<float, float, Bits16>(); }
 
 }  // namespace sing::cuda

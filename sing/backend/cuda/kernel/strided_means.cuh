@@ -1,9 +1,9 @@
-// Row means of tensors whose centralized axis is not the outermost: rows lie scattered in memory.
+// Row means of tensors whose centralized axis is not the outermost, so that rows are strided.
 #pragma once
 
-#include "sing/backend/cuda/kernel/chunk.cuh"
 #include "sing/backend/cuda/kernel/element_io.cuh"
-#include "sing/backend/cuda/kernel/team.cuh"
+#include "sing/backend/cuda/kernel/element_range.cuh"
+#include "sing/backend/cuda/kernel/threads.cuh"
 
 namespace sing::cuda {
 
@@ -11,8 +11,8 @@ struct StridedShared {
   double sums[kPassWarps][kStridedTile];
 };
 
-// Σ(g − centre) over the row of this lane, known to all warps. Lanes hold neighbouring rows, so
-// that their elements are neighbours where inner is 1; warps share the row's elements.
+// Σ(g − centre) over the row of this lane, the same in all warps. Lanes hold neighbouring rows, so
+// that their loads are coalesced where inner is 1; the warps share the elements of each row.
 template <class Real>
 __device__ __forceinline__ double strided_row_sum(const TensorRecord& tensor,
                                                   const GradientRecord& gradient, std::int64_t row,
@@ -37,7 +37,7 @@ __device__ __forceinline__ double strided_row_sum(const TensorRecord& tensor,
   return total;
 }
 
-// Launch shape: one block a tile of 32 rows. Reads the gradient twice.
+// One block per tile of 32 rows; the gradient is read twice.
 template <class Real>
 __device__ __noinline__ void strided_means(const StepArguments& step, std::int64_t index,
                                            std::int64_t tile, StridedShared& shared) {

@@ -1,4 +1,4 @@
-// Finds cuBLAS, and turns row-major products round for it.
+// Finds cuBLAS at run time and calls it for row-major products.
 #include "sing/backend/cuda/matrix/cublas.hpp"
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 namespace sing::cuda {
 namespace {
 
-// What NVIDIA recommends for the newest devices.
+// The size that NVIDIA recommends for Hopper.
 constexpr std::size_t kWorkspaceBytes = 32 << 20;
 
 struct Functions {
@@ -27,8 +27,7 @@ template <class Function>
 void find(void* library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(::dlsym(library, name));
   if (function == nullptr) {
-    throw CudaError(
-        fmt::format("[cublas] wanted the function {}, the library, got has none", name));
+    throw CudaError(fmt::format("[cublas] wanted a library with {}, got one without", name));
   }
 }
 
@@ -38,7 +37,7 @@ Functions find_functions() {
   if (library == nullptr) {
     throw CudaError(
         fmt::format("[cublas] wanted {} for matrix products, got none: {}; CudaResources::multiply "
-                    "takes its place",
+                    "can take its place",
                     versioned, ::dlerror()));
   }
   Functions functions{};
@@ -56,40 +55,41 @@ const Functions& functions() {
   return kFunctions;
 }
 
-void check(cublasStatus_t status, const char* what) {
+void check(cublasStatus_t status, const char* wanted) {
   if (status != CUBLAS_STATUS_SUCCESS) {
-    throw CudaError(fmt::format("[cublas] {}: status {}", what, static_cast<int>(status)));
+    throw CudaError(
+        fmt::format("[cublas] wanted {}, got status {}", wanted, static_cast<int>(status)));
   }
 }
 
 }  // namespace
 
 Cublas::Cublas() : workspace_(kWorkspaceBytes) {
-  check(functions().create(&handle_), "making a handle");
+  check(functions().create(&handle_), "to make a handle");
 }
 
 Cublas::~Cublas() { functions().destroy(handle_); }
 
-// A row-major matrix is its transpose to cuBLAS: Cᵀ = Bᵀ Aᵀ.
+// cuBLAS reads a row-major matrix as its transpose, so it computes Cᵀ = Bᵀ Aᵀ.
 void Cublas::multiply(const MatrixProduct& product, cudaStream_t stream) const {
-  check(functions().set_stream(handle_, stream), "setting the stream");
-  // Setting the stream takes the workspace away.
+  check(functions().set_stream(handle_, stream), "to set the stream");
+  // Setting the stream resets the workspace.
   check(functions().set_workspace(handle_, workspace_.data(), workspace_.bytes()),
-        "setting the workspace");
+        "to set the workspace");
   const auto rows = static_cast<int>(product.rows);
   const auto columns = static_cast<int>(product.columns);
   const auto inner = static_cast<int>(product.inner);
-  const cublasOperation_t of_a = product.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-  const cublasOperation_t of_b = product.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  const cublasOperation_t a_operation = product.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  const cublasOperation_t b_operation = product.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
   const int a_stride = product.a_transposed ? rows : inner;
   const int b_stride = product.b_transposed ? inner : columns;
   const auto call = [&]<class Real>(auto function, Real alpha, Real beta) {
-    check(function(handle_, of_b, of_a, columns, rows, inner, &alpha,
+    check(function(handle_, b_operation, a_operation, columns, rows, inner, &alpha,
                    static_cast<const Real*>(product.b), b_stride, product.inner * product.columns,
                    static_cast<const Real*>(product.a), a_stride, product.rows * product.inner,
                    &beta, static_cast<Real*>(product.c), columns, product.rows * product.columns,
                    static_cast<int>(product.count)),
-          "multiplying");
+          "to multiply matrices");
   };
   if (product.dtype == Dtype::kFloat64) {
     call(functions().multiply_double, product.alpha, product.beta);

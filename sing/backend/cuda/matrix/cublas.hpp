@@ -1,4 +1,4 @@
-// Matrix products by cuBLAS, which is looked for when it is first needed.
+// Matrix products by cuBLAS, which is loaded when a rule first needs one.
 #pragma once
 
 #include <cublas_v2.h>
@@ -8,7 +8,7 @@
 
 namespace sing::cuda {
 
-// Made outside of a capture; its products can be captured.
+// Must be constructed while no graph is captured; its products can be captured.
 class Cublas {
  public:
   // Throws CudaError if the library is not found.
@@ -17,13 +17,13 @@ class Cublas {
   Cublas(const Cublas&) = delete;
   Cublas& operator=(const Cublas&) = delete;
 
-  // Sides and number of products below 2^31.
+  // The sides of the matrices and the number of products must be below 2³¹.
   void multiply(const MatrixProduct& product, cudaStream_t stream) const;
   std::size_t bytes() const { return workspace_.bytes(); }
 
  private:
   cublasHandle_t handle_ = nullptr;
-  DeviceBuffer workspace_;  // its own, because a capture allows no allocation
+  DeviceBuffer workspace_;  // given to cuBLAS, because a capture allows no allocation
 };
 
 }  // namespace sing::cuda

@@ -1,4 +1,4 @@
-// Adds multiples of the identity to squares.
+// Adds multiples of the identity to square matrices.
 #include <algorithm>
 
 #include "sing/backend/cuda/cuda_check.hpp"
@@ -10,7 +10,8 @@ namespace {
 constexpr int kShiftThreads = 256;
 constexpr int kShiftWarps = kShiftThreads / 32;
 
-// Launch shape: a warp a row, up to 4096 blocks, then a stride. Eight or 16 bytes an element.
+// Launch shape: one warp per row, up to 4096 blocks, then a stride. Moves 8 or 16 bytes per
+// element.
 template <class Real>
 __global__ void shift_kernel(Real* to, const Real* from, std::int64_t side, std::int64_t rows,
                              Real factor, Real shift) {
@@ -34,7 +35,7 @@ void shift_squares(Real* to, const Real* from, std::int64_t side, std::int64_t c
   const auto blocks = static_cast<unsigned int>(
       std::min<std::int64_t>((rows + kShiftWarps - 1) / kShiftWarps, 4096));
   shift_kernel<<<blocks, kShiftThreads, 0, stream>>>(to, from, side, rows, factor, shift);
-  check(cudaGetLastError(), "launching a shift of squares");
+  check(cudaGetLastError(), "to launch a shift of squares");
 }
 
 template void shift_squares(float*, const float*, std::int64_t, std::int64_t, float, float,

@@ -1,4 +1,5 @@
-// Multiples of the identity added to squares: what is no product in newton_schulz.hpp.
+// Adds multiples of the identity to square matrices, which newton_schulz.hpp needs besides
+// products.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -7,8 +8,7 @@
 
 namespace sing::cuda {
 
-// to ← factor · from + shift · I, for `count` squares that lie one after the other. Float or
-// double.
+// to ← factor · from + shift · I, for `count` consecutive square matrices of float or double.
 template <class Real>
 void shift_squares(Real* to, const Real* from, std::int64_t side, std::int64_t count, Real factor,
                    Real shift, cudaStream_t stream);

@@ -1,10 +1,10 @@
-// Encoding, comparing and uploading of the device tables.
+// Encodes, compares and uploads the device tables.
 #include "sing/backend/cuda/plan/device_tables.hpp"
 
 #include <bit>
 #include <cstring>
 
-#include "sing/backend/cuda/capture_aside.hpp"
+#include "sing/backend/cuda/relaxed_capture.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::cuda {
@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
+// Byte offsets of the tables in scratch memory; the queue is the first of them.
 struct ScratchLayout {
   explicit ScratchLayout(const WorkPlan& plan)
       : partials(aligned(sizeof(QueueState))),
@@ -21,14 +22,14 @@ struct ScratchLayout {
                     aligned(sizeof(ChunkSums) * static_cast<std::size_t>(plan.family_count))),
         tensor_done(family_done +
                     aligned(sizeof(unsigned int) * static_cast<std::size_t>(plan.family_count))),
-        begun(tensor_done + aligned(sizeof(unsigned int) * plan.tensors.size())),
-        verdicts(begun + aligned(sizeof(unsigned int) * plan.tensors.size())),
-        beginnings(verdicts + aligned(sizeof(Verdict) * plan.tensors.size())),
-        squares(beginnings + aligned(kBeginningBytes * plan.tensors.size())),
+        prepared(tensor_done + aligned(sizeof(unsigned int) * plan.tensors.size())),
+        results(prepared + aligned(sizeof(unsigned int) * plan.tensors.size())),
+        prepared_constants(results + aligned(sizeof(MeasureResult) * plan.tensors.size())),
+        squares(prepared_constants + aligned(kPreparedBytes * plan.tensors.size())),
         means(squares + aligned(sizeof(double) * plan.tensors.size())),
         end(means + aligned(plan.mean_bytes)) {}
-  std::size_t partials, family_sums, family_done, tensor_done, begun, verdicts, beginnings, squares,
-      means, end;
+  std::size_t partials, family_sums, family_done, tensor_done, prepared, results,
+      prepared_constants, squares, means, end;
 };
 
 void add_number(std::vector<double>& out, const std::optional<double>& value) {
@@ -68,15 +69,15 @@ DeviceTables::DeviceTables(WorkPlan plan, std::size_t group_count, cudaStream_t 
       fixed_(aligned(plan_.tensors.size() * sizeof(TensorRecord)) +
              plan_.items.size() * sizeof(WorkItem)),
       changing_(plan_.tensors.size() * sizeof(GradientRecord) + group_count * sizeof(GroupRecord) +
-                sizeof(StepRecord)),
+                sizeof(OptimizerRecord)),
       scratch_(DeviceBuffer::zeroed(ScratchLayout(plan_).end)),
       matrices_(plan_.matrix_bytes),
       ring_(changing_.bytes()),
       gradients_(plan_.tensors.size()) {
   std::byte* means = scratch_.data() + ScratchLayout(plan_).means;
-  const auto resolve = [&](void*& place) {
-    const auto offset = std::bit_cast<std::size_t>(place);
-    place = offset == static_cast<std::size_t>(-1) ? nullptr : means + offset;
+  const auto resolve = [&](void*& pointer) {
+    const auto offset = std::bit_cast<std::size_t>(pointer);
+    pointer = offset == kNoOffset ? nullptr : means + offset;
   };
   for (TensorRecord& record : plan_.tensors) {
     resolve(record.row_means);
@@ -89,8 +90,8 @@ DeviceTables::DeviceTables(WorkPlan plan, std::size_t group_count, cudaStream_t 
     std::memcpy(host.data() + items_at, plan_.items.data(), plan_.items.size() * sizeof(WorkItem));
   }
   check(cudaMemcpyAsync(fixed_.data(), host.data(), host.size(), cudaMemcpyHostToDevice, stream),
-        "uploading the work plan");
-  check(cudaStreamSynchronize(stream), "uploading the work plan");
+        "to upload the work plan");
+  check(cudaStreamSynchronize(stream), "to upload the work plan");
 }
 
 bool DeviceTables::gradients_differ(const StepRequest& request) const {
@@ -141,10 +142,10 @@ void DeviceTables::encode_options(const StepRequest& request, std::byte* host) c
     const GroupRecord record = encode(request.groups[group]);
     std::memcpy(host + group * sizeof(record), &record, sizeof(record));
   }
-  const StepRecord record{.progress = request.progress,
-                          .loss_scale = request.loss_scale,
-                          .group_count = static_cast<std::int64_t>(group_count_),
-                          .non_finite = request.non_finite};
+  const OptimizerRecord record{.progress = request.progress,
+                               .loss_scale = request.loss_scale,
+                               .group_count = static_cast<std::int64_t>(group_count_),
+                               .non_finite = request.non_finite};
   std::memcpy(host + group_count_ * sizeof(GroupRecord), &record, sizeof(record));
 }
 
@@ -165,7 +166,7 @@ StepArguments DeviceTables::upload(const StepRequest& request, cudaStream_t stre
     }
     check(cudaMemcpyAsync(changing_.data() + begin, host + begin, end - begin,
                           cudaMemcpyHostToDevice, stream),
-          "uploading gradients and options");
+          "to upload gradients and options");
     ring_.copied(stream);
   }
   return arguments(changing_.data());
@@ -174,7 +175,7 @@ StepArguments DeviceTables::upload(const StepRequest& request, cudaStream_t stre
 StepArguments DeviceTables::capture(const StepRequest& request) {
   SING_CHECK(!options_differ(request),
              "[cuda step] wanted the options of the last step or upload while a graph is captured, "
-             "got others: upload them before the capture");
+             "got others; upload them before the capture");
   const std::vector<GradientRecord> gradients = encode_gradients(request);
   const RelaxedCapture relaxed;
   DeviceBuffer table(gradient_bytes());
@@ -182,8 +183,8 @@ StepArguments DeviceTables::capture(const StepRequest& request) {
     const SideStream side;
     check(cudaMemcpyAsync(table.data(), gradients.data(), gradient_bytes(), cudaMemcpyHostToDevice,
                           side.get()),
-          "uploading the gradients of a graph");
-    check(cudaStreamSynchronize(side.get()), "uploading the gradients of a graph");
+          "to upload the gradients of a graph");
+    check(cudaStreamSynchronize(side.get()), "to upload the gradients of a graph");
   }
   graph_gradients_.push_back(std::move(table));
   return arguments(graph_gradients_.back().data());
@@ -197,15 +198,16 @@ StepArguments DeviceTables::arguments(const std::byte* gradients) const {
   return {.tensors = reinterpret_cast<const TensorRecord*>(fixed_.data()),
           .gradients = reinterpret_cast<const GradientRecord*>(gradients),
           .groups = reinterpret_cast<const GroupRecord*>(options),
-          .step = reinterpret_cast<const StepRecord*>(options + group_count_ * sizeof(GroupRecord)),
+          .optimizer = reinterpret_cast<const OptimizerRecord*>(options +
+                                                                group_count_ * sizeof(GroupRecord)),
           .items = reinterpret_cast<const WorkItem*>(fixed_.data() + items_at),
           .partials = reinterpret_cast<ChunkSums*>(scratch + layout.partials),
           .family_sums = reinterpret_cast<ChunkSums*>(scratch + layout.family_sums),
           .family_done = reinterpret_cast<unsigned int*>(scratch + layout.family_done),
           .tensor_done = reinterpret_cast<unsigned int*>(scratch + layout.tensor_done),
-          .begun = reinterpret_cast<unsigned int*>(scratch + layout.begun),
-          .verdicts = reinterpret_cast<Verdict*>(scratch + layout.verdicts),
-          .beginnings = scratch + layout.beginnings,
+          .prepared = reinterpret_cast<unsigned int*>(scratch + layout.prepared),
+          .results = reinterpret_cast<MeasureResult*>(scratch + layout.results),
+          .prepared_constants = scratch + layout.prepared_constants,
           .squares = reinterpret_cast<double*>(scratch + layout.squares),
           .queue = reinterpret_cast<QueueState*>(scratch),
           .tensor_count = static_cast<std::int64_t>(plan_.tensors.size()),
@@ -213,8 +215,8 @@ StepArguments DeviceTables::arguments(const std::byte* gradients) const {
           .orthogonal = nullptr,
           .item_begin = 0,
           .item_end = 0,
-          .first_begun = 0,
-          .begun_count = 0,
+          .first_prepared = 0,
+          .prepared_count = 0,
           .ends_step = false};
 }
 

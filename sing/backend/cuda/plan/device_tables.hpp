@@ -1,9 +1,10 @@
-// The tables a step's kernels read, in device memory, and what of them changed since they were
-// last uploaded.
+// The tables in device memory that a step's kernels read and write. Only what changed since the
+// last step is uploaded.
 #pragma once
 
 #include <vector>
 
+#include "sing/backend/cuda/device_buffer.hpp"
 #include "sing/backend/cuda/pinned_ring.hpp"
 #include "sing/backend/cuda/plan/work_plan.hpp"
 
@@ -13,19 +14,19 @@ class DeviceTables {
  public:
   DeviceTables() = default;
 
-  // Allocates and uploads all that is fixed for the plan.
+  // Allocates all tables and uploads those that the plan fixes.
   DeviceTables(WorkPlan plan, std::size_t group_count, cudaStream_t stream);
 
-  // Uploads options and gradients where they differ from the last upload, and gives what the
-  // kernels take.
+  // Uploads options and gradients where they differ from the last upload, and returns the kernels'
+  // argument.
   StepArguments upload(const StepRequest& request, cudaStream_t stream);
 
-  // The same for a step that is being captured in a graph: options must be the ones uploaded last,
-  // because the graph is to see later uploads of them; gradients get a table of the graph's own,
-  // because their places are part of it.
+  // The same for a step that is being captured in a graph. The options must be the ones uploaded
+  // last, because the graph reads them from the shared table, so that later uploads reach it. The
+  // addresses of gradients belong to the graph and get a table of their own.
   StepArguments capture(const StepRequest& request);
 
-  // After a step of which not all kernels could be launched: what they left would mislead the next.
+  // Clears the scratch memory after a step of which not all kernels could be launched.
   void forget_step(cudaStream_t stream) noexcept {
     cudaMemsetAsync(scratch_.data(), 0, scratch_.bytes(), stream);
   }
@@ -50,13 +51,13 @@ class DeviceTables {
   std::size_t group_count_ = 0;
   DeviceBuffer fixed_;     // tensors, items
   DeviceBuffer changing_;  // gradients, groups, step
-  DeviceBuffer scratch_;   // queue, partials, counters, flags, conclusions, means
-  DeviceBuffer matrices_;  // of one launch at a time
+  DeviceBuffer scratch_;   // queue, sums, counters, flags, results, prepared constants, means
+  DeviceBuffer matrices_;  // one batch at a time
   PinnedRing ring_;
   std::vector<GradientRecord> gradients_;      // as on the device
-  std::vector<double> options_;                // as on the device, one number a field
-  std::vector<double> wanted_options_;         // of the request at hand
-  std::vector<DeviceBuffer> graph_gradients_;  // one a captured step
+  std::vector<double> options_;                // as on the device, one number per field
+  std::vector<double> wanted_options_;         // the request's, in the same form
+  std::vector<DeviceBuffer> graph_gradients_;  // one per captured step
 };
 
 }  // namespace sing::cuda

@@ -1,4 +1,4 @@
-// What a rule needs between measuring and applying.
+// Which passes a rule needs between measuring and applying.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@ namespace sing::cuda {
 
 struct RulePasses {
   bool factored, sums;
-  bool singly;  // its update reads element by element
-  bool more() const { return factored || sums; }
+  bool by_element;  // its update reads single elements, never packs
+  bool any() const { return factored || sums; }
 };
 
 inline RulePasses passes_of(std::size_t rule) {
@@ -24,7 +24,7 @@ inline RulePasses passes_of(std::size_t rule) {
   return passes;
 }
 
-// Set for tensors that their rule makes orthogonal.
+// The polynomial that makes a tensor orthogonal; none if its rule does not.
 inline std::optional<NewtonSchulz> newton_schulz_of(const StepRequest& request,
                                                     const TensorStep& tensor) {
   return std::visit(

@@ -12,165 +12,149 @@ namespace {
 
 class PhaseMaker {
  public:
-  PhaseMaker(const PlacedTensors& tensors, const Batch& batch, const Tuning& tuning)
-      : tensors_(tensors), batch_(batch), passes_(passes_of(batch.rule)), tuning_(tuning) {}
+  PhaseMaker(const PlanTensors& plan, const KernelTensors& tensors, const StepTuning& tuning)
+      : plan_(plan), tensors_(tensors), passes_(passes_of(tensors.rule)), tuning_(tuning) {}
 
   Phases run() const {
-    Phases phases = passes_.more() ? many_passes() : one_pass();
+    Phases phases;
+    if (passes_.any()) {
+      phases = rule_passes();
+    } else if (measures_everything_first(plan_.request)) {
+      phases = measure_then_apply();
+    } else {
+      phases = one_queue();
+    }
+    phases.reading.insert(phases.reading.begin(), strided_means());
     phases.writing.insert(phases.writing.begin(), clips());
     return phases;
   }
 
  private:
-  const TensorRecord& record(std::uint32_t at) const { return tensors_.records[at]; }
-  const TensorStep& step_of(std::uint32_t at) const {
-    return tensors_.request.tensors[tensors_.order[at]];
+  const TensorRecord& record(std::uint32_t position) const { return plan_.records[position]; }
+  const TensorStep& step_of(std::uint32_t position) const {
+    return plan_.request.tensors[plan_.order[position]];
   }
 
-  // Small ones first.
+  // The small ones first.
   std::vector<std::uint32_t> all() const {
-    std::vector<std::uint32_t> places = batch_.whole;
-    places.insert(places.end(), batch_.large.begin(), batch_.large.end());
-    return places;
+    std::vector<std::uint32_t> positions = tensors_.small;
+    positions.insert(positions.end(), tensors_.large.begin(), tensors_.large.end());
+    return positions;
   }
 
-  void add_items(std::vector<WorkItem>& items, std::uint32_t at, Work work,
+  void add_items(std::vector<WorkItem>& items, std::uint32_t position, WorkKind kind,
                  std::int64_t count) const {
     for (std::int64_t index = 0; index < count; ++index) {
-      items.push_back({.tensor = at, .work = work, .elements = 0, .index = index});
+      items.push_back({.tensor = position, .kind = kind, .elements = 0, .index = index});
     }
   }
 
-  void add_measure(std::vector<WorkItem>& items, const std::vector<std::uint32_t>& of) const {
-    for (const std::uint32_t at : of) {
-      add_items(items, at, Work::kMeasure, record(at).chunks);
+  void add_measure(std::vector<WorkItem>& items, const std::vector<std::uint32_t>& tensors) const {
+    for (const std::uint32_t position : tensors) {
+      add_items(items, position, WorkKind::kMeasure, record(position).chunks);
     }
   }
 
   std::int64_t elements_of(const std::vector<std::uint32_t>& tensors) const {
     std::int64_t sum = 0;
-    for (const std::uint32_t at : tensors) {
-      sum += record(at).size;
+    for (const std::uint32_t position : tensors) {
+      sum += record(position).size;
     }
     return sum;
   }
 
   // Whether an update reads a tensor's elements one by one, which takes a warp several times
   // longer.
-  bool reads_singly(std::uint32_t at) const {
-    const TensorRecord& each = record(at);
-    return passes_.singly || (each.rank >= 2 && (each.outer > 1 || each.span % 4 != 0));
+  bool updates_by_element(std::uint32_t position) const {
+    const TensorRecord& each = record(position);
+    return passes_.by_element || (each.rank >= 2 && (each.outer > 1 || each.row_length % 4 != 0));
   }
 
-  std::vector<WorkItem> tiles_of(std::uint32_t at, std::int64_t left) const {
-    return cut_tiles(record(at), at, reads_singly(at), left, tuning_);
+  std::vector<WorkItem> tiles_of(std::uint32_t position, std::int64_t left) const {
+    return cut_tiles(record(position), position, updates_by_element(position), left, tuning_);
   }
 
-  void add_apply(std::vector<WorkItem>& items, const std::vector<std::uint32_t>& of) const {
-    std::int64_t left = elements_of(of);
-    for (const std::uint32_t at : of) {
-      const std::vector<WorkItem> tiles = tiles_of(at, left);
+  void add_apply(std::vector<WorkItem>& items, const std::vector<std::uint32_t>& tensors) const {
+    std::int64_t left = elements_of(tensors);
+    for (const std::uint32_t position : tensors) {
+      const std::vector<WorkItem> tiles = tiles_of(position, left);
       items.insert(items.end(), tiles.begin(), tiles.end());
-      left -= record(at).size;
+      left -= record(position).size;
     }
   }
 
   Phase strided_means() const {
     Phase phase{.by_blocks = true, .items = {}};
-    for (const std::uint32_t at : all()) {
-      if (record(at).outer > 1 && record(at).size > 0) {
-        add_items(phase.items, at, Work::kStridedMeans, ceiling(record(at).rows, kStridedTile));
+    for (const std::uint32_t position : all()) {
+      const TensorRecord& each = record(position);
+      if (each.outer > 1 && each.size > 0) {
+        add_items(phase.items, position, WorkKind::kStridedMeans, ceiling(each.rows, kStridedTile));
       }
     }
     return phase;
   }
 
-  // Needs the measure pass of every batch: a batch with such items measures everything first.
+  // Needs the measure pass of all kernels: a request that clips measures everything first.
   Phase clips() const {
     Phase phase{.by_blocks = true, .items = {}};
-    for (const std::uint32_t at : all()) {
-      if (clip_norm_of(tensors_.request.groups[step_of(at).group].rule)) {
-        add_items(phase.items, at, Work::kClip, 1);
+    for (const std::uint32_t position : all()) {
+      if (clip_norm_of(plan_.request.groups[step_of(position).group].rule)) {
+        add_items(phase.items, position, WorkKind::kClip, 1);
       }
     }
     return phase;
   }
 
-  Phases one_pass() const {
-    Phases phases{.reading = {strided_means()}, .writing = {}};
-    Phase first{.by_blocks = false, .items = {}};
-    if (measures_everything_first(tensors_.request)) {
-      Phase second{.by_blocks = false, .items = {}};
-      for (const auto* kind : {&batch_.whole, &batch_.large}) {
-        add_measure(first.items, *kind);
-        add_apply(second.items, *kind);
-      }
-      phases.reading.push_back(std::move(first));
-      phases.writing.push_back(std::move(second));
-      return phases;
-    }
-    // Small tensors go first: what they wait for is hidden behind the large ones.
-    for (const std::uint32_t at : batch_.whole) {
-      first.items.push_back({.tensor = at,
-                             .work = Work::kWhole,
-                             .elements = static_cast<std::uint16_t>(record(at).size),
+  // One launch, in which measuring runs ahead of applying.
+  Phases one_queue() const {
+    Phase phase{.by_blocks = false, .items = {}};
+    // Small tensors go first: work on the large ones hides their latency.
+    for (const std::uint32_t position : tensors_.small) {
+      phase.items.push_back({.tensor = position,
+                             .kind = WorkKind::kMeasureAndApply,
+                             .elements = static_cast<std::uint16_t>(record(position).size),
                              .index = 0});
     }
-    if (tuning_.variant == Variant::kQueue) {
-      add_queue(first.items);
-      phases.writing.push_back(std::move(first));
-      return phases;
-    }
-    phases.writing.push_back(std::move(first));
-    add_windows(phases.writing);
-    return phases;
+    const std::vector<WorkItem> ordered = order_queue(queued(), tuning_.window_bytes);
+    phase.items.insert(phase.items.end(), ordered.begin(), ordered.end());
+    return {.reading = {}, .writing = {std::move(phase)}};
   }
 
-  // A pair of launches for each window; one window for all, without a limit.
-  void add_windows(std::vector<Phase>& phases) const {
-    const std::vector<std::uint32_t>& large = batch_.large;
-    const std::int64_t window =
-        tuning_.variant == Variant::kWindows ? tuning_.window_bytes : INT64_MAX;
-    for (std::size_t next = 0; next < large.size();) {
-      std::vector<std::uint32_t> inside;
-      for (std::int64_t bytes = 0; next < large.size() && (inside.empty() || bytes < window);
-           ++next) {
-        inside.push_back(large[next]);
-        bytes += gradient_bytes(large[next], record(large[next]).size);
-      }
-      Phase measure{.by_blocks = false, .items = {}};
-      Phase apply{.by_blocks = false, .items = {}};
-      add_measure(measure.items, inside);
-      add_apply(apply.items, inside);
-      phases.push_back(std::move(measure));
-      phases.push_back(std::move(apply));
-    }
+  std::int64_t gradient_bytes(std::uint32_t position, std::int64_t elements) const {
+    return elements * static_cast<std::int64_t>(size_of(step_of(position).gradient_dtype));
   }
 
-  std::int64_t gradient_bytes(std::uint32_t at, std::int64_t elements) const {
-    return elements * static_cast<std::int64_t>(size_of(step_of(at).gradient_dtype));
-  }
-
-  void add_queue(std::vector<WorkItem>& items) const {
+  std::vector<QueuedTensor> queued() const {
     std::vector<QueuedTensor> queued;
-    std::int64_t left = elements_of(batch_.large);
-    for (const std::uint32_t at : batch_.large) {
-      queued.push_back({.at = at,
-                        .chunks = record(at).chunks,
-                        .chunk_bytes = gradient_bytes(at, record(at).chunk_elements),
-                        .bytes = gradient_bytes(at, record(at).size),
-                        .beyond = gradient_bytes(at, record(at).size) > kMostHeldBytes
-                                      ? tuning_.beyond_large_bytes
-                                      : tuning_.beyond_bytes,
-                        .elements = record(at).size,
-                        .tiles = tiles_of(at, left)});
-      left -= record(at).size;
+    std::int64_t left = elements_of(tensors_.large);
+    for (const std::uint32_t position : tensors_.large) {
+      const TensorRecord& each = record(position);
+      const std::int64_t bytes = gradient_bytes(position, each.size);
+      queued.push_back({.position = position,
+                        .chunks = each.chunks,
+                        .chunk_bytes = gradient_bytes(position, each.chunk_elements),
+                        .bytes = bytes,
+                        .beyond_bytes = bytes > kMaxRetainedBytes ? tuning_.beyond_large_bytes
+                                                                  : tuning_.beyond_bytes,
+                        .elements = each.size,
+                        .tiles = tiles_of(position, left)});
+      left -= each.size;
     }
-    const std::vector<WorkItem> ordered = order_queue(queued, tuning_.window_bytes);
-    items.insert(items.end(), ordered.begin(), ordered.end());
+    return queued;
   }
 
-  Phases many_passes() const {
+  Phases measure_then_apply() const {
+    Phase measure{.by_blocks = false, .items = {}};
+    Phase apply{.by_blocks = false, .items = {}};
+    for (const auto* tensors : {&tensors_.small, &tensors_.large}) {
+      add_measure(measure.items, *tensors);
+      add_apply(apply.items, *tensors);
+    }
+    return {.reading = {std::move(measure)}, .writing = {std::move(apply)}};
+  }
+
+  // The passes of a rule that needs statistics between measuring and applying.
+  Phases rule_passes() const {
     std::vector<std::uint32_t> tensors = all();
     Phase measure{.by_blocks = false, .items = {}};
     Phase factors{.by_blocks = true, .items = {}};
@@ -178,59 +162,60 @@ class PhaseMaker {
     Phase sums{.by_blocks = true, .items = {}};
     Phase apply{.by_blocks = false, .items = {}};
     add_measure(measure.items, tensors);
-    for (const std::uint32_t at : tensors) {
-      const TensorRecord& each = record(at);
+    for (const std::uint32_t position : tensors) {
+      const TensorRecord& each = record(position);
       if (passes_.factored && each.rank >= 2 && each.size > 0) {
-        add_factors(factors.items, at);
-        add_items(means.items, at, Work::kMatrixMeans,
+        add_factors(factors.items, position);
+        add_items(means.items, position, WorkKind::kMatrixMeans,
                   ceiling(each.matrices, matrix_tile(each.matrix_rows)));
       }
-      add_items(sums.items, at, Work::kSums, each.chunks);
+      add_items(sums.items, position, WorkKind::kSums, each.chunks);
     }
-    std::erase_if(tensors, [&](std::uint32_t at) {
-      return newton_schulz_of(tensors_.request, step_of(at)).has_value();
+    std::erase_if(tensors, [&](std::uint32_t position) {
+      return newton_schulz_of(plan_.request, step_of(position)).has_value();
     });
     add_apply(apply.items, tensors);
     Phases phases;
-    phases.reading = {strided_means(), std::move(measure)};
+    phases.reading = {std::move(measure)};
     phases.writing = {std::move(factors), std::move(means), std::move(sums), std::move(apply)};
-    for (const AlikeMatrices& alike : batch_.matrices) {
-      add_orthogonal(phases.writing, alike);
+    for (const MatrixBatch& batch : tensors_.matrices) {
+      add_orthogonal(phases.writing, batch);
     }
     return phases;
   }
 
-  // One launch's matrices after the other's, so that they share the memory.
-  void add_orthogonal(std::vector<Phase>& phases, const AlikeMatrices& alike) const {
+  // Each batch is applied before the next is written, because they share the memory.
+  void add_orthogonal(std::vector<Phase>& phases, const MatrixBatch& batch) const {
     Phase input{.by_blocks = true, .items = {}};
     Phase apply{.by_blocks = false, .items = {}};
-    for (const std::uint32_t at : alike.places) {
-      add_items(input.items, at, Work::kMatrixInput, record(at).chunks);
+    for (const std::uint32_t position : batch.positions) {
+      add_items(input.items, position, WorkKind::kMatrixInput, record(position).chunks);
     }
-    add_apply(apply.items, alike.places);
+    add_apply(apply.items, batch.positions);
     phases.push_back(std::move(input));
-    phases.push_back({.by_blocks = false, .items = {}, .matrices = alike.launch});
+    phases.push_back({.by_blocks = false, .items = {}, .matrices = batch.launch});
     phases.push_back(std::move(apply));
   }
 
-  void add_factors(std::vector<WorkItem>& items, std::uint32_t at) const {
-    const TensorRecord& each = record(at);
-    add_items(items, at, Work::kFactorColumns,
+  void add_factors(std::vector<WorkItem>& items, std::uint32_t position) const {
+    const TensorRecord& each = record(position);
+    add_items(items, position, WorkKind::kFactorColumns,
               ceiling(each.matrices * each.columns, factor_column_tile(each.matrix_rows)));
-    add_items(items, at, Work::kFactorRows,
+    add_items(items, position, WorkKind::kFactorRows,
               ceiling(each.matrices * each.matrix_rows, kFactorRowTile));
   }
 
-  const PlacedTensors& tensors_;
-  const Batch& batch_;
+  const PlanTensors& plan_;
+  const KernelTensors& tensors_;
   RulePasses passes_;
-  const Tuning& tuning_;
+  const StepTuning& tuning_;
 };
 
 }  // namespace
 
-Phases make_phases(const PlacedTensors& tensors, const Batch& batch, const Tuning& tuning) {
-  return PhaseMaker(tensors, batch, tuning).run();
+Phases make_phases(const PlanTensors& plan, const KernelTensors& tensors,
+                   const StepTuning& tuning) {
+  return PhaseMaker(plan, tensors, tuning).run();
 }
 
 }  // namespace sing::cuda

@@ -1,52 +1,44 @@
-// The work on tensors that one kernel serves, in phases that each need the ones before them.
+// The work on the tensors of one kernel, as phases that each need the ones before them.
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "sing/backend/cuda/cuda_tuning.hpp"
 #include "sing/backend/cuda/kernel/device_records.hpp"
-#include "sing/backend/newton_schulz.hpp"
+#include "sing/backend/cuda/plan/matrix_batches.hpp"
+#include "sing/backend/cuda/step_tuning.hpp"
 
 namespace sing::cuda {
 
-// Tensors by their places in the plan.
-struct PlacedTensors {
+// The tensors of a plan, by their positions in it.
+struct PlanTensors {
   const StepRequest& request;
   const std::vector<TensorRecord>& records;
-  const std::vector<std::size_t>& order;  // place → index in the request
+  const std::vector<std::size_t>& order;  // position → index in the request
 };
 
-// Matrices made orthogonal together, between the launches that write and read them.
-struct MatrixLaunch {
-  NewtonSchulz polynomial;
-  Matrices shape;
-};
-
-struct AlikeMatrices {
-  MatrixLaunch launch;
-  std::vector<std::uint32_t> places;
-};
-
-// Those of one kernel.
-struct Batch {
+// The tensors that one kernel serves: they have the same rule and storage types.
+struct KernelTensors {
   std::size_t rule;
-  std::vector<std::uint32_t> whole;  // of one chunk each, small enough for one warp
+  std::vector<std::uint32_t> small;  // tensors that one item can measure and update
   std::vector<std::uint32_t> large;
-  std::vector<AlikeMatrices> matrices;  // which are among the above
+  std::vector<MatrixBatch> matrices;  // their tensors are also in `small` or `large`
 };
 
+// A phase is the work of one launch; the launch boundary orders it after earlier phases.
 struct Phase {
-  bool by_blocks;  // items for blocks, not for warps
+  bool by_blocks;  // items are for blocks (pass kernel), not for warps (step kernel)
   std::vector<WorkItem> items;
   std::optional<MatrixLaunch> matrices = {};  // instead of items
 };
 
-// `reading` ones write no parameter. Either may have phases without work.
+// `reading` phases write no parameter or state. Where measures_everything_first() holds, the
+// reading phases of all kernels come before the first writing phase: sums of several devices could
+// be combined at that point. Phases may be empty.
 struct Phases {
   std::vector<Phase> reading, writing;
 };
 
-Phases make_phases(const PlacedTensors& tensors, const Batch& batch, const Tuning& tuning);
+Phases make_phases(const PlanTensors& plan, const KernelTensors& tensors, const StepTuning& tuning);
 
 }  // namespace sing::cuda

@@ -6,52 +6,52 @@
 namespace sing::cuda {
 namespace {
 
-// Elements that a lane reads at once, of float32 and narrower types.
-constexpr std::int64_t kPack = 4;
-// Elements of chunks that are read one by one, and of chunks of rows so short that a warp sums
-// several at once: a warp takes several times longer for them, and a whole step of a small network
-// would wait for one such chunk.
-constexpr std::int64_t kSinglyChunk = 512;
+constexpr std::int64_t kPack = 4;  // elements of a pack, for float32 and narrower types
+// Longest chunks of two slow kinds: those read element by element, and those of rows so short that
+// several share a warp. A warp takes several times longer per element of them, and the whole step
+// of a small network would wait for one such chunk of the usual length.
+constexpr std::int64_t kByElementChunk = 512;
 constexpr std::int64_t kShortRow = 64;
 constexpr std::int64_t kShortRowsChunk = 1024;
 
-// Cuts a tensor into chunks of whole rows, or its rows into chunks where one is too long.
+// Cuts a tensor into chunks of whole rows, or into parts of rows where a row is too long.
 void cut_chunks(TensorRecord& record, std::int64_t wanted) {
   const bool by_rows = record.rank >= 2 && record.outer == 1 && record.size > 0;
   const std::int64_t rows = by_rows ? record.rows : 1;
-  record.span = by_rows ? record.inner : record.size;
+  record.row_length = by_rows ? record.inner : record.size;
   record.chunks_per_row = 1;
-  if (by_rows && record.span % kPack != 0) {
-    wanted = std::min(wanted, kSinglyChunk);
-  } else if (by_rows && record.span <= kShortRow) {
+  if (by_rows && record.row_length % kPack != 0) {
+    wanted = std::min(wanted, kByElementChunk);
+  } else if (by_rows && record.row_length <= kShortRow) {
     wanted = std::min(wanted, kShortRowsChunk);
   }
-  if (record.span <= wanted || (by_rows && record.span <= kMaxWholeRow)) {
+  if (record.row_length <= wanted || (by_rows && record.row_length <= kMaxWholeRow)) {
     const std::int64_t most =
-        record.span == 0 ? 1 : std::max<std::int64_t>(1, wanted / record.span);
+        record.row_length == 0 ? 1 : std::max<std::int64_t>(1, wanted / record.row_length);
     const std::int64_t even = ceiling(rows, ceiling(rows, most));
     record.chunk_rows = even;
-    record.chunk_elements = even * record.span;
+    record.chunk_elements = even * record.row_length;
     record.chunks = ceiling(rows, even);
   } else {
-    const std::int64_t even = ceiling(record.span, ceiling(record.span, wanted));
+    const std::int64_t even = ceiling(record.row_length, ceiling(record.row_length, wanted));
     record.chunk_elements = ceiling(even, 4) * 4;
-    record.chunks_per_row = ceiling(record.span, record.chunk_elements);
+    record.chunks_per_row = ceiling(record.row_length, record.chunk_elements);
     record.chunks = rows * record.chunks_per_row;
   }
 }
 
-void mark_short_rows(TensorRecord& record, const Tuning& tuning) {
-  const std::int64_t largest_tile = std::max(tuning.whole_elements, tuning.tile_elements);
-  const bool has_magic = record.span > 1 && record.span < largest_tile;
-  record.row_magic =
-      has_magic ? static_cast<std::uint32_t>(ceiling(std::int64_t{1} << 32, record.span)) : 0;
+void set_row_reciprocal(TensorRecord& record, const StepTuning& tuning) {
+  const std::int64_t largest_tile = std::max(tuning.small_elements, tuning.tile_elements);
+  const bool has_reciprocal = record.row_length > 1 && record.row_length < largest_tile;
+  record.row_reciprocal =
+      has_reciprocal ? static_cast<std::uint32_t>(ceiling(std::int64_t{1} << 32, record.row_length))
+                     : 0;
 }
 
 }  // namespace
 
 TensorRecord make_record(const TensorStep& tensor, const GroupStep& group, std::size_t index,
-                         const Tuning& tuning) {
+                         const StepTuning& tuning) {
   TensorRecord record{};
   record.index = static_cast<std::int64_t>(index);
   record.size = tensor.layout.size;
@@ -74,23 +74,23 @@ TensorRecord make_record(const TensorStep& tensor, const GroupStep& group, std::
   record.dtype = tensor.dtype;
   record.low_precision_dtype = tensor.low_precision_dtype;
   cut_chunks(record, tuning.chunk_elements);
-  mark_short_rows(record, tuning);
+  set_row_reciprocal(record, tuning);
   return record;
 }
 
-std::vector<WorkItem> cut_tiles(const TensorRecord& record, std::uint32_t at, bool singly,
-                                std::int64_t left, const Tuning& tuning) {
-  constexpr std::int64_t kUnit = 32 * kPack;  // a pack of each lane of a warp
-  const std::int64_t most =
-      singly ? std::min(tuning.tile_elements, tuning.least_tile_elements) : tuning.tile_elements;
+std::vector<WorkItem> cut_tiles(const TensorRecord& record, std::uint32_t position, bool by_element,
+                                std::int64_t left, const StepTuning& tuning) {
+  constexpr std::int64_t kUnit = 32 * kPack;  // one pack per lane of a warp
+  const std::int64_t most = by_element ? std::min(tuning.tile_elements, tuning.least_tile_elements)
+                                       : tuning.tile_elements;
   std::vector<WorkItem> tiles;
   std::int64_t begin = 0;
   do {
     const std::int64_t share = (left - begin) / tuning.tiles_left / kUnit * kUnit;
     const std::int64_t wanted = std::min(most, std::max(share, tuning.least_tile_elements));
     const std::int64_t elements = std::min(wanted, record.size - begin);
-    tiles.push_back({.tensor = at,
-                     .work = Work::kApply,
+    tiles.push_back({.tensor = position,
+                     .kind = WorkKind::kApply,
                      .elements = static_cast<std::uint16_t>(elements),
                      .index = begin});
     begin += elements;

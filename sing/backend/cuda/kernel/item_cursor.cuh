@@ -1,29 +1,31 @@
 // A warp's way through the items of a launch.
 #pragma once
 
-#include "sing/backend/cuda/kernel/team.cuh"
+#include "sing/backend/cuda/kernel/threads.cuh"
 
 namespace sing::cuda {
 
-// Takes items in their order, one at a time. A ticket can be drawn while the last pack of an item
-// is worked on. Not earlier: it lies until its warp is free, and those who wait for its item wait
-// for both. Never before the item at hand has nothing to wait for any more: then whoever holds the
-// oldest unfinished item is at work, and no one waits for ever.
-class ItemQueue {
+// Takes items from the queue, one at a time. A ticket is the number of an item of the launch; it is
+// drawn from QueueState::next and belongs to the warp that drew it. The next ticket may be drawn
+// while the last pack of an item is updated. It is not drawn earlier, because other warps may be
+// waiting for its item while this warp is busy. It is never drawn before the current item has
+// stopped waiting: then the warp that holds the oldest unfinished item is never waiting, and there
+// is no deadlock.
+class ItemCursor {
  public:
   // `first`: the warp's first ticket.
-  __device__ __forceinline__ ItemQueue(const StepArguments& step, unsigned long long first)
+  __device__ __forceinline__ ItemCursor(const StepArguments& step, unsigned long long first)
       : step_(step), ticket_(first), state_(State::kDrawn) {}
 
-  // Asks for a ticket, unless that is done. Lane 0 alone knows of it, and of the item.
+  // Draws a ticket unless the warp has one. Only lane 0 holds the ticket and the item.
   __device__ __forceinline__ void draw() {
-    if (state_ == State::kNone && warp_team().rank == 0) {
+    if (state_ == State::kNone && lane_id() == 0) {
       ticket_ = atomicAdd(&step_.queue->next, 1ULL);
       state_ = State::kDrawn;
     }
   }
 
-  // The next item, known to all lanes; its tensor is kNoTensor when there is none.
+  // The next item, in all lanes; its tensor is kNoTensor at the end of the queue.
   __device__ __forceinline__ WorkItem take() {
     draw();
     read();
@@ -39,7 +41,7 @@ class ItemQueue {
   enum class State { kNone, kDrawn, kRead };
 
   __device__ __forceinline__ void read() {
-    if (state_ == State::kDrawn && warp_team().rank == 0) {
+    if (state_ == State::kDrawn && lane_id() == 0) {
       const std::int64_t taken = step_.item_begin + static_cast<std::int64_t>(ticket_);
       item_ = taken < step_.item_end ? __ldg(reinterpret_cast<const uint4*>(step_.items) + taken)
                                      : uint4{kNoTensor, 0, 0, 0};
@@ -49,8 +51,8 @@ class ItemQueue {
 
   const StepArguments& step_;
   unsigned long long ticket_;
-  // A simpler class, without a state and with the item read by all lanes, went with steps that took
-  // 1 % longer; the loops were the same, and the cause is not known.
+  // A simpler version, without a state and with the item read by all lanes, made the step 1 %
+  // slower. The hot loops were the same; the cause is not known.
   uint4 item_{};
   State state_;
 };

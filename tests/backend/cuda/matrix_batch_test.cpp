@@ -1,4 +1,4 @@
-// Matrices of one shape, which are made orthogonal together.
+// Batches of matrices of one shape, which are made orthogonal together.
 #include <limits>
 #include <set>
 
@@ -42,7 +42,7 @@ GroupStep muon_group(std::int64_t newton_steps = 5) {
 }
 
 // {4, 2, 3} is a matrix of 4 by 6; the third group has another polynomial.
-TEST(AlikeMatricesPlan, ShareALaunchWhateverLiesBetweenThem) {
+TEST(MatrixBatchPlan, ShareALaunchWhateverLiesBetweenThem) {
   const WorkPlan plan =
       plan_of({{4, 6}, {6, 4}, {6}, {4, 6}, {4, 2, 3}, {4, 6}, {0, 6}},
               {muon_group(), muon_group(), muon_group(4)}, {0, 0, 0, 1, 0, 2, 0}, 1 << 20);
@@ -54,8 +54,8 @@ TEST(AlikeMatricesPlan, ShareALaunchWhateverLiesBetweenThem) {
   EXPECT_EQ(begins, (std::vector<std::int64_t>{0, 0, 24, 48, 0}));
 }
 
-// A matrix of 4 by 6, its successor and four squares: 112 floats.
-TEST(AlikeMatricesPlan, TakeNoMoreMemoryThanAllowedUnlessOneNeedsIt) {
+// A matrix of 4 by 6, its successor and four 4 by 4 squares have 112 floats.
+TEST(MatrixBatchPlan, TakeNoMoreMemoryThanAllowedUnlessOneNeedsIt) {
   const std::vector<Shape> shapes(5, {4, 6});
   const auto plan = [&](std::int64_t bytes) {
     return plan_of(shapes, {muon_group()}, std::vector<std::size_t>(5), bytes);
@@ -67,19 +67,19 @@ TEST(AlikeMatricesPlan, TakeNoMoreMemoryThanAllowedUnlessOneNeedsIt) {
   EXPECT_EQ(plan(0).matrix_bytes, 448U);
 }
 
-// What each launch does to matrices, and to which tensors.
+// One line per launch that writes, multiplies or applies matrices, with the tensors concerned.
 std::vector<std::string> matrix_work(const WorkPlan& plan) {
   std::vector<std::string> work;
   for (const Launch& launch : plan.launches) {
     if (launch.matrices) {
       work.push_back(fmt::format("orthogonal {}", launch.matrices->shape.count));
     }
-    for (const auto& [kind, name] :
-         {std::pair(cuda::Work::kMatrixInput, "input"), std::pair(cuda::Work::kApply, "apply")}) {
+    for (const auto& [kind, name] : {std::pair(cuda::WorkKind::kMatrixInput, "input"),
+                                     std::pair(cuda::WorkKind::kApply, "apply")}) {
       std::set<std::uint32_t> tensors;
       for (std::int64_t i = launch.begin; i < launch.end; ++i) {
         const cuda::WorkItem& item = plan.items[static_cast<std::size_t>(i)];
-        if (item.work == kind) {
+        if (item.kind == kind) {
           tensors.insert(item.tensor);
         }
       }
@@ -95,23 +95,24 @@ std::vector<std::string> matrix_work(const WorkPlan& plan) {
   return work;
 }
 
-TEST(AlikeMatricesPlan, AreAppliedBeforeTheirMemoryIsTakenAgain) {
+TEST(MatrixBatchPlan, AreAppliedBeforeTheirMemoryIsTakenAgain) {
   const WorkPlan plan =
       plan_of({{40, 60}, {60, 40}, {40, 60}}, {muon_group()}, std::vector<std::size_t>(3), 1 << 20);
   EXPECT_EQ(matrix_work(plan), (std::vector<std::string>{"input 0 2", "orthogonal 2", "apply 0 2",
                                                          "input 1", "orthogonal 1", "apply 1"}));
 }
 
-class AlikeMatrices : public CudaTest {};
+class MatrixBatch : public CudaTest {};
 
-// One of them has no gradient in one step and one that is not finite in another. A step is 1e-2
-// times the orthogonal matrix, whose elements stay below 1.3, times up to 3 where it is tall;
-// float32 iterations are off by 2e-4 of it at most (docs/algorithm.md).
-TEST_F(AlikeMatrices, AgreeWithTheReference) {
+// Tensor 4 has no gradient in one step, tensor 2 one that is not finite in another. A step is 1e-2
+// times the orthogonal matrix, whose elements stay below 1.3, times up to 3 if the matrix is tall;
+// float32 iterations are off by at most 2e-4 of that (docs/algorithm.md).
+TEST_F(MatrixBatch, AgreeWithTheReference) {
   const std::vector<Shape> shapes = {{24, 40}, {40, 24}, {24, 40}, {7},    {24, 8, 5},
                                      {30, 31}, {24, 40}, {30, 31}, {1, 9}, {9, 1}};
   for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat64}) {
-    // All at once, two of 30 by 31 with their successors and squares, one at a time.
+    // Memory for all matrices at once, for two of 30 by 31 with their successors and squares, and
+    // for one at a time.
     const auto two = static_cast<std::int64_t>(2 * size_of(dtype) * (2 * 30 * 31 + 4 * 30 * 30));
     for (const std::int64_t bytes : {std::int64_t{1} << 20, two, std::int64_t{0}}) {
       SCOPED_TRACE(fmt::format("{}, {} bytes", name_of(dtype), bytes));

@@ -1,4 +1,4 @@
-// Ways of cutting and launching the same step: none may change a bit.
+// Ways to cut and order the same step: tiles and order change no bit, chunks only the rounding.
 #include <cmath>
 
 #include "sing/backend/cuda/kernel/device_records.hpp"
@@ -8,10 +8,7 @@
 namespace sing::test {
 namespace {
 
-using cuda::Tuning;
-using cuda::Variant;
-
-class Variants : public CudaTest {
+class Tunings : public CudaTest {
  protected:
   static std::string run(const std::shared_ptr<Backend>& backend,
                          NonFinite policy = NonFinite::kSkipTensor) {
@@ -25,32 +22,36 @@ class Variants : public CudaTest {
   }
 };
 
-TEST_F(Variants, GiveTheSameBits) {
+TEST_F(Tunings, GiveTheSameBitsForEveryWindow) {
   const std::string expected = run(make());
-  for (const Variant variant : {Variant::kTwoLaunches, Variant::kWindows, Variant::kQueue}) {
-    for (const std::int64_t window : {1 << 16, 1 << 20, 1 << 30}) {
-      EXPECT_EQ(run(make({.variant = variant, .window_bytes = window})), expected)
-          << "variant " << static_cast<int>(variant) << ", window " << window;
+  for (const std::int64_t window : {1 << 16, 1 << 20, 1 << 30}) {
+    for (const std::int64_t beyond : {0, 1 << 16, 1 << 30}) {
+      EXPECT_EQ(run(make({.window_bytes = window, .beyond_bytes = beyond})), expected)
+          << "window " << window << ", beyond " << beyond;
     }
   }
-  EXPECT_EQ(run(make(), NonFinite::kSkipStep), expected);
 }
 
-TEST_F(Variants, GiveTheSameBitsForEveryTile) {
+// The policy skip_step measures in one launch and applies in another.
+TEST_F(Tunings, GiveTheSameBitsInTwoLaunchesAsInOne) {
+  EXPECT_EQ(run(make(), NonFinite::kSkipStep), run(make()));
+}
+
+TEST_F(Tunings, GiveTheSameBitsForEveryTile) {
   const std::string expected = run(make());
   for (const std::int64_t tile : {128, 512, 4096}) {
-    EXPECT_EQ(run(make({.tile_elements = tile, .whole_elements = tile})), expected) << tile;
+    EXPECT_EQ(run(make({.tile_elements = tile, .small_elements = tile})), expected) << tile;
   }
 }
 
-TEST_F(Variants, GiveTheSameBitsEveryRun) {
+TEST_F(Tunings, GiveTheSameBitsEveryRun) {
   const std::string expected = run(make());
   for (int repeat = 0; repeat < 5; ++repeat) {
     EXPECT_EQ(run(make()), expected);
   }
 }
 
-TEST_F(Variants, AgreeWithTheReferenceForEveryChunkAndTileSize) {
+TEST_F(Tunings, AgreeWithTheReferenceForEveryChunkAndTileSize) {
   StepList reference(make_reference_backend(), mixed_shapes(), {}, soft_adamw());
   for (int step = 0; step < 4; ++step) {
     reference.set_gradients(step);
@@ -58,7 +59,7 @@ TEST_F(Variants, AgreeWithTheReferenceForEveryChunkAndTileSize) {
   }
   for (const std::int64_t chunk : {1, 512, 1000, 4096, 16384}) {
     for (const std::int64_t tile : {4, 128, 1024, 16384}) {
-      StepList list(make({.chunk_elements = chunk, .tile_elements = tile, .whole_elements = tile}),
+      StepList list(make({.chunk_elements = chunk, .tile_elements = tile, .small_elements = tile}),
                     mixed_shapes(), {}, soft_adamw());
       for (int step = 0; step < 4; ++step) {
         list.set_gradients(step);
@@ -74,13 +75,13 @@ TEST_F(Variants, AgreeWithTheReferenceForEveryChunkAndTileSize) {
   }
 }
 
-// Around what is asked for at once, 512 chunks, and what is added up together.
-TEST_F(Variants, AddUpAnyNumberOfChunks) {
+// Counts around the 512 chunks that a warp loads at once, and around a family.
+TEST_F(Tunings, AddUpAnyNumberOfChunks) {
   std::vector<Shape> shapes;
   for (const std::int64_t chunks :
        {std::int64_t{2}, std::int64_t{31}, std::int64_t{33}, std::int64_t{511}, std::int64_t{512},
-        std::int64_t{513}, cuda::kFamily - 1, cuda::kFamily, cuda::kFamily + 1,
-        2 * cuda::kFamily + 1}) {
+        std::int64_t{513}, cuda::kFamilyChunks - 1, cuda::kFamilyChunks, cuda::kFamilyChunks + 1,
+        2 * cuda::kFamilyChunks + 1}) {
     shapes.push_back({chunks, 8});
   }
   StepList list(make({.chunk_elements = 8}), shapes, {}, soft_adamw());
@@ -91,14 +92,14 @@ TEST_F(Variants, AddUpAnyNumberOfChunks) {
   }
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const double wanted = reference.tensor_progress(i).gradient_norm;
-    // Rows of 8 are summed in float; a chunk left out changes the norm by some 1 part in 4098.
+    // Rows of 8 are summed in float; a missing chunk changes the norm by about 1 part in 4098.
     EXPECT_NEAR(list.tensor_progress(i).gradient_norm, wanted, 8 * 0x1p-23 * wanted)
         << shapes[i][0] << " chunks";
   }
 }
 
-// A warp ends the step for 32 groups at a time.
-TEST_F(Variants, EveryOneOfManyGroupsCountsItsSteps) {
+// The last warp of a step counts for 32 groups at a time.
+TEST_F(Tunings, EveryOneOfManyGroupsCountsItsSteps) {
   constexpr std::size_t kGroups = 70;
   const std::shared_ptr<Backend> backend = make();
   StepList list(backend, std::vector<Shape>(kGroups, {5}), {}, soft_adamw());
@@ -121,7 +122,7 @@ TEST_F(Variants, EveryOneOfManyGroupsCountsItsSteps) {
   }
 }
 
-TEST_F(Variants, RunOnTwoStreamsAtOnce) {
+TEST_F(Tunings, RunOnTwoStreamsAtOnce) {
   cudaStream_t other = nullptr;
   ASSERT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
   {
@@ -141,7 +142,7 @@ TEST_F(Variants, RunOnTwoStreamsAtOnce) {
   EXPECT_EQ(cudaStreamDestroy(other), cudaSuccess);
 }
 
-TEST_F(Variants, ServeOneHundredThousandTensors) {
+TEST_F(Tunings, ServeOneHundredThousandTensors) {
   constexpr std::size_t kCount = 100'000;
   const std::shared_ptr<Backend> backend = make();
   // All tensors live in one array of each kind: as many allocations would test the driver.

@@ -1,29 +1,31 @@
-// Work that must happen at once although this thread is capturing a graph.
+// Work that must be done at once while this thread captures a graph.
 #pragma once
 
 #include "sing/backend/cuda/cuda_check.hpp"
 
 namespace sing::cuda {
 
-// Allows calls that a capture otherwise forbids to its thread; they do not become part of it.
+// While it exists, the thread may make calls that a capture otherwise forbids. They do not become
+// part of the graph.
 class RelaxedCapture {
  public:
   RelaxedCapture() {
-    check(cudaThreadExchangeStreamCaptureMode(&mode_), "relaxing a graph capture");
+    check(cudaThreadExchangeStreamCaptureMode(&mode_), "to relax a graph capture");
   }
   ~RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
   RelaxedCapture(const RelaxedCapture&) = delete;
   RelaxedCapture& operator=(const RelaxedCapture&) = delete;
 
  private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;  // holds the thread's own meanwhile
+  // The mode that the next exchange sets: relaxed, then the thread's own again.
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-// A stream that no other stream waits for.
+// A stream that does not synchronize with the default stream.
 class SideStream {
  public:
   SideStream() {
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "to make a stream");
   }
   ~SideStream() { cudaStreamDestroy(stream_); }
   SideStream(const SideStream&) = delete;

@@ -1,27 +1,27 @@
-// What measuring reads of a chunk: its rows in segments, on their way to the warp.
+// Prefetching for the measure pass: the rows of a chunk, in segments.
 #pragma once
 
 #include "sing/backend/cuda/kernel/element_io.cuh"
 #include "sing/backend/cuda/kernel/staging.cuh"
-#include "sing/backend/cuda/kernel/team.cuh"
 
 namespace sing::cuda {
 
-// Loads of a lane for one segment of a long row, and elements of a segment.
+// A segment is the part of a row that a warp holds in registers at once: this many loads per lane,
+// or this many elements.
 template <class Loader>
 inline constexpr int kSegmentLoads = Loader::kWidth == 1 ? 16 : 4;
 template <class Loader>
 inline constexpr int kSegmentElements = 32 * kSegmentLoads<Loader> * Loader::kWidth;
-// Rows of up to 16 lanes of this many elements share a warp.
+// Elements per lane of a short row. Rows that need at most 16 lanes share a warp.
 inline constexpr int kShortLaneElements = 4;
 
-// Loads whole packs of a chunk's gradient, from element `begin` of an aligned array on.
-template <class Real, class Storage>
+// Loads whole packs of a chunk's gradient; `first` is the chunk's first element, aligned to a pack.
+template <class Real, class Stored>
 struct PackLoader {
   static constexpr int kWidth = kPackWidth<Real>;
-  using Loaded = WordOf<Storage, kWidth>;
+  using Loaded = WordOf<Stored, kWidth>;
 
-  const Storage* first;
+  const Stored* first;
   bool is_half;
   CachePolicy policy;
 
@@ -30,7 +30,7 @@ struct PackLoader {
   }
   __device__ __forceinline__ Loaded load(int offset) const { return __ldg(at(offset)); }
   __device__ __forceinline__ Pack<Real, kWidth> unpack(Loaded loaded) const {
-    return sing::cuda::unpack<Real, Storage, kWidth>(loaded, is_half);
+    return sing::cuda::unpack<Real, Stored, kWidth>(loaded, is_half);
   }
 };
 
@@ -49,23 +49,25 @@ struct ElementLoader {
   __device__ __forceinline__ Pack<Real, 1> unpack(Loaded loaded) const { return {loaded}; }
 };
 
-// The rows of a chunk. Without `means` it is a part of one row, whose mean is returned instead.
+// The rows of a chunk. If `means` is null, the chunk is a part of one row and its mean is returned
+// instead of stored.
 template <class Real>
 struct ChunkRows {
   int rows, length;
   Real* means;
 };
 
-// Sums of a row about a pivot near its mean: of what a lane has seen, or, summed over lanes, of
-// all.
+// Sums of a row about a pivot near its mean, over the elements of one lane or, after a warp sum, of
+// all lanes.
 template <class Real>
 struct RowSums {
   Real pivot, residuals, squares;
 };
 
-// A run of elements in the registers of `width` lanes, of which a lane holds kLoads words, `width`
-// packs apart. Words beyond the length are zero, never undefined: the assembler cannot tell that
-// one condition guards write and read, and would keep them through all other work.
+// A run of elements in the registers of `width` lanes. Each lane holds kLoads words, `width` packs
+// apart. Words past the length are zero, never undefined: the assembler cannot tell that one
+// condition guards both their write and their read, and would keep them alive through all other
+// work.
 template <class Real, int kLoads, class Loader>
 struct Segment {
   static constexpr int kWidth = Loader::kWidth;
@@ -80,7 +82,7 @@ struct Segment {
     }
   }
 
-  // Known to all lanes.
+  // The mean of the segment, in every lane.
   __device__ __forceinline__ Real mean(const Loader& loader, int length, int width) const {
     Real sum = 0;
 #pragma unroll
@@ -113,60 +115,62 @@ struct Segment {
   }
 };
 
-// Rows of a few elements, in order, asked for ahead of time where whole packs allow it. Sub-warps
-// of `width` lanes take whole rows.
+// Short rows of a chunk, in order: each group of `width` lanes takes a whole row. Rows are
+// prefetched kDepth takes ahead if they consist of whole packs, else not at all.
 template <class Real, class Loader>
-class ShortRowQueue {
+class ShortRowPipeline {
  public:
   static constexpr int kLoads = kShortLaneElements / Loader::kWidth;
   using Taken = Segment<Real, kLoads, Loader>;
   static constexpr bool kStaged = Loader::kWidth > 1;
-  static constexpr int kAhead = kStaged ? kStagedWords / kLoads : 0;
+  static constexpr int kDepth = kStaged ? kStagedWords / kLoads : 0;
 
-  __device__ __forceinline__ ShortRowQueue(const Loader& loader, const ChunkRows<Real>& chunk,
-                                           int width)
+  __device__ __forceinline__ ShortRowPipeline(const Loader& loader, const ChunkRows<Real>& chunk,
+                                              int width)
       : loader_(loader), chunk_(chunk), width_(width) {
     if constexpr (kStaged) {
 #pragma unroll 1
-      for (int k = 0; k < kAhead; ++k) {
-        ask(k * (32 / width_), k * kLoads);
+      for (int k = 0; k < kDepth; ++k) {
+        prefetch(k * (32 / width_), k * kLoads);
       }
     }
   }
 
-  // The row of this lane among those from `first` on; empty behind the last. Asks for later ones.
+  // This lane's row among the 32 / width rows from `first` on; zeros past the last row. Prefetches
+  // the rows kDepth takes later.
   __device__ __forceinline__ Taken take(int first) {
     Taken rows;
     if constexpr (kStaged) {
-      Staging::wait<kAhead - 1>();
+      Staging::wait<kDepth - 1>();
 #pragma unroll
       for (int k = 0; k < kLoads; ++k) {
-        const auto word = staging_.template take<typename Loader::Loaded>(slot_ + k);
-        rows.words[k] = is_there(first, k) ? word : typename Loader::Loaded{};
+        const auto word = staging_.template take<typename Loader::Loaded>(word_ + k);
+        rows.words[k] = exists(first, k) ? word : typename Loader::Loaded{};
       }
-      ask(first + kAhead * (32 / width_), slot_);
-      slot_ = slot_ == (kAhead - 1) * kLoads ? 0 : slot_ + kLoads;
+      prefetch(first + kDepth * (32 / width_), word_);
+      word_ = word_ == (kDepth - 1) * kLoads ? 0 : word_ + kLoads;
     } else {
-      const int row = first + warp_team().rank / width_;
+      const int row = first + lane_id() / width_;
       rows.load(loader_, row * chunk_.length, row < chunk_.rows ? chunk_.length : 0,
-                warp_team().rank % width_, width_);
+                lane_id() % width_, width_);
     }
     return rows;
   }
 
  private:
-  __device__ __forceinline__ int place(int k) const {
-    return (k * width_ + warp_team().rank % width_) * Loader::kWidth;
+  // Offset in its row of this lane's k-th pack.
+  __device__ __forceinline__ int offset_in_row(int k) const {
+    return (k * width_ + lane_id() % width_) * Loader::kWidth;
   }
-  __device__ __forceinline__ bool is_there(int first, int k) const {
-    return first + warp_team().rank / width_ < chunk_.rows && place(k) < chunk_.length;
+  __device__ __forceinline__ bool exists(int first, int k) const {
+    return first + lane_id() / width_ < chunk_.rows && offset_in_row(k) < chunk_.length;
   }
-  __device__ __forceinline__ void ask(int first, int slot) {
+  __device__ __forceinline__ void prefetch(int first, int word) {
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
-      if (is_there(first, k)) {
-        const int row = first + warp_team().rank / width_;
-        staging_.copy(slot + k, loader_.at(row * chunk_.length + place(k)), loader_.policy);
+      if (exists(first, k)) {
+        const int row = first + lane_id() / width_;
+        staging_.copy(word + k, loader_.at(row * chunk_.length + offset_in_row(k)), loader_.policy);
       }
     }
     Staging::commit();
@@ -176,39 +180,39 @@ class ShortRowQueue {
   ChunkRows<Real> chunk_;
   Staging staging_;
   int width_;
-  int slot_ = 0;
+  int word_ = 0;  // staged word that is taken next
 };
 
-// The segments of a chunk's rows, in order, asked for ahead of time: several where whole packs
-// allow it, else one, in registers.
+// The segments of a chunk's long rows, in order. Segments of whole packs are prefetched through
+// shared memory, kDepth of them; others one ahead, into registers.
 template <class Real, class Loader>
-class SegmentQueue {
+class SegmentPipeline {
  public:
   static constexpr int kLoads = kSegmentLoads<Loader>;
   using Taken = Segment<Real, kLoads, Loader>;
   static constexpr bool kStaged = Loader::kWidth > 1;
-  static constexpr int kAhead = kStaged ? kStagedWords / kLoads : 1;
+  static constexpr int kDepth = kStaged ? kStagedWords / kLoads : 1;
 
-  __device__ __forceinline__ SegmentQueue(const Loader& loader, const ChunkRows<Real>& chunk)
+  __device__ __forceinline__ SegmentPipeline(const Loader& loader, const ChunkRows<Real>& chunk)
       : loader_(loader), length_(chunk.length), rows_(chunk.rows), left_(chunk.length) {
-    // As straight code no faster, and larger.
+    // Unrolled code is larger and no faster.
 #pragma unroll 1
-    for (int k = 0; k < kAhead; ++k) {
-      ask(k * kLoads);
+    for (int k = 0; k < kDepth; ++k) {
+      prefetch(k * kLoads);
     }
   }
 
-  // The next segment, of this length. `ask_ahead` must follow when it has been looked at.
+  // The next segment, which has this length. Call prefetch_next() when it has been used.
   __device__ __forceinline__ Taken take(int length) {
     if constexpr (!kStaged) {
       return next_;
     } else {
-      const int lane = warp_team().rank;
+      const int lane = lane_id();
       Taken segment;
-      Staging::wait<kAhead - 1>();
+      Staging::wait<kDepth - 1>();
 #pragma unroll
       for (int k = 0; k < kLoads; ++k) {
-        const auto word = staging_.template take<typename Loader::Loaded>(slot_ + k);
+        const auto word = staging_.template take<typename Loader::Loaded>(word_ + k);
         segment.words[k] =
             (k * 32 + lane) * Loader::kWidth < length ? word : typename Loader::Loaded{};
       }
@@ -216,25 +220,25 @@ class SegmentQueue {
     }
   }
 
-  __device__ __forceinline__ void ask_ahead() {
-    ask(slot_);
-    slot_ = slot_ == (kAhead - 1) * kLoads ? 0 : slot_ + kLoads;
+  __device__ __forceinline__ void prefetch_next() {
+    prefetch(word_);
+    word_ = word_ == (kDepth - 1) * kLoads ? 0 : word_ + kLoads;
   }
 
  private:
-  __device__ __forceinline__ void ask(int slot) {
+  __device__ __forceinline__ void prefetch(int word) {
     if (rows_ > 0) {
       const int count = min(kSegmentElements<Loader>, left_);
       if constexpr (kStaged) {
 #pragma unroll
         for (int k = 0; k < kLoads; ++k) {
-          const int at = (k * 32 + warp_team().rank) * Loader::kWidth;
+          const int at = (k * 32 + lane_id()) * Loader::kWidth;
           if (at < count) {
-            staging_.copy(slot + k, loader_.at(offset_ + at), loader_.policy);
+            staging_.copy(word + k, loader_.at(offset_ + at), loader_.policy);
           }
         }
       } else {
-        next_.load(loader_, offset_, count, warp_team().rank, 32);
+        next_.load(loader_, offset_, count, lane_id(), 32);
       }
       offset_ += count;
       left_ -= count;
@@ -248,10 +252,11 @@ class SegmentQueue {
 
   Loader loader_;
   Staging staging_;
-  Taken next_;                // where not staged
-  int length_, rows_, left_;  // of a row; rows and elements of a row not asked for yet
-  int offset_ = 0;            // in the chunk, of what comes next
-  int slot_ = 0;
+  Taken next_;       // the prefetched segment where it is not staged
+  int length_;       // row length
+  int rows_, left_;  // rows, and elements of the first of them, that are not prefetched yet
+  int offset_ = 0;   // in the chunk, of the segment that is prefetched next
+  int word_ = 0;     // staged word that is taken next
 };
 
 }  // namespace sing::cuda
