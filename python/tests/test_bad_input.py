@@ -20,7 +20,7 @@ import sing
         ({"normalize": "unit"}, ValueError, "normalize: wanted one of 'off', 'unit_norm'"),
         ({"lookahead_period": 0}, ValueError, "lookahead_period: wanted a whole number of at least 1"),
         ({"la_alpha": 2.0}, ValueError, "lookahead_alpha"),
-        ({"weight_decy": 0.1}, TypeError, "unknown option 'weight_decy' .did you mean 'weight_decay'"),
+        ({"weight_decy": 0.1}, TypeError, "unknown option 'weight_decy'; did you mean 'weight_decay'"),
         ({"fused": True}, TypeError, "unknown option 'fused': wanted one of beta1, "),
         ({"lr": 1.0, "learning_rate": 2.0}, TypeError, "lr is given twice, as 'lr' and as 'learning_rate'"),
         ({"betas": (0.5, 0.5), "beta1": 0.9}, TypeError, "betas is given twice"),
