@@ -1,4 +1,2 @@
 // The loops for every machine of the architecture.
-#define SING_ISA baseline
-#define SING_VECTOR_BYTES 16
-#include "sing/backend/cpu/kernels_impl.hpp"
+#include "sing/backend/cpu/kernel/kernel_table.hpp"

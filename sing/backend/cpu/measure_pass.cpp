@@ -1,63 +1,67 @@
-// The measure pass over a tensor: what each chunk leaves, and what all of them together say.
-#include "sing/backend/cpu/step_run.hpp"
-#include "sing/backend/cpu/visit_rule.hpp"
+// Measures the chunks of a tensor and combines their sums.
+#include "sing/backend/cpu/measure_pass.hpp"
 
 namespace sing::cpu {
-// No sum changes the scale of such a tensor.
-void StepRun::begin_unmeasured(std::size_t tensor) {
-  scales_[tensor] = gradient_scale(
-      group_of(tensor).standardize, {.squares = 1, .centred_squares = 1},
-      request_->tensors[tensor].layout.size, request_->tensors[tensor].dtype, request_->loss_scale);
+namespace {
+
+GradientScale scale_from(const TensorJob& job, const GradientSums& sums) {
+  return gradient_scale(job.group.standardize, sums, job.step.layout.size, job.step.dtype,
+                        job.loss_scale);
 }
 
-void StepRun::measure_chunk(std::size_t tensor, std::int64_t chunk) {
-  const TensorPlan& plan = plan_.tensors[tensor];
-  const TensorStep& step = request_->tensors[tensor];
-  const RealKernels& kernels = kernels_of(tensor);
-  Partial& partial = plan.partials[chunk];
-  if (!plan.centralizes) {
-    const double squares =
-        kernels.measure_squares(step, plan.measure.range(chunk, step.layout.size));
-    partial.sums = {squares, squares};
-  } else if (plan.pieces > 0) {
-    const std::int64_t row = chunk / plan.pieces * step.layout.inner;
-    const Range piece = plan.measure.range(chunk % plan.pieces, step.layout.inner);
-    partial.moments = kernels.measure_piece(step, {row + piece.begin, row + piece.end});
+void store_mean(const TensorJob& job, std::int64_t row, double mean) {
+  if (state_dtype(job.step.dtype) == Dtype::kFloat64) {
+    reinterpret_cast<double*>(job.plan.row_means)[row] = mean;
   } else {
-    partial.sums =
-        kernels.measure_rows(step, plan.measure.range(chunk, step.layout.rows), plan.row_means);
+    reinterpret_cast<float*>(job.plan.row_means)[row] = static_cast<float>(mean);
   }
 }
 
-// Adds up what the chunks left, always in the order of the tensor.
-void StepRun::finish_measure(std::size_t tensor) {
-  const TensorPlan& plan = plan_.tensors[tensor];
-  const TensorStep& step = request_->tensors[tensor];
+}  // namespace
+
+void measure_chunk(const TensorJob& job, std::int64_t chunk) {
+  const Layout& layout = job.step.layout;
+  const Chunks& chunks = job.plan.chunks(Pass::kMeasure);
+  Partial& partial = job.plan.partials[chunk];
+  if (!job.plan.centralizes) {
+    const double squares = job.kernels.measure_squares(job.step, chunks.range(chunk, layout.size));
+    partial.sums = {squares, squares};
+  } else if (job.plan.pieces > 0) {
+    const std::int64_t row = chunk / job.plan.pieces * layout.inner;
+    const IndexRange piece = chunks.range(chunk % job.plan.pieces, layout.inner);
+    partial.moments = job.kernels.measure_piece(job.step, {row + piece.begin, row + piece.end});
+  } else {
+    partial.sums =
+        job.kernels.measure_rows(job.step, chunks.range(chunk, layout.rows), job.plan.row_means);
+  }
+}
+
+GradientScale finish_measure(const TensorJob& job) {
+  const std::int64_t pieces = job.plan.pieces;
   GradientSums sums;
-  Moments row;
-  for (std::int64_t chunk = 0; chunk < plan.measure.count; ++chunk) {
-    const Partial& partial = plan.partials[chunk];
-    if (plan.pieces == 0) {
+  SampleMoments row;
+  for (std::int64_t chunk = 0; chunk < job.plan.chunks(Pass::kMeasure).count; ++chunk) {
+    const Partial& partial = job.plan.partials[chunk];
+    if (pieces == 0) {
       sums.squares += partial.sums.squares;
       sums.centred_squares += partial.sums.centred_squares;
       continue;
     }
     row = combine(row, partial.moments);
-    if ((chunk + 1) % plan.pieces == 0) {
-      const std::int64_t index = chunk / plan.pieces;
-      if (real_of(step.dtype) == Dtype::kFloat64) {
-        reinterpret_cast<double*>(plan.row_means)[index] = row.mean;
-      } else {
-        reinterpret_cast<float*>(plan.row_means)[index] = static_cast<float>(row.mean);
-      }
+    if ((chunk + 1) % pieces == 0) {
+      store_mean(job, chunk / pieces, row.mean);
       sums.squares += squares(row);
       sums.centred_squares += row.centred_squares;
       row = {};
     }
   }
-  scales_[tensor] = gradient_scale(group_of(tensor).standardize, sums, step.layout.size, step.dtype,
-                                   request_->loss_scale);
-  step.progress->gradient_norm = scales_[tensor].gradient_norm;
+  const GradientScale scale = scale_from(job, sums);
+  job.step.progress->gradient_norm = scale.gradient_norm;
+  return scale;
+}
+
+GradientScale scale_before_measuring(const TensorJob& job) {
+  return scale_from(job, {.squares = 1, .centred_squares = 1});
 }
 
 }  // namespace sing::cpu

@@ -1,8 +1,9 @@
-// How the work of a step is cut into items and in which order they are taken. The cuts depend only
-// on the tensors' shapes, never on threads, so that results have the same bits for any number of
-// them.
+// How the work of a step is cut into chunks and in which order workers take them. The cuts depend
+// on the tensors' shapes alone, never on threads, so that results have the same bits for any number
+// of threads.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -11,79 +12,91 @@
 
 namespace sing::cpu {
 
-// Elements a tensor may have to be worked on by one thread in one go, and a chunk of a larger one.
-inline constexpr std::int64_t kChunk = std::int64_t{64} * 1024;
+// Elements in a chunk. A tensor with no more than that is small: one worker does all of its passes.
+inline constexpr std::int64_t kChunkElements = std::int64_t{64} * 1024;
 // A tensor is cut into at most about this many chunks, so that scratch does not grow with it.
 inline constexpr std::int64_t kMaxChunks = 128;
-// Gradient bytes of the tensors that are measured before the first of them is applied: they should
-// still be in cache.
-inline constexpr std::int64_t kGroupBytesPerColumn = 2 << 20;
+// Gradient bytes of a batch, which are the tensors that are measured before the first of them is
+// updated, per column: they should still be in cache then.
+inline constexpr std::int64_t kBatchBytesPerColumn = 2 << 20;
 // More threads than this share columns: rows that are mostly empty would make a long plan.
 inline constexpr int kMaxColumns = 16;
 
-enum class Work : std::uint8_t {
-  kWholeTensors,    // all passes of a run of small tensors
-  kMeasureTensors,  // the same, measure only
-  kUpdateTensors,   // the same, all passes but measure
-  kMeasure,         // one chunk of one pass of a large tensor
-  kFactor,
-  kSum,
-  kApply,
-  kNothing,  // fills up a row
+// A pass reads all elements of a tensor once. The passes over a tensor follow one another in this
+// order; rules without factored moments or sums skip those two.
+enum class Pass : std::uint8_t { kMeasure, kFactor, kSum, kApply };
+inline constexpr std::size_t kPassCount = 4;
+
+constexpr Pass next(Pass pass) { return static_cast<Pass>(static_cast<std::uint8_t>(pass) + 1); }
+
+enum class ItemKind : std::uint8_t {
+  kChunk,           // one chunk of one pass of a large tensor
+  kWholeTensors,    // all passes of consecutive small tensors
+  kMeasureTensors,  // their measure pass
+  kUpdateTensors,   // their other passes
+  kNothing,         // fills up a row
 };
 
+// An item is a piece of work that a worker takes from the plan.
 struct Item {
-  Work work;
-  std::uint32_t tensor;  // first tensor
-  std::uint32_t end;     // chunk, or one past the last tensor
+  ItemKind kind;
+  Pass pass;             // ItemKind::kChunk
+  std::uint32_t tensor;  // the first one
+  std::uint32_t end;     // the chunk, or one past the last tensor
 };
 
-// A pass over a large tensor: `count` chunks of `length` rows or elements.
+// A chunk is what a worker does of a pass without a break: `length` consecutive rows or elements of
+// the tensor, the last chunk perhaps fewer.
 struct Chunks {
   std::int64_t count = 0;
   std::int64_t length = 0;
 
-  Range range(std::int64_t chunk, std::int64_t total) const {
+  IndexRange range(std::int64_t chunk, std::int64_t total) const {
     const std::int64_t begin = chunk * length;
     return {begin, begin + length < total ? begin + length : total};
   }
 };
 
-// What one chunk of the measure pass leaves behind.
+// The result of one chunk of the measure pass.
 struct Partial {
-  Moments moments;    // of a piece of a row
-  GradientSums sums;  // of whole rows
+  SampleMoments moments;  // of a piece of a row
+  GradientSums sums;      // of whole rows, or of elements
 };
 
+// How one tensor is worked on, and its scratch.
 struct TensorPlan {
   bool centralizes = false;
   bool is_small = false;
   bool measured_by_update = false;  // nothing waits for its sums: its gradient is read once
-  bool own_constants = false;       // the rule completes them for each tensor
   bool is_orthogonal = false;       // the rule makes it orthogonal: one worker does all of it
-  std::int64_t pieces = 0;          // of each row; 0: rows are measured whole
-  Chunks measure;                   // of rows, of elements of a row (pieces > 0), or of elements
-  std::int64_t matrix_parts = 0;    // of each matrix; 0: matrices are factored whole
-  Chunks factor;                    // of matrices, or of rows of a matrix (matrix_parts > 0)
-  Chunks sum;
-  Chunks apply;
+  std::int64_t real_bytes = 0;      // size of an element of its state
+  std::size_t large_index = 0;      // among the large tensors
+  // Chunks of the measure pass consist of rows, or of elements of a piece (pieces > 0), or of
+  // elements where nothing is centralized.
+  std::int64_t pieces = 0;  // parts of each row that are measured on their own; 0: whole rows
+  // Chunks of the factor pass consist of matrices, or of rows of a matrix part (matrix_parts > 0).
+  std::int64_t matrix_parts = 0;
+  std::array<Chunks, kPassCount> passes{};
 
-  // Scratch of this tensor.
   std::byte* row_means = nullptr;     // Real[rows]
-  Partial* partials = nullptr;        // [measure.count]
-  std::byte* column_sums = nullptr;   // Real[factor.count][columns]
+  Partial* partials = nullptr;        // [chunks of measure]
+  std::byte* column_sums = nullptr;   // Real[chunks of factor][columns]
   std::byte* mean_of_rows = nullptr;  // Real[matrices]
-  double* totals = nullptr;           // [sum.count][kSumCount]
+  double* totals = nullptr;           // [chunks of sum][kSumCount]
+
+  Chunks& chunks(Pass pass) { return passes[static_cast<std::size_t>(pass)]; }
+  const Chunks& chunks(Pass pass) const { return passes[static_cast<std::size_t>(pass)]; }
 };
 
-// Of a worker's matrices: the caller's products may round otherwise where memory lies otherwise.
+// Alignment of a worker's matrices: products of the caller may round differently at other
+// addresses.
 inline constexpr std::size_t kWorkspaceAlignment = 64;
 
 struct StepPlan {
-  std::vector<TensorPlan> tensors;  // those without a gradient are empty
-  // Rows of `columns` items, one column a thread (item_queue.hpp). The chunks of a tensor follow
-  // one another down a column: threads that take turns at neighbouring chunks keep starting new
-  // streams.
+  std::vector<TensorPlan> tensors;  // default-constructed for tensors without a gradient
+  // Items in rows of `columns`, one column per thread (column_queue.hpp). The chunks of a tensor
+  // follow one another down a column, because threads that alternate between neighbouring chunks
+  // keep starting new streams of memory accesses.
   std::size_t columns = 1;
   std::vector<Item> measure_items;  // empty unless everything is measured before the first update
   std::vector<Item> items;

@@ -4,37 +4,29 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
-#include "sing/backend/cpu/item_queue.hpp"
+#include "sing/backend/cpu/column_queue.hpp"
 #include "sing/backend/cpu/step_plan.hpp"
+#include "sing/backend/cpu/tensor_update.hpp"
 
 namespace sing::cpu {
 
-// Room for the constants of any rule.
-struct alignas(64) ConstantsStorage {
-  std::byte bytes[192];
+// A worker is one of the threads that run a step; this is what it keeps to itself.
+struct Worker {
+  ConstantsCache constants = {};
+  std::span<std::byte> workspace;  // for matrices; empty if no rule makes one orthogonal
 };
 
-// The constants a worker made last: most tensors of a group share them.
-struct CachedConstants {
-  explicit CachedConstants(int of_worker) : worker(of_worker) {}
-
-  int worker;
-  const Rule* rule = nullptr;
-  std::optional<StepScalars> scalars;
-  Dtype dtype = Dtype::kFloat32;
-  ConstantsStorage storage;
-};
-
-// What the chunks of a large tensor share during a step.
+// The progress of a large tensor, whose chunks several workers run at the same time.
 struct LargeTensorRun {
-  TensorPass pass;  // pass.tensor is null if the tensor is skipped
-  ConstantsStorage constants;
-  std::atomic<std::int64_t> remaining[4];  // chunks left of measure, factor, sum, apply
-  std::atomic<int> open_pass;              // passes up to this one may run
+  std::optional<TensorUpdate> update;                   // empty: the tensor is skipped
+  std::atomic<std::int64_t> chunks_left[kPassCount]{};  // of each pass
+  std::atomic<Pass> open_pass{};                        // this pass and earlier ones may run
 };
 
-// Kept from step to step with its plan.
+// Carries out a plan, once per step.
 class StepRun {
  public:
   StepRun(StepPlan plan, const Kernels& kernels, const Multiply& multiply);
@@ -46,60 +38,41 @@ class StepRun {
   void step(const StepRequest& request, int workers, const Executor& executor);
 
  private:
-  void reset(const StepRequest& request);
+  void prepare(const StepRequest& request, int workers);
   void run_items(const std::vector<Item>& items, int workers, const Executor& executor);
-  bool is_pass_open(const Item& item) const;
-  void run_item(const Item& item, CachedConstants& cache);
-  void run_small(const Item& item, CachedConstants& cache);
-  void run_chunk(int pass_index, std::size_t tensor, std::int64_t chunk, CachedConstants& cache);
-  void finish_pass(int pass_index, std::size_t tensor, CachedConstants& cache);
+  bool is_open(const Item& item) const;
+  void run_item(const Item& item, Worker& worker);
 
-  void measure_chunk(std::size_t tensor, std::int64_t chunk);
-  // Of a tensor that the update measures.
-  void begin_unmeasured(std::size_t tensor);
-  void finish_measure(std::size_t tensor);
-  // False: the tensor is skipped. Otherwise counts its step and fills `pass`.
-  bool begin_update(std::size_t tensor, CachedConstants& cache, TensorPass& pass);
-  void begin_large_update(std::size_t tensor, CachedConstants& cache);
-  void update_small(std::size_t tensor, CachedConstants& cache);
-  void apply_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t chunk);
-  void orthogonalize(TensorPass& pass, std::size_t tensor, int worker);
-  void factor_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t chunk);
-  void finish_factor(const TensorPass& pass, std::size_t tensor);
-  void sum_chunk(const TensorPass& pass, std::size_t tensor, std::int64_t chunk);
-  void finish_sum(const TensorPass& pass, std::size_t tensor, void* constants);
-  // The scalars of a rule that keeps some; `constants` are this tensor's own.
-  void advance(const TensorPass& pass, std::size_t tensor, void* constants);
+  void run_small_tensor(std::size_t tensor, ItemKind kind, Worker& worker);
+  void update_small_tensor(std::size_t tensor, Worker& worker);
+
+  void begin_large_update(std::size_t tensor, Worker& worker);
+  void run_chunk(const Item& item, Worker& worker);
+  void finish_pass(Pass pass, std::size_t tensor, Worker& worker);
+  // Finishes the passes from `pass` on that have no chunks, and opens the next one.
+  void open_pass(Pass pass, std::size_t tensor);
 
   // Limits the norm of all gradients together, for the groups that ask for it.
   void clip_measured();
-  // Counts non-finite tensors; false if the policy gives the step up.
+  // Counts the gradients that are not finite; false if the policy gives the step up.
   bool accept_measured();
-  void advance_groups();
 
   bool has_gradient(std::size_t tensor) const {
     return request_->tensors[tensor].gradient != nullptr;
   }
-  const GroupStep& group_of(std::size_t tensor) const {
-    return request_->groups[request_->tensors[tensor].group];
+  TensorJob job(std::size_t tensor) const;
+  LargeTensorRun& large(std::size_t tensor) const {
+    return large_[plan_.tensors[tensor].large_index];
   }
-  const RealKernels& kernels_of(std::size_t tensor) const {
-    return kernels_.of(request_->tensors[tensor].dtype);
-  }
-  const RealKernels::OfRule& rule_kernels_of(std::size_t tensor) const {
-    return kernels_of(tensor).rules[group_of(tensor).rule.index()];
-  }
-  const Chunks& chunks_of(int pass_index, std::size_t tensor) const;
 
   StepPlan plan_;
   const Kernels& kernels_;
+  const Multiply& multiply_;  // the caller's, or empty
   const StepRequest* request_ = nullptr;
-  std::vector<GradientScale> scales_;  // one a tensor
+  std::vector<GradientScale> scales_;  // of each tensor
   std::unique_ptr<LargeTensorRun[]> large_;
-  std::vector<std::uint32_t> large_index_;  // of each tensor in large_
-  ItemQueue queue_;
-  const Multiply& multiply_;                        // the caller's, or empty
-  std::vector<std::vector<std::byte>> workspaces_;  // of each worker, for matrices
+  ColumnQueue queue_;
+  std::vector<std::vector<std::byte>> workspaces_;  // of each worker
 };
 
 }  // namespace sing::cpu

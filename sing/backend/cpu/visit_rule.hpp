@@ -1,4 +1,4 @@
-// From a rule and a parameter's type, known at run time, to the template arguments of a loop.
+// Turns a rule and a parameter's type, known at run time, into template arguments.
 #pragma once
 
 #include <variant>
@@ -7,15 +7,13 @@
 
 namespace sing::cpu {
 
-// The type that a parameter's arithmetic is done in.
-constexpr Dtype real_of(Dtype dtype) { return state_dtype(dtype); }
-
-// Calls visit.template operator()<R, Real>(rule).
+// Calls visit.template operator()<R, Real>(rule), where Real is the type of the parameter's state
+// and arithmetic.
 template <class Visit>
 void visit_rule(const Rule& rule, Dtype parameter, Visit visit) {
   std::visit(
       [&]<class R>(const R& each) {
-        if (real_of(parameter) == Dtype::kFloat64) {
+        if (state_dtype(parameter) == Dtype::kFloat64) {
           visit.template operator()<R, double>(each);
         } else {
           visit.template operator()<R, float>(each);

@@ -1,4 +1,4 @@
-// Hands the items of a plan out to workers, each of which keeps to its column while it can.
+// Hands the items of a plan out to workers, each of which keeps to its own column while it can.
 #pragma once
 
 #include <atomic>
@@ -8,12 +8,13 @@
 
 namespace sing::cpu {
 
-// Items are numbered row by row. An item may wait for items of earlier rows only; take() hands out
-// one that would have to wait only after all of those have been handed out. So nobody waits for an
-// item that nobody works on, even if workers run one after the other.
-class ItemQueue {
+// Items are numbered row by row, and each worker has one column. An item may have to wait only for
+// items of earlier rows, and take() hands out an item that would have to wait only after all of
+// those have been handed out. So no worker waits for an item that is still in the queue, even if
+// workers run one after the other.
+class ColumnQueue {
  public:
-  explicit ItemQueue(std::size_t columns)
+  explicit ColumnQueue(std::size_t columns)
       : columns_(columns), next_row_(std::make_unique<std::atomic<std::size_t>[]>(columns)) {}
 
   std::size_t bytes() const { return columns_ * sizeof(next_row_[0]); }
@@ -26,8 +27,9 @@ class ItemQueue {
     }
   }
 
-  // The next item for this worker: of its own column, or, where that is at its end or would have to
-  // wait (!is_open(item)), of the column that is furthest behind. Empty: all items are taken.
+  // The next item for this worker: from its own column, or from the column that has progressed
+  // least if its own is at its end or its next item would have to wait (!is_open(item)). Empty if
+  // all items are taken.
   template <class IsOpen>
   std::optional<std::size_t> take(std::size_t worker, IsOpen is_open) {
     while (true) {
@@ -54,7 +56,8 @@ class ItemQueue {
  private:
   std::size_t columns_;
   std::size_t rows_ = 0;
-  std::unique_ptr<std::atomic<std::size_t>[]> next_row_;  // of each column, not yet taken
+  std::unique_ptr<std::atomic<std::size_t>[]>
+      next_row_;  // the first row of each column that is not yet taken
 };
 
 }  // namespace sing::cpu

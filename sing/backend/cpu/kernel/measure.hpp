@@ -1,10 +1,20 @@
-// Measure: row means and sums of squares of a gradient. Part of kernels_impl.hpp.
+// The measure pass: row means and sums of squares of a gradient.
+#pragma once
 
-// Moments of contiguous elements, in blocks that stay in cache between the two passes.
+#include "sing/backend/cpu/kernel/element_arrays.hpp"
+#include "sing/backend/cpu/kernel/lanes.hpp"
+#include "sing/backend/cpu/kernels.hpp"
+
+namespace sing::cpu::SING_ISA {
+namespace {
+
+inline constexpr std::int64_t kMeasureBlock = 4096;  // elements; 16 KB of float
+
+// The moments of consecutive elements, in blocks that stay in cache between the two passes.
 template <class Real>
-Moments measure_piece(const TensorStep& tensor, Range elements) {
+SampleMoments measure_piece(const TensorStep& tensor, IndexRange elements) {
   Real buffer[kMeasureBlock];
-  Moments moments;
+  SampleMoments moments;
   for (std::int64_t i = elements.begin; i < elements.end; i += kMeasureBlock) {
     const std::int64_t n = least(kMeasureBlock, elements.end - i);
     const Real* block = as_real(tensor.gradient, tensor.gradient_dtype, i, n, buffer);
@@ -14,7 +24,7 @@ Moments measure_piece(const TensorStep& tensor, Range elements) {
 }
 
 template <class Real>
-double measure_squares(const TensorStep& tensor, Range elements) {
+double measure_squares(const TensorStep& tensor, IndexRange elements) {
   Real buffer[kMeasureBlock];
   double sum = 0;
   for (std::int64_t i = elements.begin; i < elements.end; i += kMeasureBlock) {
@@ -25,13 +35,14 @@ double measure_squares(const TensorStep& tensor, Range elements) {
   return sum;
 }
 
-// A row of an axis that is not outermost: `outer` pieces of `inner` elements. With inner = 1 this
-// walks a column, and neighbouring rows share its cache lines: the caller's range keeps them close.
+// The moments of a row along an axis that is not the outermost: `outer` pieces of `inner` elements.
+// With inner = 1 this walks down a column, whose cache lines hold neighbouring rows too: callers
+// measure these soon after.
 template <class Real>
-Moments measure_scattered_row(const TensorStep& tensor, std::int64_t row) {
+SampleMoments measure_scattered_row(const TensorStep& tensor, std::int64_t row) {
   const Layout& layout = tensor.layout;
   Real column[kMeasureBlock];
-  Moments moments;
+  SampleMoments moments;
   if (layout.inner >= kLanes) {
     for (std::int64_t o = 0; o < layout.outer; ++o) {
       const std::int64_t begin = (o * layout.rows + row) * layout.inner;
@@ -53,22 +64,23 @@ Moments measure_scattered_row(const TensorStep& tensor, std::int64_t row) {
   return moments;
 }
 
-// Whole rows that follow one another in memory.
+// Consecutive whole rows.
 template <class Real>
 struct RowGroup {
   const Real* values;
   Real* means;
-  GradientSums* sums;  // added to
+  GradientSums* sums;  // incremented
 };
 
-// Groups of as many rows each, read at the same time. The squares of a group are summed together
-// and only its means one by one: a sum's last steps cost as much as a row of some hundred elements.
+// Measures kGroups groups of `rows` rows, reading them in parallel. Squares are summed per group
+// and only means per row, because reducing the lanes costs as much as a row of some hundred
+// elements.
 template <std::size_t kGroups, class Real>
 void measure_row_groups(const RowGroup<Real> (&groups)[kGroups], std::int64_t rows,
                         std::int64_t inner) {
   const auto n = static_cast<double>(inner);
   Lanes<Real> squared[kGroups];
-  double squares_of_means[kGroups] = {};  // of each row's mean, n times
+  double squares_of_means[kGroups] = {};  // Σ n · mean² over rows
   for (std::int64_t row = 0; row < rows; ++row) {
     Lanes<Real> sums[kGroups];
     const Real* x[kGroups];
@@ -97,7 +109,8 @@ void measure_row_groups(const RowGroup<Real> (&groups)[kGroups], std::int64_t ro
       continue;
     }
     for (std::int64_t row = 0; row < rows; ++row) {
-      const Moments moments = moments_about(group.values + row * inner, inner, group.means[row]);
+      const SampleMoments moments =
+          moments_about(group.values + row * inner, inner, group.means[row]);
       group.means[row] = static_cast<Real>(moments.mean);
       group.sums->squares += cpu::squares(moments);
       group.sums->centred_squares += moments.centred_squares;
@@ -105,14 +118,14 @@ void measure_row_groups(const RowGroup<Real> (&groups)[kGroups], std::int64_t ro
   }
 }
 
-// Reads four parts of the rows side by side: the processor fetches ahead of each within a page of
-// memory, and does not stand still where one of them goes on to the next page.
+// Reads four parts of the rows in parallel: the hardware prefetcher stops at the end of a page, and
+// while one part enters its next page the others still have data.
 template <class Real>
-GradientSums measure_short_rows(const TensorStep& tensor, Range rows, Real* row_means) {
+GradientSums measure_short_rows(const TensorStep& tensor, IndexRange rows, Real* row_means) {
   constexpr std::int64_t kParts = 4;
-  constexpr std::int64_t kAtOnce = SING_VECTOR_BYTES == 64 ? kParts : 1;  // what registers hold
+  constexpr std::int64_t kAtOnce = SING_VECTOR_BYTES == 64 ? kParts : 1;  // that fit in registers
   const std::int64_t inner = tensor.layout.inner;
-  // No lane sums more values than in a block of a long row.
+  // No lane sums more values than it does for a block of a long row.
   const std::int64_t group = least(kMeasureBlock / inner, kMeasureBlock / kLanes);
   const bool is_readable = tensor.gradient_dtype == kDtypeOf<Real>;
   const std::int64_t part_rows =
@@ -146,7 +159,7 @@ GradientSums measure_short_rows(const TensorStep& tensor, Range rows, Real* row_
 }
 
 template <class Real>
-GradientSums measure_rows(const TensorStep& tensor, Range rows, void* row_means) {
+GradientSums measure_rows(const TensorStep& tensor, IndexRange rows, void* row_means) {
   const std::int64_t inner = tensor.layout.inner;
   auto* means = static_cast<Real*>(row_means);
   if (tensor.layout.outer == 1 && inner <= kMeasureBlock) {
@@ -154,12 +167,15 @@ GradientSums measure_rows(const TensorStep& tensor, Range rows, void* row_means)
   }
   GradientSums sums;
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-    const Moments moments = tensor.layout.outer == 1
-                                ? measure_piece<Real>(tensor, {row * inner, (row + 1) * inner})
-                                : measure_scattered_row<Real>(tensor, row);
+    const SampleMoments moments =
+        tensor.layout.outer == 1 ? measure_piece<Real>(tensor, {row * inner, (row + 1) * inner})
+                                 : measure_scattered_row<Real>(tensor, row);
     means[row] = static_cast<Real>(moments.mean);
     sums.squares += squares(moments);
     sums.centred_squares += moments.centred_squares;
   }
   return sums;
 }
+
+}  // namespace
+}  // namespace sing::cpu::SING_ISA

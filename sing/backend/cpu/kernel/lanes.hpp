@@ -1,5 +1,12 @@
-// Sums in a fixed order: 32 interleaved lanes, then a tree, whatever the vector width. Included by
-// kernels_impl.hpp inside the namespace of an instruction set, which defines SING_VECTOR_BYTES.
+// Sums in a fixed order, which does not depend on the vector width: 32 interleaved lanes, then a
+// tree.
+#pragma once
+
+#include "sing/backend/cpu/kernel/instruction_set.hpp"
+#include "sing/backend/cpu/sample_moments.hpp"
+
+namespace sing::cpu::SING_ISA {
+namespace {
 
 inline constexpr int kLanes = 32;
 
@@ -8,7 +15,7 @@ struct Register {
   using type __attribute__((vector_size(SING_VECTOR_BYTES))) = Real;
 };
 
-// Lane k holds the sum of the values at positions k, k + 32, k + 64, …
+// 32 running sums: lane k sums the values at positions k, k + 32, k + 64, …
 template <class Real>
 class Lanes {
  public:
@@ -32,7 +39,7 @@ class Lanes {
   }
 
  private:
-  // The first half of a vector plus the second, until one element is left.
+  // Adds the second half of a vector to the first until one element is left.
   template <int kCount, class Values>
   SING_HOST_DEVICE static Real halve(Values values) {
     if constexpr (kCount == 2) {
@@ -48,8 +55,8 @@ class Lanes {
   Vector registers_[kRegisters] = {};
 };
 
-// Calls take(stream, part, vector) for all of x[stream][0 … count), in groups of 32 at which the
-// streams take turns; the last group of each is padded.
+// Calls take(stream, part, vector) for all of x[stream][0 … count), in groups of 32 elements; the
+// streams alternate after each group, and the last group of each stream is padded.
 template <std::size_t kStreams, class Real, class Take>
 SING_HOST_DEVICE void for_each_vector_of(const Real* const (&x)[kStreams], std::int64_t count,
                                          Real padding, Take take) {
@@ -82,7 +89,7 @@ SING_HOST_DEVICE void for_each_vector_of(const Real* const (&x)[kStreams], std::
   }
 }
 
-// The same for one stream: take(part, vector).
+// Calls take(part, vector) for all of x[0 … count), padded to a multiple of 32.
 template <class Real, class Take>
 SING_HOST_DEVICE void for_each_vector(const Real* x, std::int64_t count, Real padding, Take take) {
   const Real* const stream[] = {x};
@@ -114,8 +121,9 @@ Real squares_of(const Real* x, std::int64_t count) {
   return sums.total();
 }
 
+// The moments of values whose mean is about `first_mean`.
 template <class Real>
-Moments moments_about(const Real* x, std::int64_t count, Real first_mean) {
+SampleMoments moments_about(const Real* x, std::int64_t count, Real first_mean) {
   const auto n = static_cast<double>(count);
   Lanes<Real> deviations;
   Lanes<Real> squared;
@@ -130,17 +138,17 @@ Moments moments_about(const Real* x, std::int64_t count, Real first_mean) {
   return {count, static_cast<double>(first_mean) + shift, centred < 0 ? 0.0 : centred};
 }
 
-// Whether squares about the mean may be found as Σx² − n·mean². The difference is a quarter of Σx²
-// at least, which costs two bits; where the mean makes up more, it would cost digits.
+// Whether the squares about the mean may be computed as Σx² − n·mean². A difference of at least a
+// quarter of Σx² costs two bits; a smaller one would cost digits.
 SING_HOST_DEVICE bool may_subtract(double squares_of_means, double squares) {
-  return !(squares_of_means > 0.75 * squares);  // NaN and infinity may
+  return !(squares_of_means > 0.75 * squares);  // true for NaN and infinity
 }
 
-// Sum and squares in one pass. Where the mean's share is too large to be taken away, a second pass,
-// over values still in cache, sums squares about the mean, and the deviations as well, which
-// repairs the rounding of the first mean.
+// Sums values and squares in one pass. If the mean's share is too large to subtract, a second pass
+// over values that are still in cache sums the squares about the mean, and the deviations, which
+// correct the rounding of the first mean.
 template <class Real>
-Moments moments_of(const Real* x, std::int64_t count) {
+SampleMoments moments_of(const Real* x, std::int64_t count) {
   const auto n = static_cast<double>(count);
   Lanes<Real> sums;
   Lanes<Real> squared;
@@ -155,3 +163,6 @@ Moments moments_of(const Real* x, std::int64_t count) {
   }
   return moments_about(x, count, static_cast<Real>(mean));
 }
+
+}  // namespace
+}  // namespace sing::cpu::SING_ISA

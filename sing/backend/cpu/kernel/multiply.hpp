@@ -1,6 +1,16 @@
-// A matrix product in blocks that stay in cache. Part of kernels_impl.hpp.
+// A matrix product in blocks that stay in cache.
+#pragma once
 
-inline constexpr std::int64_t kPanelInner = 128;    // of B at a time, packed: 128 KB of float
+#include "sing/backend/backend.hpp"
+#include "sing/backend/cpu/kernel/lanes.hpp"
+#include "sing/backend/cpu/kernels.hpp"
+
+namespace sing::cpu::SING_ISA {
+namespace {
+
+// A panel is the part of B that is packed at a time (128 KB of float), a strip its columns that one
+// tile of C spans, a tile the part of C whose sums stay in registers.
+inline constexpr std::int64_t kPanelInner = 128;
 inline constexpr std::int64_t kPanelColumns = 256;  // a multiple of every strip
 inline constexpr int kTileRows = 4;
 inline constexpr int kTileVectors = 2;
@@ -8,9 +18,10 @@ inline constexpr int kTileVectors = 2;
 template <class Real>
 inline constexpr int kStrip = kTileVectors * Lanes<Real>::kWidth;
 
-// B's rows [k, k + depth) and columns [j, j + width), in strips, padded with zeros.
+// Packs these rows and columns of B, strip by strip, padded with zeros.
 template <class Real>
-void pack_panel(const MatrixProduct& product, Range inner, Range columns, Real* __restrict panel) {
+void pack_panel(const MatrixProduct& product, IndexRange inner, IndexRange columns,
+                Real* __restrict panel) {
   const auto* b = static_cast<const Real*>(product.b);
   const std::int64_t row_stride = product.b_transposed ? 1 : product.columns;
   const std::int64_t column_stride = product.b_transposed ? product.inner : 1;
@@ -23,8 +34,8 @@ void pack_panel(const MatrixProduct& product, Range inner, Range columns, Real* 
   }
 }
 
-// Sums over `inner` of a tile of up to four rows and a strip of columns, each in the order of the
-// inner index, whatever the vector width.
+// The sums of a tile of four rows and one strip, each in the order of the inner index, whatever the
+// vector width.
 template <class Real>
 SING_HOST_DEVICE void sum_tile(const Real* const (&rows)[kTileRows], std::int64_t inner_stride,
                                std::int64_t depth, const Real* strip,
@@ -46,9 +57,11 @@ SING_HOST_DEVICE void sum_tile(const Real* const (&rows)[kTileRows], std::int64_
   __builtin_memcpy(sums, total, sizeof(sums));
 }
 
-// Of a symmetric product the tiles below the diagonal and on it.
+// Adds the product with one panel to C. A symmetric product computes only the tiles on and below
+// the diagonal.
 template <class Real>
-void multiply_panel(const MatrixProduct& product, Range inner, Range columns, const Real* panel) {
+void multiply_panel(const MatrixProduct& product, IndexRange inner, IndexRange columns,
+                    const Real* panel) {
   const auto* a = static_cast<const Real*>(product.a);
   auto* c = static_cast<Real*>(product.c);
   const std::int64_t row_stride = product.a_transposed ? 1 : product.inner;
@@ -80,7 +93,7 @@ void multiply_panel(const MatrixProduct& product, Range inner, Range columns, co
   }
 }
 
-// Copies the lower triangle to the upper one, in squares that stay in cache.
+// Copies the lower triangle to the upper one, square by square so that both stay in cache.
 template <class Real>
 void mirror(Real* c, std::int64_t side) {
   constexpr std::int64_t kSquare = 32;
@@ -99,9 +112,9 @@ template <class Real>
 void multiply(const MatrixProduct& product) {
   alignas(64) Real panel[kPanelInner * kPanelColumns];
   for (std::int64_t j = 0; j < product.columns; j += kPanelColumns) {
-    const Range columns{j, least(j + kPanelColumns, product.columns)};
+    const IndexRange columns{j, least(j + kPanelColumns, product.columns)};
     for (std::int64_t k = 0; k < product.inner; k += kPanelInner) {
-      const Range inner{k, least(k + kPanelInner, product.inner)};
+      const IndexRange inner{k, least(k + kPanelInner, product.inner)};
       pack_panel(product, inner, columns, panel);
       multiply_panel(product, inner, columns, static_cast<const Real*>(panel));
     }
@@ -110,3 +123,6 @@ void multiply(const MatrixProduct& product) {
     mirror(static_cast<Real*>(product.c), product.rows);
   }
 }
+
+}  // namespace
+}  // namespace sing::cpu::SING_ISA

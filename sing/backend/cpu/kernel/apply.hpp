@@ -1,38 +1,24 @@
-// Apply: all element rules of a step in one pass over memory, a block at a time so that what the
-// stages hand to each other stays in cache. Part of kernels_impl.hpp.
+// The apply pass: all element rules of a step in one pass over memory, a block at a time.
+#pragma once
 
-// Squares of a gradient that the update itself measures.
+#include <utility>
+
+#include "sing/backend/cpu/kernel/block.hpp"
+#include "sing/backend/cpu/kernel/known_softplus.hpp"
+#include "sing/backend/cpu/kernel/measure.hpp"
+
+namespace sing::cpu::SING_ISA {
+namespace {
+
+// The sum of squares of a gradient that the update itself measures.
 template <class Real>
 struct BlockSquares {
-  bool are_wanted;  // and the gradient is as it was given
+  bool are_wanted;  // the block holds the gradient as it was given, and its squares are needed
   Lanes<Real> squared;
 };
 
-// Whether the softplus of all these elements is one near zero. Compares bits: floats that are not
-// negative have the order of their bits, and the largest integer is a loop that vectorises.
-template <class R, class Real, class... SlotPointer>
-SING_HOST_DEVICE bool is_near_zero(const typename R::template Constants<Real>& constants,
-                                   const GradientBlock<Real>& block, Real mean, Range elements,
-                                   const SlotPointer*... slot) {
-  if constexpr (std::is_same_v<Real, float> && kBoundsSoftplus<R>) {
-    if (constants.softplus.beta == 0) {
-      return false;
-    }
-    std::int32_t largest = 0;
-    for (std::int64_t i = elements.begin; i < elements.end; ++i) {
-      const float gradient = standardized(block.values[i], mean, block.factor);
-      const auto bound = std::bit_cast<std::int32_t>(
-          R::softplus_bound(constants, gradient, ElementState<R, float>{{slot[i]...}}));
-      largest = bound > largest ? bound : largest;
-    }
-    return largest <= std::bit_cast<std::int32_t>(constants.softplus.near_zero_limit);
-  } else {
-    return false;
-  }
-}
-
-// The only loop over elements that updates them. Slots are separate restrict pointers so that the
-// compiler vectorises it.
+// The only loop that updates elements. Slots are separate restrict pointers so that the compiler
+// vectorises it.
 template <class R, class Real, std::size_t... S, class... SlotPointer>
 // NOLINTNEXTLINE(readability-function-size): in a struct the pointers would not be restrict
 void update_block(std::index_sequence<S...>,
@@ -43,7 +29,7 @@ void update_block(std::index_sequence<S...>,
   const Real* __restrict gradient = block.values;
   const Real factor = block.factor;
   const auto update = [&](const auto& constants, Real mean,
-                          Range elements) __attribute__((always_inline)) {
+                          IndexRange elements) __attribute__((always_inline)) {
     for (std::int64_t i = elements.begin; i < elements.end; ++i) {
       ElementState<R, Real> state{{slot[i]...}};
       const Element<Real> element{standardized(gradient[i], mean, factor), parameter[i],
@@ -57,7 +43,7 @@ void update_block(std::index_sequence<S...>,
   for (std::int64_t run_begin = 0; run_begin < block.count;) {
     const Real mean = *next_mean++;
     for (std::int64_t begin = run_begin; begin < run_end; begin += kUpdateStep) {
-      const Range elements{begin, least(begin + kUpdateStep, run_end)};
+      const IndexRange elements{begin, least(begin + kUpdateStep, run_end)};
       if (squares.are_wanted) {
         add_squares(gradient + begin, elements.end - begin, squares.squared);
       }
@@ -81,26 +67,27 @@ void merge_block(Real* __restrict parameter, Real* __restrict slow, Real alpha,
 }
 
 template <class R, class Real>
-double apply(const TensorPass& pass, Range elements) {
-  const TensorStep& tensor = *pass.tensor;
-  const auto& constants = *static_cast<const typename R::template Constants<Real>*>(pass.constants);
+double apply(const UpdateArguments& update, IndexRange elements) {
+  const TensorStep& tensor = *update.tensor;
+  const auto& constants =
+      *static_cast<const typename R::template Constants<Real>*>(update.constants);
   BlockBuffers<Real> buffers;
   double squares = 0;
   for (std::int64_t begin = elements.begin; begin < elements.end;) {
     const GradientBlock<Real> gradient =
-        gradient_block(pass, begin, least(kApplyBlock, elements.end - begin), buffers.gradient);
+        gradient_block(update, begin, least(kBlock, elements.end - begin), buffers.gradient);
     const std::int64_t count = gradient.count;
     const bool is_as_given = gradient.values != buffers.gradient;
-    BlockSquares<Real> of_block{pass.measures && is_as_given, {}};
-    if (pass.measures && !is_as_given) {
+    BlockSquares<Real> of_block{update.measures && is_as_given, {}};
+    if (update.measures && !is_as_given) {
       squares += measure_squares<Real>(tensor, {begin, begin + count});
     }
-    Real* parameter = working_block(pass, begin, count, buffers.parameter);
+    Real* parameter = working_block(update, begin, count, buffers.parameter);
     Real* slow = tensor.slow == nullptr ? nullptr : static_cast<Real*>(tensor.slow) + begin;
-    if (pass.is_first && slow != nullptr) {
+    if (update.is_first && slow != nullptr) {
       widen(static_cast<const Real*>(parameter), slow, count);
     }
-    const Real* second_input = second_input_block<R>(pass, begin, count, buffers.second_input);
+    const Real* second_input = second_input_block<R>(update, begin, count, buffers.second_input);
     const SlotPointers<R, Real> slots(tensor, begin, count, buffers.unused_slot);
     [&]<std::size_t... S>(std::index_sequence<S...> sequence) {
       update_block<R>(sequence, constants, gradient, second_input, parameter, of_block,
@@ -109,8 +96,8 @@ double apply(const TensorPass& pass, Range elements) {
     if (of_block.are_wanted) {
       squares += static_cast<double>(of_block.squared.total());
     }
-    if (pass.merges) {
-      merge_block(parameter, slow, static_cast<Real>(pass.merge_alpha), count);
+    if (update.merges) {
+      merge_block(parameter, slow, static_cast<Real>(update.merge_alpha), count);
     }
     if (parameter == buffers.parameter || tensor.master != nullptr) {
       store_as(tensor.parameter, tensor.dtype, begin, count, parameter);
@@ -123,19 +110,5 @@ double apply(const TensorPass& pass, Range elements) {
   return squares;
 }
 
-template <class R, class Real>
-constexpr RealKernels::OfRule make_rule_kernels() {
-  RealKernels::OfRule kernels{};
-  kernels.apply = apply<R, Real>;
-  if constexpr (kIsFactored<R>) {
-    kernels.factor_rows = factor_rows<R, Real>;
-    kernels.factor_columns = factor_columns<R, Real>;
-  }
-  if constexpr (kHasSums<R>) {
-    kernels.sum = sum<R, Real>;
-  }
-  if constexpr (kIsOrthogonal<R>) {
-    kernels.matrix_input = matrix_input<R, Real>;
-  }
-  return kernels;
-}
+}  // namespace
+}  // namespace sing::cpu::SING_ISA

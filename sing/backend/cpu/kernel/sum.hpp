@@ -1,10 +1,20 @@
-// Passes that look at elements before they are updated: a rule's sums over a tensor, and what it
-// wants made orthogonal. Part of kernels_impl.hpp.
+// Passes that read all elements before one is updated: the rule's sums over a tensor, and the
+// matrix that it makes orthogonal.
+#pragma once
+
+#include <utility>
+
+#include "sing/backend/cpu/kernel/block.hpp"
+#include "sing/backend/cpu/kernel/known_softplus.hpp"
+#include "sing/backend/cpu/kernel/lanes.hpp"
+
+namespace sing::cpu::SING_ISA {
+namespace {
 
 template <class R, class Real, std::size_t... S, class... SlotPointer>
 void sum_block(std::index_sequence<S...>,
                const typename R::template Constants<Real>& shared_constants,
-               const Element<const Real*>& block, Real (&values)[kSumCount<R>][kApplyBlock],
+               const Element<const Real*>& block, Real (&values)[kSumCount<R>][kBlock],
                std::int64_t count, const SlotPointer* __restrict... slot) {
   for_known_softplus(
       shared_constants, false, [&](const auto constants) __attribute__((always_inline)) {
@@ -23,20 +33,20 @@ void sum_block(std::index_sequence<S...>,
 }
 
 template <class R, class Real>
-void sum(const TensorPass& pass, Range elements, double* totals) {
-  const TensorStep& tensor = *pass.tensor;
+void sum(const UpdateArguments& update, IndexRange elements, double* totals) {
+  const TensorStep& tensor = *update.tensor;
   BlockBuffers<Real> buffers;
-  Real values[kSumCount<R>][kApplyBlock];
-  for (std::int64_t begin = elements.begin; begin < elements.end; begin += kApplyBlock) {
-    const std::int64_t count = least(kApplyBlock, elements.end - begin);
-    standardize_block(pass, begin, count, buffers.gradient);
-    const Real* parameter = working_block(pass, begin, count, buffers.parameter);
+  Real values[kSumCount<R>][kBlock];
+  for (std::int64_t begin = elements.begin; begin < elements.end; begin += kBlock) {
+    const std::int64_t count = least(kBlock, elements.end - begin);
+    standardize_block(update, begin, count, buffers.gradient);
+    const Real* parameter = working_block(update, begin, count, buffers.parameter);
     const SlotPointers<R, Real> slots(tensor, begin, count, buffers.unused_slot);
     [&]<std::size_t... S>(std::index_sequence<S...> sequence) {
       sum_block<R>(
-          sequence, constants_of<R, Real>(pass),
+          sequence, constants_of<R, Real>(update),
           Element<const Real*>{buffers.gradient, parameter,
-                               second_input_block<R>(pass, begin, count, buffers.second_input)},
+                               second_input_block<R>(update, begin, count, buffers.second_input)},
           values, count, slots.slot[S]...);
     }(std::make_index_sequence<kElementSlotCount<R>>{});
     for (std::size_t k = 0; k < kSumCount<R>; ++k) {
@@ -58,19 +68,22 @@ void matrix_input_block(std::index_sequence<S...>,
 }
 
 template <class R, class Real>
-void matrix_input(const TensorPass& pass, void* matrix) {
-  const TensorStep& tensor = *pass.tensor;
+void matrix_input(const UpdateArguments& update, void* matrix) {
+  const TensorStep& tensor = *update.tensor;
   BlockBuffers<Real> buffers;
-  for (std::int64_t begin = 0; begin < tensor.layout.size; begin += kApplyBlock) {
-    const std::int64_t count = least(kApplyBlock, tensor.layout.size - begin);
-    standardize_block(pass, begin, count, buffers.gradient);
-    const Real* parameter = working_block(pass, begin, count, buffers.parameter);
+  for (std::int64_t begin = 0; begin < tensor.layout.size; begin += kBlock) {
+    const std::int64_t count = least(kBlock, tensor.layout.size - begin);
+    standardize_block(update, begin, count, buffers.gradient);
+    const Real* parameter = working_block(update, begin, count, buffers.parameter);
     const SlotPointers<R, Real> slots(tensor, begin, count, buffers.unused_slot);
     [&]<std::size_t... S>(std::index_sequence<S...> sequence) {
-      matrix_input_block<R>(sequence, constants_of<R, Real>(pass),
+      matrix_input_block<R>(sequence, constants_of<R, Real>(update),
                             Element<const Real*>{buffers.gradient, parameter, nullptr},
                             static_cast<Real*>(matrix) + begin, count,
                             static_cast<const Real*>(slots.slot[S])...);
     }(std::make_index_sequence<kElementSlotCount<R>>{});
   }
 }
+
+}  // namespace
+}  // namespace sing::cpu::SING_ISA

@@ -1,0 +1,19 @@
+// The measure pass over a tensor: finds the row means and the factor that standardize its gradient.
+#pragma once
+
+#include "sing/backend/cpu/tensor_job.hpp"
+
+namespace sing::cpu {
+
+// Measures one chunk and leaves a partial result in the tensor's scratch. Chunks may be measured in
+// any order and at the same time.
+void measure_chunk(const TensorJob& job, std::int64_t chunk);
+
+// Combines the partial results of all chunks, always in the order of the tensor, and records the
+// gradient's norm.
+GradientScale finish_measure(const TensorJob& job);
+
+// The scale of a tensor that its update measures, which does not depend on any sum.
+GradientScale scale_before_measuring(const TensorJob& job);
+
+}  // namespace sing::cpu

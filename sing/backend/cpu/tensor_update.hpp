@@ -1,0 +1,65 @@
+// The update of one tensor in one step: the rule's own passes over it and the apply pass.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "sing/backend/cpu/tensor_job.hpp"
+
+namespace sing::cpu {
+
+// Room for the constants of any rule.
+struct alignas(64) ConstantsStorage {
+  std::byte bytes[192];
+};
+
+// The constants that a worker computed last: most tensors of a group have the same.
+class ConstantsCache {
+ public:
+  const ConstantsStorage& get(const Rule& rule, Dtype parameter, const StepScalars& scalars);
+
+ private:
+  const Rule* rule_ = nullptr;
+  std::optional<StepScalars> scalars_;
+  Dtype state_dtype_ = Dtype::kFloat32;
+  ConstantsStorage storage_;
+};
+
+// Its passes come in the order of Pass. The chunks of a pass may be run in any order and at the
+// same time; finish() follows the last of them.
+class TensorUpdate {
+ public:
+  // Counts the step of the tensor, whose gradient has been accepted.
+  TensorUpdate(const TensorJob& job, const GradientScale& scale, ConstantsCache& cache);
+  // The arguments of the kernels point into the object.
+  TensorUpdate(const TensorUpdate&) = delete;
+  TensorUpdate& operator=(const TensorUpdate&) = delete;
+
+  // Any pass but Pass::kMeasure.
+  void run_chunk(Pass pass, std::int64_t chunk);
+  // Also called for a pass that has no chunks.
+  void finish(Pass pass);
+
+  // Makes the tensor's matrix orthogonal, between the sum pass and the apply pass. An empty
+  // `multiply` stands for the library's own loops.
+  void orthogonalize(const Multiply& multiply, std::span<std::byte> workspace);
+
+ private:
+  void factor_chunk(std::int64_t chunk);
+  void finish_factor();
+  void sum_chunk(std::int64_t chunk);
+  void finish_sum();
+  void advance_scalars();
+  void apply_chunk(std::int64_t chunk);
+
+  // Calls visit.template operator()<R, Real>(rule).
+  template <class Visit>
+  void visit(Visit visit);
+
+  TensorJob job_;
+  ConstantsStorage constants_;  // of this tensor: the rule may complete them from its sums
+  UpdateArguments arguments_;
+};
+
+}  // namespace sing::cpu
