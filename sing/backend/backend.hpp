@@ -20,12 +20,12 @@
 
 namespace sing {
 
-// What becomes of a gradient that is not finite.
+// The policy for gradients that are not finite.
 enum class NonFinite : std::int32_t {
   kSkipTensor,   // the tensor is left as if it had no gradient
   kSkipStep,     // nothing changes, counters included
   kThrow,        // as kSkipStep, and an error names the tensor
-  kPassThrough,  // the numbers go where they go
+  kPassThrough,  // the tensor is updated all the same
 };
 
 constexpr auto enum_names(NonFinite) {
@@ -66,11 +66,11 @@ struct GroupStep {
   const float* learning_rate_source = nullptr;
   GroupProgress* progress = nullptr;  // backend memory
 
-  // Weight decay of a tensor of this rank, of whichever form.
+  // Weight decay, decoupled or L2, of a tensor of this rank.
   double weight_decay(std::int64_t rank) const {
     return rank >= 2 || decay_vectors ? weight_decay_of(rule) : 0;
   }
-  // For backends whose memory is the host's, which alone can read the source here.
+  // Only for backends in host memory: the source lies in the backend's memory.
   double learning_rate() const {
     const double rate = learning_rate_source != nullptr ? static_cast<double>(*learning_rate_source)
                                                         : learning_rate_of(rule);
@@ -89,7 +89,7 @@ struct TensorStep {
   Dtype gradient_dtype = Dtype::kFloat32;
   std::size_t group = 0;
   void* parameter = nullptr;
-  const void* gradient = nullptr;   // null: the tensor sits this step out
+  const void* gradient = nullptr;   // null: the step leaves the tensor out
   const void* curvature = nullptr;  // of the gradient's type; null: the gradient
   std::array<void*, kMaxSlots>
       slots{};                         // state type, in the order of the rule's list; null: unused
@@ -160,7 +160,7 @@ class Backend {
 
   virtual Device device() const = 0;
 
-  // Zeroed memory; freed with the last copy of the pointer, which keeps the backend's needs alive.
+  // Returns zeroed memory. It may outlive the backend and is freed with the pointer's last copy.
   virtual std::shared_ptr<void> allocate(std::size_t bytes) = 0;
   virtual void read(void* host, const void* memory, std::size_t bytes) const = 0;
   virtual void write(void* memory, const void* host, std::size_t bytes) const = 0;
@@ -175,14 +175,14 @@ class Backend {
   // Takes one step. All arguments were checked by the caller.
   virtual void step(const StepRequest& request) = 0;
 
-  // Makes changed options known to the device without taking a step: what a captured CUDA graph
-  // needs between replays. Nothing to do for a backend that reads the request itself.
+  // Copies changed options to the device without taking a step, as a captured CUDA graph needs
+  // between replays. A backend that reads the request itself has nothing to copy.
   virtual void upload(const StepRequest& /*request*/) {}
 
   // True if step() has finished when it returns; otherwise progress is known after a read().
   virtual bool synchronous() const = 0;
 
-  // Bytes the backend itself holds for the last plan, beside what it allocated for others.
+  // Bytes that the backend holds for its plan, without the arrays that allocate() returned.
   virtual std::size_t scratch_bytes() const = 0;
 };
 
@@ -190,11 +190,18 @@ class Backend {
 // Tasks may be run one after the other.
 using Executor = std::function<void(int count, const std::function<void(int)>& task)>;
 
-// Gives zeroed memory on the backend's device, aligned to 16 bytes at least. What an optimizer
-// keeps (state and counters) comes from it, so that another library's allocator can own it.
+// Returns zeroed memory on the backend's device, aligned to at least 16 bytes. The state and the
+// counters of an optimizer lie in it, so that another library's allocator can own them.
 using Allocator = std::function<std::shared_ptr<void>(std::size_t bytes)>;
 
 enum class InstructionSet { kBest, kBaseline, kAvx2, kAvx512 };
+
+constexpr auto enum_names(InstructionSet) {
+  return std::to_array<EnumName<InstructionSet>>({{InstructionSet::kBest, "best"},
+                                                  {InstructionSet::kBaseline, "baseline"},
+                                                  {InstructionSet::kAvx2, "avx2"},
+                                                  {InstructionSet::kAvx512, "avx512"}});
+}
 
 struct CpuResources {
   int threads = 0;         // 0: as many as the machine has cores
@@ -216,14 +223,14 @@ std::unique_ptr<Backend> make_reference_backend();
 struct CudaResources {
   int device = 0;
   void* stream = nullptr;  // a cudaStream_t
-  // Asked for the stream before each piece of work, in place of `stream`; the new stream then waits
-  // for what was started on the old one. Empty: always `stream`.
+  // Returns the stream for each piece of work, in place of `stream`; a new stream waits for the
+  // work on the one before it. Empty: always `stream`.
   std::function<void*()> current_stream = {};
   Allocator allocator = {};  // empty: the library's own
   Multiply multiply = {};    // empty: cuBLAS, looked for when it is first needed
 };
 
-// Throws CudaError where CUDA was not built in or no device answers.
+// Throws CudaError if the library was built without CUDA or no device is found.
 std::unique_ptr<Backend> make_cuda_backend(const CudaResources& resources);
 bool is_cuda_available();
 

@@ -1,12 +1,13 @@
-// Newton–Schulz iterations of matrices by way of their small squares X Xᵀ, whoever carries out the
-// products (docs/algorithm.md, eq. 41; "Gram Newton–Schulz",
+// Newton–Schulz iterations of matrices through their small Gram matrices X Xᵀ, with the products
+// left to the backend (docs/algorithm.md, eq. 41; "Gram Newton–Schulz",
 // dao-lab.ai/blog/2026/gram-newton-schulz).
 //
 // With A = X Xᵀ and P = a I + b A + c A², an iteration is X ← P X. P and A commute, so the next A
-// is A P P, and X itself is needed at the end alone: X ← (… P₂ P₁) X. Every product in between is
-// symmetric. An error of A grows by a² = 11.9 an iteration where A is nearly singular, so A is made
-// anew from X after every third one, which keeps the result as near the exact one as the textbook's
-// form is. (One A for five would cost a fifth less, and be off by 4e-4 in float32.)
+// is A P P, and X itself is needed only at the end: X ← (… P₂ P₁) X. All products in between are
+// symmetric. An error of A grows by a² = 11.9 per iteration where A is nearly singular, so A is
+// computed from X again after every third iteration, which keeps the result as close to the exact
+// one as the textbook's form is. (One A for five iterations would cost a fifth less and be off by
+// 4e-4 in float32.)
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 
 namespace sing {
 
-// Matrices of one shape, row-major, one after the other in memory.
+// Consecutive row-major matrices of one shape.
 struct Matrices {
   std::int64_t rows, columns;
   std::int64_t count = 1;
@@ -27,12 +28,12 @@ struct Matrices {
   std::int64_t square_elements() const { return count * side() * side(); }
 };
 
-// Elements of scratch that newton_schulz() needs beside the matrices.
+// Elements of scratch that newton_schulz() needs in addition to the matrices.
 inline std::size_t newton_schulz_scratch(const Matrices& shape) {
   return static_cast<std::size_t>(shape.elements() + 4 * shape.square_elements());
 }
 
-// What the iterations are made of, in the memory of a backend.
+// The operations of an iteration, in the memory of a backend.
 template <class Multiply, class Shift>
 struct MatrixWork {
   Multiply multiply;  // (const MatrixProduct&)
@@ -43,13 +44,13 @@ struct MatrixWork {
 template <class Multiply, class Shift>
 MatrixWork(Multiply, Shift) -> MatrixWork<Multiply, Shift>;
 
-// How many iterations one A serves. Of a matrix that is nearly square the products of squares would
-// cost more than they save.
+// How many iterations one A serves. For a nearly square matrix the additional products of squares
+// would cost more than they save.
 inline std::int64_t iterations_of_one_gram(const Matrices& shape) {
   return 2 * std::max(shape.rows, shape.columns) >= 3 * shape.side() ? 3 : 1;
 }
 
-// The squares of the matrices, and what is done to them.
+// The Gram matrices A of the matrices X, and the iterations on them.
 template <class Real, class Work>
 class GramIterations {
  public:
@@ -63,7 +64,7 @@ class GramIterations {
         spare_(factor_ + shape.square_elements()),
         work_(work) {}
 
-  // What the matrices X are to be multiplied by for `count` iterations.
+  // The matrices by which X is multiplied to make `count` iterations.
   const Real* factors_of(const Real* matrices, std::int64_t count) {
     make_grams(matrices);
     for (std::int64_t iteration = 0; iteration < count; ++iteration) {
@@ -83,7 +84,7 @@ class GramIterations {
     return factor_;
   }
 
-  // to ← P X, or X P where X is tall.
+  // to ← P X, or X P if X is tall.
   void apply(const Real* factors, const Real* matrices, Real* to) const {
     const bool is_wide = shape_.rows <= shape_.columns;
     work_.multiply({.dtype = kDtype,
@@ -103,7 +104,7 @@ class GramIterations {
  private:
   static constexpr Dtype kDtype = std::is_same_v<Real, double> ? Dtype::kFloat64 : Dtype::kFloat32;
 
-  // X Xᵀ, or Xᵀ X where X is tall.
+  // gram_ ← X Xᵀ, or Xᵀ X if X is tall.
   void make_grams(const Real* matrices) const {
     const bool is_wide = shape_.rows <= shape_.columns;
     work_.multiply({.dtype = kDtype,
@@ -121,7 +122,7 @@ class GramIterations {
                     .count = shape_.count});
   }
 
-  // P of gram_.
+  // to ← P, the polynomial of gram_.
   void make_polynomial(Real* to) const {
     work_.shift(to, gram_, shape_.side(), shape_.count, static_cast<Real>(polynomial_.b),
                 static_cast<Real>(polynomial_.a));
@@ -154,7 +155,8 @@ class GramIterations {
   const Work& work_;
 };
 
-// The matrices are overwritten; the results lie in their place or at the beginning of `scratch`.
+// Overwrites the matrices and returns the results, which lie in their place or at the beginning of
+// `scratch`.
 template <class Real, class Work>
 const Real* newton_schulz(const NewtonSchulz& polynomial, const Matrices& shape, Real* matrices,
                           Real* scratch, const Work& work) {

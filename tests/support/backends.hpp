@@ -29,22 +29,8 @@ inline BackendCase reference_backend() {
   return {"reference", [] { return std::shared_ptr<Backend>(make_reference_backend()); }, ""};
 }
 
-inline std::string name_of(InstructionSet instruction_set) {
-  switch (instruction_set) {
-    case InstructionSet::kBaseline:
-      return "baseline";
-    case InstructionSet::kAvx2:
-      return "avx2";
-    case InstructionSet::kAvx512:
-      return "avx512";
-    case InstructionSet::kBest:
-      break;
-  }
-  return "best";
-}
-
 inline BackendCase cpu_backend(InstructionSet instruction_set, int threads) {
-  const std::string name = name_of(instruction_set);
+  const std::string name(name_of(instruction_set));
   return {"cpu_" + name + "_threads_" + std::to_string(threads),
           [=] {
             return std::shared_ptr<Backend>(make_cpu_backend({threads, nullptr, instruction_set}));

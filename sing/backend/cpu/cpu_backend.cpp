@@ -1,23 +1,23 @@
-// The CPU backend: keeps the plan and the threads from step to step.
+// The CPU backend: keeps its plan and its threads from step to step.
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "sing/backend/cpu/state_memory.hpp"
 #include "sing/backend/cpu/step_run.hpp"
 #include "sing/backend/cpu/thread_pool.hpp"
+#include "sing/backend/host_backend.hpp"
 #include "sing/backend/plan_key.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing {
 namespace {
 
-// Below this many elements a second thread costs more than it brings.
+// A thread with fewer elements than this costs more than it saves.
 constexpr std::int64_t kElementsPerWorker = std::int64_t{16} * 1024;
 
 int default_threads() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
-class CpuBackend final : public Backend {
+class CpuBackend final : public HostBackend {
  public:
   explicit CpuBackend(const CpuResources& resources)
       : kernels_(cpu::select_kernels(resources.instruction_set)),
@@ -33,21 +33,11 @@ class CpuBackend final : public Backend {
     }
   }
 
-  Device device() const override { return {}; }
-
   std::shared_ptr<void> allocate(std::size_t bytes) override {
     if (allocator_) {
       return allocator_(bytes);
     }
     return state_memory_.allocate(bytes);
-  }
-
-  void read(void* host, const void* memory, std::size_t bytes) const override {
-    std::memcpy(host, memory, bytes);
-  }
-
-  void write(void* memory, const void* host, std::size_t bytes) const override {
-    std::memcpy(memory, host, bytes);
   }
 
   void convert(void* destination, Dtype destination_dtype, const void* source, Dtype source_dtype,
@@ -58,8 +48,6 @@ class CpuBackend final : public Backend {
   void blend(void* to, Dtype to_dtype, const Blend& blend, std::int64_t count) override {
     kernels_.of(to_dtype).blend(to, to_dtype, blend, count);
   }
-
-  bool synchronous() const override { return true; }
 
   std::size_t scratch_bytes() const override { return key_ ? run_->bytes() + key_->bytes() : 0; }
 
@@ -94,8 +82,7 @@ class CpuBackend final : public Backend {
 }  // namespace
 
 std::unique_ptr<Backend> make_cpu_backend(const CpuResources& resources) {
-  SING_CHECK(resources.threads >= 0, "[cpu] threads must not be negative, got {}",
-             resources.threads);
+  SING_CHECK(resources.threads >= 0, "[cpu] wanted 0 threads or more, got {}", resources.threads);
   return std::make_unique<CpuBackend>(resources);
 }
 

@@ -1,45 +1,7 @@
-// Chooses the loops for the machine the program runs on.
+// Chooses the loops for the machine that the program runs on.
 #include "sing/backend/cpu/kernels.hpp"
 
 #include "sing/base/message.hpp"
-
-namespace sing::cpu {
-
-namespace baseline {
-extern const Kernels kKernels;
-}
-#if defined(__x86_64__)
-namespace avx2 {
-extern const Kernels kKernels;
-}
-namespace avx512 {
-extern const Kernels kKernels;
-}
-#endif
-
-const Kernels& select_kernels(InstructionSet instruction_set) {
-#if defined(__x86_64__)
-  if (instruction_set == InstructionSet::kBest) {
-    instruction_set = is_supported(InstructionSet::kAvx512) ? InstructionSet::kAvx512
-                      : is_supported(InstructionSet::kAvx2) ? InstructionSet::kAvx2
-                                                            : InstructionSet::kBaseline;
-  }
-  SING_CHECK(is_supported(instruction_set),
-             "[cpu] this machine lacks the instruction set that was asked for");
-  if (instruction_set == InstructionSet::kAvx512) {
-    return avx512::kKernels;
-  }
-  if (instruction_set == InstructionSet::kAvx2) {
-    return avx2::kKernels;
-  }
-#else
-  SING_CHECK(is_supported(instruction_set),
-             "[cpu] this machine lacks the instruction set that was asked for");
-#endif
-  return baseline::kKernels;
-}
-
-}  // namespace sing::cpu
 
 namespace sing {
 
@@ -63,3 +25,38 @@ bool is_supported(InstructionSet instruction_set) {
 }
 
 }  // namespace sing
+
+namespace sing::cpu {
+
+// Each table is defined in the source file of its instruction set (kernel/kernel_table.hpp).
+namespace baseline {
+extern const Kernels kKernels;
+}
+#if defined(__x86_64__)
+namespace avx2 {
+extern const Kernels kKernels;
+}
+namespace avx512 {
+extern const Kernels kKernels;
+}
+#endif
+
+const Kernels& select_kernels(InstructionSet instruction_set) {
+  SING_CHECK(is_supported(instruction_set),
+             "[cpu] wanted an instruction set of this machine, got '{}'", name_of(instruction_set));
+#if defined(__x86_64__)
+  const auto is_chosen = [&](InstructionSet each) {
+    return instruction_set == each ||
+           (instruction_set == InstructionSet::kBest && is_supported(each));
+  };
+  if (is_chosen(InstructionSet::kAvx512)) {
+    return avx512::kKernels;
+  }
+  if (is_chosen(InstructionSet::kAvx2)) {
+    return avx2::kKernels;
+  }
+#endif
+  return baseline::kKernels;
+}
+
+}  // namespace sing::cpu

@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::size_t kCacheLine = 64;
 constexpr std::size_t kLargePage = std::size_t{2} << 20;
-// Shorter arrays are allocated one by one: they gain nothing, and a sanitizer sees their ends.
+// Shorter arrays are allocated separately: they gain nothing, and a sanitizer checks their bounds.
 constexpr std::size_t kShortArray = std::size_t{256} << 10;
-// Left free after an array. Most arrays are whole pages long, and lines of several that begin at
-// the same place of a page compete for places in the cache.
+// Bytes that are left free after an array. Most arrays are whole pages long, and arrays that begin
+// at the same offset in a page compete for the same cache sets.
 constexpr std::size_t kStagger = 17 * kCacheLine;
 // Each block has twice the size of the one before it, within these bounds.
 constexpr std::size_t kSmallestBlock = 2 * kLargePage;
@@ -36,7 +36,7 @@ std::shared_ptr<std::byte> allocate_aligned(std::size_t bytes, std::size_t align
   return {static_cast<std::byte*>(memory), std::free};
 }
 
-// A wish: where it is not granted, the memory is as good as any.
+// Large pages are only a request: without them the memory works as well, more slowly.
 std::shared_ptr<std::byte> allocate_block(std::size_t bytes) {
   std::shared_ptr<std::byte> block = allocate_aligned(bytes, kLargePage);
 #if defined(MADV_HUGEPAGE)
@@ -55,7 +55,7 @@ std::shared_ptr<void> StateMemory::allocate(std::size_t bytes) {
   } else if (rounded > kLargestBlock / 2) {
     array = allocate_block(round_up(rounded, kLargePage));
   } else {
-    if (block_.use_count() == 1) {  // its arrays are gone
+    if (block_.use_count() == 1) {  // its arrays have been freed
       used_bytes_ = 0;
     }
     if (block_bytes_ - used_bytes_ < rounded) {

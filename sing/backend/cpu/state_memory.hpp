@@ -1,4 +1,4 @@
-// Memory of optimizer state on the CPU, in large pages where the system has them.
+// Memory for optimizer state on the CPU, in large pages where the system has them.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +6,9 @@
 
 namespace sing::cpu {
 
-// A step reads four or five arrays at once, each a page of 4 KB after the other; pages of 2 MB save
-// most of the look-ups. Few arrays of a model are that long, so arrays share blocks. A block is
-// freed with the last of its arrays.
+// A step reads four or five arrays at once; pages of 2 MB instead of 4 KB save most of the TLB
+// misses. Few arrays of a model are that long, so arrays share blocks. A block is freed with the
+// last of its arrays.
 class StateMemory {
  public:
   // Zeroed, and aligned to cache lines.

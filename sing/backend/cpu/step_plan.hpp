@@ -12,7 +12,7 @@
 
 namespace sing::cpu {
 
-// Elements in a chunk. A tensor with no more than that is small: one worker does all of its passes.
+// Elements in a chunk. A tensor of at most so many is small: one worker does all of its passes.
 inline constexpr std::int64_t kChunkElements = std::int64_t{64} * 1024;
 // A tensor is cut into at most about this many chunks, so that scratch does not grow with it.
 inline constexpr std::int64_t kMaxChunks = 128;

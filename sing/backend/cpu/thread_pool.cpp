@@ -1,4 +1,4 @@
-// Starts the pool's threads, hands them a task and waits for them.
+// Starts the threads, hands them a task and waits for them.
 #include "sing/backend/cpu/thread_pool.hpp"
 
 namespace sing::cpu {

@@ -1,4 +1,4 @@
-// A fixed set of threads that run the same task, each with its own number.
+// A fixed number of threads that run the same task, each with its own index.
 #pragma once
 
 #include <condition_variable>
@@ -10,8 +10,8 @@
 
 namespace sing::cpu {
 
-// The calling thread is worker 0, so a pool of one has no threads. Threads start with the first
-// run() that needs them. One run() at a time.
+// The calling thread is worker 0, so a pool of one worker has no threads. The others start with the
+// first run() that needs them. Only one run() at a time.
 class ThreadPool {
  public:
   explicit ThreadPool(int workers) : workers_(workers) {}
@@ -21,7 +21,7 @@ class ThreadPool {
 
   int workers() const { return workers_; }
 
-  // task(0) … task(count − 1), count ≤ workers(). The task must not throw.
+  // Runs task(0) … task(count − 1), where count ≤ workers(). The task must not throw.
   void run(int count, const std::function<void(int)>& task);
 
  private:

@@ -4,7 +4,7 @@
 namespace sing {
 
 std::unique_ptr<Backend> make_cuda_backend(const CudaResources& /*resources*/) {
-  throw CudaError("[cuda] wanted a CUDA backend, but this library was built without CUDA");
+  throw CudaError("[cuda] wanted a library built with CUDA, got one without");
 }
 
 bool is_cuda_available() { return false; }

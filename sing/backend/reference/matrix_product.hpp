@@ -1,4 +1,4 @@
-// Products of matrices in double, one element at a time.
+// Matrix products in double, one element at a time, with sums in long double.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@ inline void multiply_singly(const MatrixProduct& product) {
   const auto* a = static_cast<const double*>(product.a);
   const auto* b = static_cast<const double*>(product.b);
   auto* c = static_cast<double*>(product.c);
-  // In the order of memory: B row by row, or column by column where that is how it lies.
   const auto left = [&](std::int64_t i, std::int64_t k) -> long double {
     return product.a_transposed ? a[k * product.rows + i] : a[i * product.inner + k];
   };
+  // B is read in the order of its memory: row by row, or column by column if it is transposed.
   std::vector<long double> sums(static_cast<std::size_t>(product.columns));
   for (std::int64_t i = 0; i < product.rows; ++i) {
     std::fill(sums.begin(), sums.end(), 0.0L);

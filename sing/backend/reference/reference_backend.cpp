@@ -1,18 +1,18 @@
-// The oracle: every stage of a step in double (sums in long double), one element at a time, in the
-// order of docs/algorithm.md. Slow on purpose; the other backends are tested against it.
+// The oracle that the other backends are tested against: every stage of a step in double, sums in
+// long double, one element at a time, in the order of docs/algorithm.md. Slow on purpose.
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <new>
 #include <vector>
 
+#include "sing/backend/host_backend.hpp"
 #include "sing/backend/reference/element_access.hpp"
 #include "sing/backend/reference/textbook_newton_schulz.hpp"
 
 namespace sing {
 namespace {
 
-// One tensor's gradient after the measure pass.
+// The statistics of one tensor's gradient.
 struct Measured {
   std::vector<double> row_means;
   GradientScale scale{};
@@ -32,7 +32,7 @@ Measured measure(const TensorStep& tensor, const GroupStep& group, double loss_s
   const auto mean = [&](std::int64_t i) {
     return measured.row_means[static_cast<std::size_t>(row_of(layout, i))];
   };
-  // long double: the oracle must be more exact than what it judges, also for float64.
+  // The sums are in long double: the oracle must be more exact than a backend in float64.
   if (group.standardize.centralizes(layout.rank)) {
     std::vector<long double> row_sums(static_cast<std::size_t>(layout.rows));
     for (std::int64_t i = 0; i < layout.size; ++i) {
@@ -57,12 +57,12 @@ Measured measure(const TensorStep& tensor, const GroupStep& group, double loss_s
   return measured;
 }
 
-// The update of one tensor whose gradient is measured and accepted.
+// The update of one tensor whose gradient has been measured and accepted.
 template <class R>
-class TensorUpdate {
+class ReferenceUpdate {
  public:
-  TensorUpdate(const R& rule, const GroupStep& group, const TensorStep& tensor,
-               const Measured& measured, double loss_scale)
+  ReferenceUpdate(const R& rule, const GroupStep& group, const TensorStep& tensor,
+                  const Measured& measured, double loss_scale)
       : tensor_(tensor),
         loss_scale_(loss_scale),
         layout_(tensor.layout),
@@ -136,7 +136,7 @@ class TensorUpdate {
     return layout_.leading == 0 ? 0 : layout_.size / layout_.leading;
   }
 
-  // Fills what the elements then have as their second input.
+  // Computes the second input of all elements.
   void orthogonalize() {
     if (!orthogonalizes_ || layout_.size == 0) {
       return;
@@ -244,13 +244,13 @@ class TensorUpdate {
   Dtype state_dtype_;
   typename R::template Constants<double> constants_;
   std::optional<double> merge_alpha_;  // set in the steps in which LookAhead merges
-  std::vector<double> mean_of_rows_;   // one a matrix
+  std::vector<double> mean_of_rows_;   // of each matrix
   bool orthogonalizes_ = false;
   NewtonSchulz newton_schulz_{};
   std::vector<double> orthogonal_;
 };
 
-// What a parameter's state holds before its first update.
+// Sets the state of a parameter before its first update.
 void start_state(const TensorStep& tensor) {
   for (std::int64_t i = 0; i < tensor.layout.size; ++i) {
     const double value = load_element(tensor.parameter, tensor.dtype, i);
@@ -263,7 +263,7 @@ void start_state(const TensorStep& tensor) {
   }
 }
 
-// Scales down the gradients of groups that limit the norm of all of them together.
+// Scales down the gradients of groups that limit the norm of all gradients together.
 void clip(const StepRequest& request, std::vector<Measured>& measured) {
   double squares = 0;
   for (std::size_t i = 0; i < measured.size(); ++i) {
@@ -287,29 +287,19 @@ void update_tensor(const StepRequest& request, const TensorStep& tensor, const M
   ++tensor.progress->steps;
   std::visit(
       [&]<class R>(const R& rule) {
-        TensorUpdate<R>(rule, group, tensor, measured, request.loss_scale).run();
+        ReferenceUpdate<R>(rule, group, tensor, measured, request.loss_scale).run();
       },
       group.rule);
 }
 
-class ReferenceBackend final : public Backend {
+class ReferenceBackend final : public HostBackend {
  public:
-  Device device() const override { return {}; }
-
   std::shared_ptr<void> allocate(std::size_t bytes) override {
     void* memory = std::calloc(bytes == 0 ? 1 : bytes, 1);
     if (memory == nullptr) {
       throw std::bad_alloc();
     }
     return {memory, std::free};
-  }
-
-  void read(void* host, const void* memory, std::size_t bytes) const override {
-    std::memcpy(host, memory, bytes);
-  }
-
-  void write(void* memory, const void* host, std::size_t bytes) const override {
-    std::memcpy(memory, host, bytes);
   }
 
   void convert(void* destination, Dtype destination_dtype, const void* source, Dtype source_dtype,
@@ -327,7 +317,6 @@ class ReferenceBackend final : public Backend {
     }
   }
 
-  bool synchronous() const override { return true; }
   std::size_t scratch_bytes() const override { return 0; }
 
   void step(const StepRequest& request) override {

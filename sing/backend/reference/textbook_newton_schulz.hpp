@@ -1,4 +1,4 @@
-// Newton–Schulz iterations as docs/algorithm.md, eq. 41 writes them.
+// Newton–Schulz iterations exactly as in docs/algorithm.md, eq. 41.
 #pragma once
 
 #include <utility>
@@ -8,8 +8,8 @@
 
 namespace sing {
 
-// `matrix` is rows × columns. Of X and Xᵀ the one with fewer rows is iterated on, without being
-// moved: Xᵀ's products are X's, turned round.
+// `matrix` is rows × columns. The iterations are those of X or Xᵀ, whichever has fewer rows. Xᵀ is
+// not stored: its products are those of X with the factors in reverse order.
 inline std::vector<double> textbook_newton_schulz(const NewtonSchulz& polynomial, std::int64_t rows,
                                                   std::int64_t columns,
                                                   std::vector<double> matrix) {
