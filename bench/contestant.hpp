@@ -1,4 +1,4 @@
-// One thing whose steps are timed, and the tensors that all contestants of a model start from.
+// A contestant, whose steps are timed, and the tensors that all contestants of a model start from.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -33,23 +33,24 @@ struct Problem {
   TensorVector bfloat16_gradients;  // the same, rounded
 
   explicit Problem(ModelShapes shapes);
-  // Other gradients, the same ones for the same seed.
+  // Draws new gradients, which depend only on the seed.
   void draw_gradients(std::uint64_t seed);
 };
 
 struct Contestant {
   std::string name;
   std::string title;
-  // Least memory traffic of a step: what must be read and written if each gradient is read once.
+  // The least memory traffic of a step, in which each gradient is read once.
   double bytes_per_parameter = 0;
-  int every = 1;  // takes part in one round of so many
+  int every = 1;  // takes part in every n-th round
   TensorVector parameters;
   std::function<void()> step;
-  // Called before each step of the check and never before a timed one: what timed steps leave out.
+  // Called before each step of the check, for work that timed steps leave out.
   std::function<void()> before_checked_step = {};
 };
 
-// LibTorch's at::_fused_adamw_, the call alone: its callers also advance a step counter a tensor.
+// Only the call of LibTorch's at::_fused_adamw_; its callers also advance a step counter per
+// tensor.
 Contestant make_torch_fused_adamw(const Problem& problem);
 
 // The paper's SING-AdamW with LookAhead, operation by operation as in the authors' Python code.

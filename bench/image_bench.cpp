@@ -1,8 +1,8 @@
-// How many training crops a second does one core make of a folder's images, or of a pack's?
+// Measures how many training crops per second one core makes from a folder of images or a pack.
 //
-// image_bench PATH SIZE FIRST_EPOCH EPOCHS: prints the processor seconds of going once over the
-// training images, as the mean of EPOCHS times after one that does not count. Processor time, since
-// other programs may want the core too.
+// image_bench PATH SIZE FIRST_EPOCH EPOCHS prints the processor seconds per epoch of training
+// images, as the mean of EPOCHS epochs after one that does not count. Processor time is measured
+// because other programs may use the core.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -25,7 +25,7 @@ void measure(const std::filesystem::path& path, int size, std::uint64_t first, i
                           : open_pack(path);
   std::vector<std::uint64_t> indices(source->count(Subset::kTraining));
   std::iota(indices.begin(), indices.end(), std::uint64_t{0});
-  // A batch at a time, as training does.
+  // Crops are made in batches, as in training.
   constexpr std::size_t kBatch = 256;
   std::vector<std::uint8_t> pixels(kBatch * 3 * static_cast<std::size_t>(size * size));
   std::vector<std::int64_t> labels(kBatch);

@@ -1,4 +1,4 @@
-// Rounds of turns: Google Benchmark times a turn, the order of turns is ours.
+// Chooses the order of turns; Google Benchmark times each turn.
 #include "bench/interleaved_rounds.hpp"
 
 #include <benchmark/benchmark.h>
@@ -20,7 +20,8 @@ double seconds_since(Clock::time_point start) {
 // Steps that are not timed: the threads of the previous turn's pool may still spin, and the caches
 // hold its data. Returns the seconds of the last step.
 double settle(const Contestant& contestant) {
-  constexpr double kSettleSeconds = 0.02;  // several times what libgomp's threads spin by default
+  constexpr double kSettleSeconds =
+      0.02;  // several times as long as libgomp's threads spin by default
   const Clock::time_point start = Clock::now();
   double last = 0;
   do {
@@ -73,7 +74,7 @@ Rounds run_rounds(std::span<const Contestant> contestants, int count) {
   for (int round = 0; round < count; ++round) {
     benchmark::ClearRegisteredBenchmarks();
     for (std::size_t turn = 0; turn < contestants.size(); ++turn) {
-      // Each round starts with another contestant, so that no one always follows the same other.
+      // Each round starts with another contestant, so that none always follows the same one.
       const std::size_t i = (turn + static_cast<std::size_t>(round)) % contestants.size();
       if (round % contestants[i].every == 0) {
         register_turn(contestants[i], steps[i]);

@@ -1,4 +1,4 @@
-// Times contestants in turns, so that what else the machine does meets all of them alike.
+// Times contestants in turns, so that other load on the machine affects all of them alike.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace sing::bench {
 
-// Seconds a step of each contestant that took part, one map a round. A turn lasts tens of
+// Seconds per step of each contestant that took part, one map per round. A turn lasts tens of
 // milliseconds and times whole LookAhead periods.
 using Rounds = std::vector<std::map<std::string, double>>;
 

@@ -1,4 +1,4 @@
-// The copy, one slice a thread.
+// Copies the buffer, one slice per thread.
 #include "bench/memory_copy.hpp"
 
 #include <cstring>

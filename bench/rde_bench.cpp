@@ -1,4 +1,4 @@
-// How many RDE images a second does one core make, and how many the whole machine?
+// Measures how many RDE images per second one core makes, and how many the whole machine makes.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kBatch = 512;
 constexpr std::size_t kPixels = 128 * 128;
 
-// A batch after the other into the same memory, as a prefetching thread would; new images each.
+// Writes batches of new images into the same memory, as a prefetching thread does.
 void fill_batches(benchmark::State& state, const BatchBuffers& buffers, std::uint64_t seed) {
   const int threads = static_cast<int>(state.range(0));
   BatchFiller filler(Options{}, seed, threads);
@@ -35,7 +35,7 @@ void fill_batches(benchmark::State& state, const BatchBuffers& buffers, std::uin
       benchmark::Counter(images / threads, benchmark::Counter::kIsRate);
 }
 
-// What a CPU trains on: 144 KiB written an image.
+// The input of training on a CPU: 144 KiB written per image.
 void fill_floats(benchmark::State& state) {
   std::vector<float> images(kBatch * kPixels);
   std::vector<float> targets(kBatch * kPixels);
@@ -45,7 +45,7 @@ void fill_floats(benchmark::State& state) {
       1);
 }
 
-// What is sent to a GPU: 16 KiB an image.
+// The data that is sent to a GPU: 16 KiB per image.
 void fill_bytes(benchmark::State& state) {
   std::vector<std::uint8_t> rectangles(kBatch * kPixels);
   std::vector<float> greys(kBatch * 5);

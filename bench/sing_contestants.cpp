@@ -30,7 +30,7 @@ Rule adamw(std::optional<double> softplus_beta) {
                .softplus_beta = softplus_beta};
 }
 
-// Does what LibTorch's fused AdamW does, no more.
+// The options under which a step does the same work as LibTorch's fused AdamW.
 Options plain_adamw_options() {
   return {.standardize = {.centralize = false, .normalize = Normalize::kOff},
           .rule = adamw(std::nullopt),
@@ -59,14 +59,14 @@ std::vector<Entry> further_entries() {
   const Rule adafactor = AdaFactor{.learning_rate = kLearningRate, .weight_decay = kWeightDecay};
   return {
       {"sing_adamw_no_lookahead", "SING-AdamW", 28, without_lookahead},
-      // Every gradient is measured before the first is applied: read twice.
+      // All gradients are measured before the first update, so each is read twice.
       {"sing_adamw_skip_step", "SING-AdamW + LookAhead, skip_step", 33.6, skip_step},
       {"sing_sgd", "SING-SGD (momentum) + LookAhead", 21.6, sing_options(sgd)},
       {"sing_adabelief", "SING-AdaBelief + LookAhead", 29.6, sing_options(adabelief)},
       {"sing_adafactor", "SING-AdaFactor + LookAhead", 13.6, sing_options(adafactor)},
       {"sing_adamw_bfloat16", "SING-AdamW + LookAhead, bfloat16", 23.6,
        sing_options(adamw(kSoftplusBeta)), at::kBFloat16},
-      // The parameter is written, not read: its value is the master's.
+      // The parameter is only written: its value is read from the master.
       {"sing_adamw_bfloat16_master", "SING-AdamW + LookAhead, bfloat16 with float32 master", 29.6,
        master, at::kBFloat16},
   };

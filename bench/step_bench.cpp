@@ -1,4 +1,4 @@
-// How long does a SING step take beside LibTorch's fused AdamW, and how near is it to a plain copy?
+// Compares the time of a SING step with that of LibTorch's fused AdamW and with a plain copy.
 #include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
 #include <torch/headeronly/version.h>
@@ -35,7 +35,7 @@ struct Arguments {
   int threads = static_cast<int>(std::thread::hardware_concurrency());
   int rounds = 15;
   std::vector<std::string> models = {"vit_s", "gpt2_124m", "ten_thousand"};
-  std::vector<std::string> only;  // contestants beside torch's; empty: all
+  std::vector<std::string> only;  // contestants in addition to torch's; empty: all
   std::string shapes = SING_MODEL_SHAPES;
   std::string output;  // empty: the table on the screen alone
 };
@@ -91,7 +91,7 @@ const Contestant& find(const std::vector<Contestant>& contestants, std::string_v
       return contestant;
     }
   }
-  throw Error(fmt::format("[step_bench] no contestant '{}'", name));
+  throw Error(fmt::format("[step_bench] wanted the name of a contestant, got '{}'", name));
 }
 
 // Largest difference of two contestants' parameters, in units of the tensor's largest movement.
@@ -106,7 +106,7 @@ double difference(const Problem& problem, const Contestant& one, const Contestan
 }
 
 // Takes steps with fresh gradients and compares the library with LibTorch. A float parameter is
-// rounded a few times a step, to 4e-9 for |p| up to 0.1, and the tensor that moves least (the
+// rounded a few times per step, to 4e-9 for |p| up to 0.1, and the tensor that moves least (the
 // largest) moves 3e-4 in seven steps: rounding alone explains 2e-4, a missing step would give 0.1.
 nlohmann::json check(Problem& problem, const std::vector<Contestant>& contestants) {
   constexpr int kSteps = kLookaheadPeriod + 2;
@@ -128,10 +128,10 @@ nlohmann::json check(Problem& problem, const std::vector<Contestant>& contestant
   for (const auto& [one, other] : pairs) {
     const double apart = difference(problem, find(contestants, one), find(contestants, other));
     if (!(apart <= kTolerance)) {
-      throw Error(
-          fmt::format("[step_bench] {}: after {} steps {} and {} wanted within {} of the movement, "
-                      "are apart by {}",
-                      problem.model.title, kSteps, one, other, kTolerance, apart));
+      throw Error(fmt::format(
+          "[step_bench] {}: wanted {} and {} to differ by at most {} of the movement after {} "
+          "steps, got {}",
+          problem.model.title, one, other, kTolerance, kSteps, apart));
     }
     result.push_back({{"what", one},
                       {"against", other},
@@ -177,7 +177,7 @@ nlohmann::json row(const Contestant& contestant, const Problem& problem, const R
 }
 
 nlohmann::json measure(const Arguments& arguments, const std::string& model) {
-  // Each contestant holds up to 20 bytes a parameter.
+  // Each contestant holds up to 20 bytes per parameter.
   constexpr std::int64_t kMostParametersForAll = 50'000'000;
   Problem problem(load_model_shapes(arguments.shapes, model));
   std::vector<Contestant> contestants = make_sing_contestants(
@@ -252,7 +252,7 @@ void run(const Arguments& arguments) {
                 .dump(1)
          << '\n';
   if (!stream.flush()) {
-    throw FileError(fmt::format("[step_bench] could not write {}", arguments.output));
+    throw FileError(fmt::format("[step_bench] wanted a writable file, got {}", arguments.output));
   }
 }
 

@@ -1,4 +1,5 @@
-// What the library is measured against: LibTorch's fused AdamW, and SING written with ATen calls.
+// The contestants that the library is compared with: LibTorch's fused AdamW, and SING in ATen
+// calls.
 #include <cmath>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// How far a backend may be from the reference, and the check that it is no further.
+// The largest difference that a backend may have from the reference, and the check of it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -45,8 +45,8 @@ inline double roundoff(Dtype parameter) {
 //     sum of differences: 256 u of the largest update, 1.5e-5 in float32.
 inline constexpr double kParameterRoundings = 3;
 inline constexpr double kUpdateRoundings = 256;
-// Newton–Schulz multiplies what is off along a small singular value by up to 3.4445 an iteration,
-// 485 times in all; along most of a matrix it does not: 8 times the roundings.
+// Newton–Schulz multiplies an error along a small singular value by up to 3.4445 per iteration, by
+// 485 in all, but errors along most of a matrix hardly grow: 8 times the roundings.
 inline constexpr double kOrthogonalGrowth = 8;
 
 struct Agreement {
@@ -60,15 +60,15 @@ struct Agreement {
            (kParameterRoundings * (std::abs(value) + update) +
             (is_orthogonal ? kOrthogonalGrowth : 1) * kUpdateRoundings * update);
   }
-  // Of a 16-bit parameter, for its spacing. Orthogonal updates are as large in a late step as in
-  // the first: a weight may have been rounded far from where it is now.
+  // The size of a 16-bit parameter that decides its spacing. Orthogonal updates are as large in a
+  // late step as in the first, so a weight may have been rounded when it was larger.
   double size_16_bit(double value) const {
     return std::abs(value) + (is_orthogonal ? update : 0) + 1e-3;
   }
   double of_state(double size) const { return steps * roundoff(dtype) * kUpdateRoundings * size; }
 };
 
-// NaN agrees with NaN alone.
+// NaN agrees only with NaN.
 inline void expect_close(const std::vector<double>& actual, const std::vector<double>& expected,
                          const Agreement& agreement, const std::string& what) {
   ASSERT_EQ(actual.size(), expected.size()) << what;
@@ -80,11 +80,11 @@ inline void expect_close(const std::vector<double>& actual, const std::vector<do
   }
 }
 
-// A 16-bit parameter without a master rounds to its neighbours' grid in each step: where the two
-// float32 results lie on either side of a midpoint it differs by one unit, which stays. Such
-// elements are rare (the float32 error over a 16-bit unit is below 1e-3 a step), and no element is
-// further off than one unit a step. (A few more in the smallest tensors, where one such element is
-// felt by rules that take the parameter's root mean square.)
+// A 16-bit parameter without a master is rounded in each step. Where the two float32 results lie on
+// either side of a midpoint, the rounded ones differ by one unit from then on. Such elements are
+// rare (the float32 error is below 1e-3 of a 16-bit unit per step), and no element is off by more
+// than one unit per step. The smallest tensors may have a few more of them, because rules that take
+// the parameter's root mean square pass the difference on.
 inline void expect_close_16_bit(const std::vector<double>& actual,
                                 const std::vector<double>& expected, const Agreement& agreement,
                                 const std::string& what) {
@@ -103,7 +103,7 @@ inline void expect_close_16_bit(const std::vector<double>& actual,
       << what;
 }
 
-// Lets a model and the reference take the same steps and compares parameters, state and norms.
+// Takes the same steps with a model and the reference, and compares parameters, state and norms.
 class ReferenceComparison {
  public:
   ReferenceComparison(Model& model, Model& reference, const Types& types)

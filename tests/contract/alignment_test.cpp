@@ -1,5 +1,5 @@
-// Every size from 0 to two vectors and a bit, at every misalignment, between sentinels: parameter,
-// gradient and state, in steps handed to the backend directly.
+// Steps of tensors of every size up to a little more than two vectors, at every misalignment, with
+// sentinels around parameter, gradient and state.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -18,7 +18,7 @@ namespace {
 using test::DeviceTensor;
 using test::Types;
 
-constexpr std::int64_t kVector = 64;  // elements; no backend takes more of any type at once
+constexpr std::int64_t kVector = 64;  // elements; no backend loads more of any type at once
 constexpr std::int64_t kLargestSize = 2 * kVector + 3;
 
 // All memory of one parameter's step, each array with its own offset.
@@ -132,7 +132,7 @@ void expect_agreement(const RawTensor& actual, const RawTensor& expected, const 
 class Alignment : public test::BackendTest {};
 SING_ON_BACKENDS(Alignment, test::backend_kinds());
 
-TEST_P(Alignment, NoSizeOrOffsetWritesBesideItsArrays) {
+TEST_P(Alignment, NoSizeOrOffsetWritesOutsideItsArrays) {
   const Types kinds[] = {{Dtype::kFloat32, Dtype::kFloat32},
                          {Dtype::kFloat64, Dtype::kFloat64},
                          {Dtype::kBFloat16, Dtype::kFloat32, true},
@@ -140,7 +140,7 @@ TEST_P(Alignment, NoSizeOrOffsetWritesBesideItsArrays) {
   for (const test::RuleVariant& variant : test::all_rules()) {
     for (const Types& types : kinds) {
       for (const bool matrices : {false, true}) {
-        std::vector<std::vector<std::string>> in_line;
+        std::vector<std::vector<std::string>> aligned;
         for (std::size_t offset = 0; offset < 4; ++offset) {
           SCOPED_TRACE(fmt::format("{}, {}, offset {}", variant.name, types.name(), offset));
           const std::vector<RawTensor> tensors =
@@ -149,10 +149,10 @@ TEST_P(Alignment, NoSizeOrOffsetWritesBesideItsArrays) {
             SCOPED_TRACE(fmt::format("size {}", size));
             tensors[size].expect_sentinels();
             if (offset == 0) {
-              in_line.push_back(tensors[size].bytes());
+              aligned.push_back(tensors[size].bytes());
             } else if (backend_->device().type == DeviceType::kCpu) {
-              // A GPU may group the elements of a sum by where they lie; a CPU never does.
-              ASSERT_TRUE(test::same_bytes(tensors[size].bytes(), in_line[size]));
+              // A GPU may group the elements of a sum by their addresses; a CPU never does.
+              ASSERT_TRUE(test::same_bytes(tensors[size].bytes(), aligned[size]));
             }
           }
         }
@@ -161,7 +161,7 @@ TEST_P(Alignment, NoSizeOrOffsetWritesBesideItsArrays) {
   }
 }
 
-// The same list against the reference, so that "in line" is also right.
+// The results of the aligned arrays are right, too.
 TEST_P(Alignment, EverySizeAgreesWithTheReference) {
   const Types types{Dtype::kFloat32, Dtype::kFloat32};
   for (const test::RuleVariant& variant : test::all_rules()) {

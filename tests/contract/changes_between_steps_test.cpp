@@ -1,5 +1,5 @@
-// What changes between two steps (policy, gradients, options) takes effect in the next one,
-// although backends keep work plans from step to step.
+// A change of the policy, the gradients or the options takes effect in the next step, although
+// backends keep work plans from step to step.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -241,8 +241,8 @@ TEST_P(ChangesBetweenSteps, StandardizationChangesForEveryRule) {
   }
 }
 
-// The first step has a learning rate of 0 and leaves no trace but the plan.
-TEST_P(ChangesBetweenSteps, OptionsSetLaterActAsOptionsGivenAtTheStart) {
+// The first step has a learning rate of 0 and leaves nothing but the plan.
+TEST_P(ChangesBetweenSteps, OptionsSetLaterActAsOptionsSetAtTheStart) {
   const Overrides changes[] = {{{"centralize", false}},
                                {{"centralize_axis", std::int64_t{1}}},
                                {{"normalize", "off"}},

@@ -1,4 +1,4 @@
-// The same bits for every number of threads, every instruction set, every executor, every run.
+// Results have the same bits for all thread counts, instruction sets, executors and runs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::vector<Shape> mixed_shapes() {
 
 using Results = std::vector<std::string>;  // arrays of each rule
 
-// Bytes of everything after three steps, a merge among them, for one rule after the other.
+// All arrays of all rules after three steps, one of which merges.
 Results run_all(const std::shared_ptr<Backend>& backend, const Types& types, NonFinite policy) {
   Results results;
   for (const test::RuleVariant& variant : all_rules()) {
@@ -116,7 +116,7 @@ TEST_P(EveryBackend, GivesTheSameBitsInASecondRun) {
   }
 }
 
-// What a step does to a tensor does not depend on its neighbours in the list.
+// The update of a tensor does not depend on its neighbours in the list.
 TEST_P(EveryBackend, GivesTheSameBitsForPermutedTensors) {
   const std::vector<Shape> shapes{{3, 7}, {300, 333}, {12}, {}, {31, 33}, {70'001}};
   for (const test::RuleVariant& variant : all_rules()) {

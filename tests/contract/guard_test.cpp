@@ -1,4 +1,4 @@
-// Gradients that leave nothing to normalize, and gradients at the ends of their type's range.
+// Steps with gradients that have nothing to normalize or lie at the ends of their type's range.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -57,8 +57,7 @@ class Guard : public test::BackendTest {
     return {parameter.values(), optimizer.tensor_progress()[0], optimizer.status()};
   }
 
-  // No change of the parameter (which is the gradient where no host updates it), but a step that
-  // counts.
+  // The parameter does not change (without a host rule it is the gradient), but the step counts.
   void expect_zero_step(const Options& options, Dtype dtype, const Shape& shape,
                         const std::vector<double>& gradient) {
     const Result result = step(options, dtype, shape, gradient);
@@ -117,7 +116,7 @@ TEST_P(Guard, NoiseOfRoundingCountsAsConstant) {
   expect_zero_step({}, Dtype::kFloat32, {3, 700}, rows);
 }
 
-// 2⁻¹⁰ of the value in one element is signal: it must come through with unit norm. The row mean, a
+// 2⁻¹⁰ of the value in one element is signal: the result must have unit norm. The row mean, a
 // float32, rounds at 2⁻²⁴ of the value, 2⁻¹⁴ of the signal.
 TEST_P(Guard, SignalAboveTheNoiseIsNormalized) {
   Options options;
@@ -196,14 +195,14 @@ TEST_P(Guard, EmptyTensorsTakePart) {
   }
 }
 
-// The length of a step is the tensor's, not an element's.
+// Rules that limit the length of a tensor's step rather than that of each element.
 bool moves_whole_tensors(const Rule& rule) {
   return std::holds_alternative<Lamb>(rule) || std::holds_alternative<Lars>(rule) ||
          std::holds_alternative<Muon>(rule);
 }
 
-// Gradients at the bottom of the range: whatever their squares come to, nothing blows up, and the
-// step is no larger than that of a gradient of norm 1.
+// Gradients at the bottom of the range, whose squares may be 0 or subnormal: all results are
+// finite, and the step is no larger than that of a gradient of norm 1.
 TEST_P(Guard, SubnormalGradientsStayHarmless) {
   for (const test::RuleVariant& variant : test::all_rules()) {
     SCOPED_TRACE(variant.name);

@@ -16,15 +16,15 @@ namespace sing::test {
 
 using Shape = std::vector<std::int64_t>;
 
-// Ranks 0 to 4, rows of 1 and 7, trailing ones, nothing at all.
+// Ranks 0 to 4, rows of 1 and 7, trailing ones, and no elements at all.
 inline std::vector<Shape> small_shapes() {
   return {{},     {1},    {7},    {64},     {129},        {0},          {5, 1},
           {1, 7}, {3, 7}, {9, 2}, {12, 64}, {4, 3, 3, 3}, {2, 3, 1, 5}, {1, 6, 8},
           {0, 4}, {3, 0}, {1, 1}, {2, 3},   {6, 1, 1, 1}, {31, 33}};
 }
 
-// ThreadSanitizer takes some twenty times as long, and sees a race among few tensors of more than
-// one chunk as well as among many.
+// ThreadSanitizer makes the tests about twenty times slower, and a few tensors of more than one
+// chunk are enough for it to find a race.
 #ifdef __SANITIZE_THREAD__
 inline constexpr bool kWatchesThreads = true;
 #else
@@ -66,7 +66,7 @@ inline double checkerboard(const Shape& shape, std::int64_t element) {
 
 // 1/4 ± [1/2, 1): row means matter, and no element is near its row's mean or changes sign from seed
 // to seed. Elements that cancel would carry rounding errors larger than themselves, and rules that
-// divide a gradient by its own size would show those, not what a backend computes.
+// divide a gradient by its own size would magnify them.
 inline std::vector<double> well_conditioned_values(std::uint64_t seed, const Shape& shape) {
   std::vector<double> values = random_values(seed, product(shape));
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -1,5 +1,5 @@
-// What must hold of every standardized gradient, seen through a step of gradient descent at rate 1
-// from zero: the parameter then holds the standardized gradient with its sign turned.
+// Properties of every standardized gradient. A step of gradient descent at rate 1 from zero makes
+// them visible: the parameter is then the negative standardized gradient.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -203,7 +203,7 @@ TEST_P(Properties, AnOffsetOfARowDoesNotMatter) {
 }
 
 // A large common offset in float32: one-pass formulas lose everything here. The elements k/1024 are
-// exact beside 4096 and have mean 0 in each row.
+// exact when added to 4096 and have mean 0 in each row.
 TEST_P(Properties, ALargeMeanDoesNotCancel) {
   Options options = observer();
   options.standardize.norm_epsilon = 0;

@@ -1,4 +1,4 @@
-// All rules on all backends and types against the reference, step by step.
+// Compares all rules on all backends and types with the reference, step by step.
 #include <gtest/gtest.h>
 
 #include "sing/base/message.hpp"
@@ -90,8 +90,8 @@ TEST_P(RuleContract, EveryWayToStandardize) {
   }
 }
 
-// SING around a rule is the rule, given the standardized gradient: standardizing first, then the
-// rule alone, takes the same steps.
+// SING around a rule is the rule applied to the standardized gradient: standardizing first and then
+// running the rule alone takes the same steps.
 TEST_P(RuleContract, StandardizingIsTheSameAroundEveryRule) {
   const std::vector<std::int64_t> shape{5, 7};
   const std::vector<double> start = test::random_values(1, 35);
@@ -135,7 +135,7 @@ TEST_P(RuleContract, EveryCentralizedAxis) {
   }
 }
 
-// Both ends of a matrix larger than a chunk, with the axis that is not outermost.
+// Matrices larger than a chunk, centralized over the axis that is not outermost.
 TEST_P(RuleContract, TheLastAxisOfALargeMatrix) {
   Options options = options_of(test::strong_rule<AdamW>());
   options.standardize.centralize_axis = 1;
@@ -156,7 +156,7 @@ TEST_P(RuleContract, OtherOptions) {
   }
 }
 
-// The policies that look at everything before the first write go another way through a backend.
+// The policies that measure everything before the first write have other plans.
 TEST_P(RuleContract, MeasuringFirstGivesTheSameBits) {
   for (const RuleVariant& variant : all_rules()) {
     SCOPED_TRACE(variant.name);

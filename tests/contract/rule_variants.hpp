@@ -1,5 +1,5 @@
-// Every rule with every switch of its options thrown, taken from the one list of rules, so that a
-// new rule is tested without writing anything.
+// Every rule with each of its switches changed, taken from the list of all rules, so that a new
+// rule is tested without further code.
 #pragma once
 
 #include <optional>
@@ -26,8 +26,8 @@ bool has_l2_decay(const R& rule) {
   }
 }
 
-// Where the two parts of an L2 gradient cancel, what is left is rounding, and a rule that divides
-// by root + epsilon magnifies it by 1 / epsilon. The backends are compared where it does not.
+// Where the two parts of an L2 gradient cancel, only rounding errors are left, and a rule that
+// divides by root + epsilon magnifies them by 1 / epsilon. A larger epsilon prevents that.
 template <class R>
 R with_gentle_epsilon(R rule) {
   if constexpr (requires { rule.epsilon; }) {
@@ -51,7 +51,7 @@ R strong_rule() {
       } else if (each.name == "momentum") {
         member = 0.875;
       } else if (each.name == "epsilon" && member > 1e-5) {
-        member = 1;  // it decides the step where what it is added to is 0, and may be a large one
+        member = 1;  // a smaller one could make the step large where it is added to 0
       }
     }
   });
@@ -84,7 +84,7 @@ inline std::vector<RuleVariant> rule_variants() {
   return variants;
 }
 
-// One of each type, for what does not depend on switches.
+// One variant per rule, for tests that do not depend on switches.
 inline std::vector<RuleVariant> all_rules() {
   std::vector<RuleVariant> rules;
   for_each_rule_type(
