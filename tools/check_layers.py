@@ -21,7 +21,8 @@ ALLOWED = {
     "sing/optim/": ("sing/base/", "sing/io/", "sing/rule/", "sing/optim/", "sing/backend/backend.hpp"),
     "sing/c_api/": ("sing/base/", "sing/io/", "sing/rule/", "sing/optim/", "sing/c_api/"),
     "sing/": ("sing/base/", "sing/rule/", "sing/optim/", "sing/backend/backend.hpp"),
-    "adapters/torch/": ("sing/", "adapters/torch/"),
+    "adapters/tensor/": ("sing/", "adapters/tensor/"),
+    "adapters/torch/": ("sing/", "adapters/tensor/", "adapters/torch/"),
     "lab/": ("sing/", "adapters/torch/", "lab/"),
 }
 MAY_INCLUDE_CUDA = ("sing/backend/cuda/", "lab/fused/", "tests/backend/cuda/")

@@ -1,0 +1,125 @@
+// One optimizer over parameters on several devices.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "adapters/tensor/finite_check.hpp"
+#include "sing/optim/optimizer.hpp"
+
+namespace sing {
+
+class SafetensorsReader;
+
+// A parameter and the device that its memory is on.
+struct PlacedParameter {
+  Device device;
+  Parameter parameter;
+};
+
+// Keeps one sing::Optimizer per device, each with all groups. Parameters are numbered over all
+// devices in the order in which they were added. The devices have the same options and counters,
+// and they skip a step together. All errors are thrown before anything changes.
+class MultiDeviceOptimizer {
+ public:
+  // `make_backend` is asked once per device, and once more if the devices have to agree on skips.
+  using MakeBackend = std::function<std::shared_ptr<Backend>(const Device&)>;
+  MultiDeviceOptimizer(Options defaults, MakeBackend make_backend);
+
+  // As Optimizer::add_group, but a tensor must not be listed twice. Returns the group's index.
+  std::size_t add_group(const std::vector<PlacedParameter>& parameters,
+                        const Overrides& overrides = {});
+
+  std::size_t parameter_count() const { return locations_.size(); }
+  std::size_t group_count() const { return group_count_; }
+  std::vector<Device> devices() const;
+  const std::string& parameter_name(std::size_t parameter) const;
+  std::size_t find_parameter(std::string_view name) const;
+
+  // The device's optimizer that has a parameter, and the parameter's index there. Gradients and
+  // memory are set by the functions below instead.
+  struct Place {
+    Optimizer& optimizer;
+    std::size_t index;
+  };
+  Place place_of(std::size_t parameter) const;
+
+  void set_gradient(std::size_t parameter, const void* gradient, Dtype dtype);
+  void clear_gradient(std::size_t parameter);
+  void set_data(std::size_t parameter, void* data);
+
+  // Under skip_step and throw, with gradients on several devices, this measures all gradients
+  // twice and waits for the devices: none may change anything before the others are known.
+  void step(double loss_scale = 1);
+  void upload(double loss_scale = 1);
+
+  const Options& defaults() const { return defaults_; }
+  const Options& options(std::size_t group) const;
+  void set_options(std::size_t group, const Overrides& overrides);
+  void set_learning_rate(std::size_t group, double learning_rate);
+  // On one device; the others go on with the option.
+  void set_learning_rate_source(std::size_t group, const Device& device, const float* source);
+  void set_learning_rate_factor(double factor);
+  double learning_rate_factor() const { return learning_rate_factor_; }
+  void set_non_finite(NonFinite policy);
+
+  // Steps that drive a group's LookAhead.
+  std::int64_t group_steps(std::size_t group) const;
+  void set_group_steps(std::size_t group, std::int64_t steps);
+
+  std::vector<TensorProgress> tensor_progress() const;
+  std::vector<double> gradient_norms() const;
+  // Sums over the devices; `first_non_finite` counts parameters of this optimizer. Throws a pending
+  // NonFiniteError.
+  OptimizerProgress status();
+  void set_skipped(std::int64_t steps, std::int64_t tensors);
+  // The counters of one device, in the order of devices(), in its memory.
+  std::shared_ptr<OptimizerProgress> progress_memory(std::size_t device) const;
+
+  void use_slow_weights();
+  void use_fast_weights();
+
+  // The same file whatever the devices are.
+  void save(const std::filesystem::path& path) const;
+  void load(const std::filesystem::path& path);
+  std::string save_bytes() const;
+  void load_bytes(std::string_view bytes);
+
+ private:
+  struct OnDevice {
+    Device device;
+    std::unique_ptr<Optimizer> optimizer;    // its address stays when a device is added
+    std::vector<Parameter> parameters = {};  // with their present data and gradients
+    std::optional<FiniteCheck> check = {};   // made when it is first needed
+  };
+
+  struct Location {
+    std::size_t device;  // in devices_
+    std::size_t index;   // in that device's optimizer
+    std::size_t group;
+  };
+
+  const Location& location_of(std::size_t parameter) const;
+  std::size_t find_device(const Device& device) const;  // devices_.size(): not there yet
+  OnDevice make_device(const Device& device) const;
+  void check_names_and_memory(const std::vector<PlacedParameter>& parameters) const;
+  void try_group(const Device& device, std::vector<Parameter> part,
+                 const Overrides& overrides) const;
+  bool must_agree_on_skips() const;
+  void create_missing_state();
+  void load_parts(const SafetensorsReader& file);
+  void after_load();
+
+  MakeBackend make_backend_;
+  Options defaults_;
+  double learning_rate_factor_ = 1;
+  std::size_t group_count_ = 0;
+  std::vector<OnDevice> devices_;
+  std::vector<Location> locations_;
+};
+
+}  // namespace sing
