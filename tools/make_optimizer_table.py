@@ -101,11 +101,11 @@ def defaults_text(fields):
     )
 
 
-def table(listed, no_optimizers):
+def table(listed):
     found = sections()
     yield from HEAD
     for rule, entry in listed["rules"].items():
-        if rule in no_optimizers:
+        if not entry["optimizes"]:
             continue
         section, costs = section_of(rule, found), listed["costs"][rule]
         names = {rule: (defaults_text(entry["fields"]), decay_text(entry["fields"]))}
@@ -126,13 +126,11 @@ def table(listed, no_optimizers):
 
 
 def main():
-    from sing.options import NO_OPTIMIZERS
-
     parser = generated_text.parser(__doc__.splitlines()[0])
     parser.add_argument("program", help="the program option_fields")
     arguments = parser.parse_args()
     listed = json.loads(subprocess.run([arguments.program], check=True, capture_output=True, text=True).stdout)
-    lines = ["", *table(listed, NO_OPTIMIZERS), ""]
+    lines = ["", *table(listed), ""]
     text = generated_text.replaced(PAGE.read_text(encoding="utf-8"), "optimizers", lines)
     return generated_text.finish(PAGE, text, arguments.check, "./dev run python tools/make_optimizer_table.py option_fields")
 

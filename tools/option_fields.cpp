@@ -19,6 +19,8 @@ const char* kind_of(const Member& /*member*/) {
     return "float";
   } else if constexpr (std::is_same_v<Member, std::optional<double>>) {
     return "optional_float";
+  } else if constexpr (std::is_same_v<Member, std::vector<sing::Knot>>) {
+    return "knots";
   } else {
     return "choice";
   }
@@ -42,6 +44,19 @@ void append_fields(Json& list, const Struct& options) {
     }
     list.push_back(std::move(field));
   });
+}
+
+// Whether eval() has another weight to show than the parameter: an average that the rule keeps.
+template <class R>
+constexpr bool kAverages = requires { R::kEvaluationSlot; };
+
+// "AdamW" of sing::AdamW, from what the compiler calls this function.
+template <class Type>
+std::string type_name() {
+  const std::string_view text = __PRETTY_FUNCTION__;
+  std::string_view name = text.substr(text.find("Type = ") + 7);
+  name = name.substr(0, name.find_first_of(";]"));
+  return std::string(name.substr(name.rfind(':') + 1));
 }
 
 // State of a matrix under the default options, and passes over memory that the rule needs.
@@ -79,10 +94,12 @@ Json changes(const sing::Options& from, const sing::Options& to) {
 
 int main() {
   const sing::Options options;
-  Json common = Json::array();
-  append_fields(common, options.standardize);
-  append_fields(common, sing::Lookahead{});
-  append_fields(common, options);
+  Json standardize = Json::array();
+  Json lookahead = Json::array();
+  Json others = Json::array();
+  append_fields(standardize, options.standardize);
+  append_fields(lookahead, sing::Lookahead{});
+  append_fields(others, options);
   Json rules = Json::object();
   Json costs = Json::object();
   sing::for_each_rule_type([&]<class R>() {
@@ -92,7 +109,12 @@ int main() {
     for (const sing::Slot& slot : R::kSlots) {
       slots.push_back(slot.name);
     }
-    rules[std::string(R::kName)] = {{"fields", fields}, {"slots", slots}};
+    rules[std::string(R::kName)] = {{"type", type_name<R>()},
+                                    {"fields", fields},
+                                    {"slots", slots},
+                                    {"optimizes", !std::is_same_v<R, sing::Gradient>},
+                                    {"takes_curvature", sing::kTakesCurvature<R>},
+                                    {"averages", kAverages<R>}};
     costs[std::string(R::kName)] = costs_of<R>();
   });
   Json forms = Json::object();
@@ -103,15 +125,25 @@ int main() {
     formed.rule = made;
     forms[std::string(name)] = {{"rule", sing::name_of(made)}, {"options", changes(own, formed)}};
   });
+  Json schedules = Json::object();
+  for (const std::string& name : sing::schedule_names()) {
+    Json fields = Json::array();
+    std::visit([&](const auto& kind) { append_fields(fields, kind); },
+               sing::make_schedule(name).kind);
+    schedules[name] = fields;
+  }
   // What an optimizer whose rule is never set has other than the rule's own defaults: the paper's
   // SING.
   sing::Options by_name = options;
   by_name.rule = sing::make_rule(sing::name_of(options.rule));
   const Json all = {
-      {"common", common},
+      {"standardize", standardize},
+      {"lookahead", lookahead},
+      {"others", others},
       {"rules", rules},
       {"costs", costs},
       {"forms", forms},
+      {"schedules", schedules},
       {"paper", {{"rule", sing::name_of(options.rule)}, {"options", changes(by_name, options)}}}};
   std::puts(all.dump(1).c_str());
 }

@@ -15,15 +15,19 @@ class GradScaler(TorchGradScaler):
     """torch.amp.GradScaler without a pass over the gradients for SING's optimizers.
 
     torch's scaler reads every gradient once to look for infinities, before any step. A SING step computes norms anyway and
-    sees there whether a gradient is finite; this scaler takes that. With other optimizers it does as torch's does.
+    sees there whether a gradient is finite; this scaler takes that. With other optimizers it does what torch's does.
 
-    >>> import sing
-    >>> scaler = GradScaler("cpu", init_scale=1024.0)
-    >>> weight = torch.nn.Parameter(torch.ones(2, 3))
-    >>> optimizer = sing.SGD([weight], lr=0.1)
-    >>> scaler.scale(weight.square().sum()).backward()
-    >>> _ = scaler.step(optimizer)
-    >>> scaler.update()
+    Args:
+        device: "cuda" or "cpu", as torch.amp.GradScaler takes it; so are the other arguments.
+
+    Example:
+        >>> import sing
+        >>> scaler = GradScaler("cpu", init_scale=1024.0)
+        >>> weight = torch.nn.Parameter(torch.ones(2, 3))
+        >>> optimizer = sing.SGD([weight], lr=0.1)
+        >>> scaler.scale(weight.square().sum()).backward()
+        >>> _ = scaler.step(optimizer)
+        >>> scaler.update()
     """
 
     def _check_inf_per_device(self, optimizer: Optimizer) -> dict[Any, Any]:
@@ -40,6 +44,11 @@ class GradScaler(TorchGradScaler):
         return found
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        """Takes the optimizer's step, which is skipped if a gradient is not finite.
+
+        Returns:
+            What optimizer.step(*args, **kwargs) returns.
+        """
         try:
             return super().step(optimizer, *args, **kwargs)
         finally:

@@ -9,6 +9,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from sing.field import Field
+
+_WHERE = "sing.param_groups"
+_WEIGHT_DECAY = Field("weight_decay", "float", 0.0, "", low=0)
 # "Norm" at the end of a class name: LayerNorm, RMSNorm, BatchNorm2d, LlamaRMSNorm, but not NormalizedLinear.
 _NORM_CLASS = re.compile(r"Norm(\d?d)?(Act\d?d?)?$|LayerScale")
 # What models call the gain of a residual branch when it is a bare parameter: CaiT, ConvNeXt, BEiT, DINOv2.
@@ -47,7 +51,7 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
 def _check_patterns(patterns: Iterable[str], names: list[str]) -> None:
     for pattern in patterns:
         if not any(_matches(name, [pattern]) for name in names):
-            raise ValueError(f"[param_groups] pattern '{pattern}': wanted one that matches a trainable parameter, matched none")
+            raise ValueError(f"[{_WHERE}] wanted patterns that match a trainable parameter, got '{pattern}', which matches none")
 
 
 def param_groups(
@@ -63,30 +67,37 @@ def param_groups(
 
     Every trainable parameter is in exactly one group; tied weights count once; frozen ones are left out. Weight decay is 0 for
     tensors of rank 0 and 1, for biases, for normalization layers and LayerScales, and for names in `no_decay`. Tensors of rank
-    2 and more with one element a row get `centralize=False`: what is left after subtracting the mean would always be 0.
+    2 and more with one element per row get `centralize=False`: what is left after subtracting the mean would always be 0.
 
-    model: its parameters' names, as in named_parameters(), are what patterns are matched against (`*`, `?`, `[...]`).
-    weight_decay: of all other parameters.
-    freeze_norms: set requires_grad to False on normalization layers and LayerScales, as the paper advises for SING.
-    no_decay: patterns; what `model.no_weight_decay()` names, timm's convention, is added.
-    output_rows: centralize over output channels also where a module keeps its weight transposed (ConvTranspose*,
-        transformers' Conv1D), by `centralize_axis` 1. False is the paper's: axis 0 everywhere.
-    overrides: options by pattern, later ones winning, as {"head.*": {"lr": 1e-3}, "*embedding*": {"normalize": "off"}}.
+    Args:
+        model: Its parameters' names, as in named_parameters(), are what patterns (`*`, `?`, `[...]`) are matched against.
+        weight_decay: Weight decay of all other parameters.
+        freeze_norms: Set requires_grad to False on normalization layers and LayerScales, as the paper advises for SING.
+        no_decay: Patterns of names; what `model.no_weight_decay()` names, timm's convention, is added.
+        output_rows: Centralize over output channels also where a module keeps its weight transposed (ConvTranspose*,
+            transformers' Conv1D), by `centralize_axis` 1. False is the paper's way: axis 0 everywhere.
+        overrides: Options by pattern, as {"head.*": {"lr": 1e-3}, "*embedding*": {"normalize": "off"}}; later ones win.
 
-    Each group has `params`, `param_names`, a `name` and `weight_decay`, and other keys only where they are not the default.
+    Returns:
+        Groups with `params`, `param_names`, a `name` and `weight_decay`, and other keys only where they are not the default.
 
-    >>> model = nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8), nn.Linear(8, 2))
-    >>> for group in param_groups(model, weight_decay=0.05, overrides={"2.*": {"lr": 1e-3}}):
-    ...     print(group["name"], group["weight_decay"], group["param_names"])
-    decay 0.05 ['0.weight']
-    no_decay 0.0 ['0.bias', '1.weight', '1.bias']
-    decay, lr=0.001 0.05 ['2.weight']
-    no_decay, lr=0.001 0.0 ['2.bias']
+    Raises:
+        TypeError, ValueError: The model has no trainable parameters, a pattern matches none, or an argument is refused.
+
+    Example:
+        >>> model = nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8), nn.Linear(8, 2))
+        >>> for group in param_groups(model, weight_decay=0.05, overrides={"2.*": {"lr": 1e-3}}):
+        ...     print(group["name"], group["weight_decay"], group["param_names"])
+        decay 0.05 ['0.weight']
+        no_decay 0.0 ['0.bias', '1.weight', '1.bias']
+        decay, lr=0.001 0.05 ['2.weight']
+        no_decay, lr=0.001 0.0 ['2.bias']
     """
     if not isinstance(model, nn.Module):
-        raise TypeError(f"[param_groups] wanted a torch.nn.Module, whose layers say what a parameter is, got {type(model).__name__}")
-    if isinstance(weight_decay, (bool, str)) or not float(weight_decay) >= 0:
-        raise TypeError(f"[param_groups] weight_decay: wanted a number of at least 0, got {weight_decay!r}")
+        raise TypeError(
+            f"[{_WHERE}] wanted a torch.nn.Module, whose layers say what a parameter is, got {type(model).__name__}"
+        )
+    _WEIGHT_DECAY.check(weight_decay, _WHERE)
     no_decay, overrides = list(no_decay), overrides or {}
     _check_patterns([*no_decay, *overrides], [name for name, *_ in _trainable(model)])
     if freeze_norms:
@@ -107,7 +118,7 @@ def param_groups(
         group["params"].append(parameter)
         group["param_names"].append(name)
     if not groups:
-        raise ValueError("[param_groups] wanted a model with trainable parameters, got none")
+        raise ValueError(f"[{_WHERE}] wanted a model with trainable parameters, got none")
     return list(groups.values())
 
 

@@ -1,4 +1,4 @@
-"""The hooks of an attached optimizer: they hand it standardized gradients, keep its slow weights and carry both through files."""
+"""The hooks of an attached optimizer: they give it standardized gradients and keep its slow weights."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from torch import Tensor
 from torch._compile import _disable_dynamo
 from torch.optim import Optimizer
 
-from sing.lookahead import Lookahead, merge
+from sing.option_sets import Lookahead, Standardize
+from sing.options import COUNTER  # in the groups' keys, so that state_dict() carries it
 from sing.parameters import names_of, state_dtype
-from sing.standardize import DEFAULTS, Outcome, Standardize, check_axis, check_gradient, standardize_all
+from sing.standardize import Job, Outcome, check_job, standardize_all
 
-COUNTER = "lookahead_step"  # of a group, from 0, in its keys so that state_dict() carries it
-SLOW = "slow"  # of a parameter, in the host's state for the same reason
+SLOW = "slow"  # a parameter's slow weights, in the host's state for the same reason
 ATTRIBUTE = "_sing_attachment"
+WHERE = "sing.attach"
 
 
 class Swap(NamedTuple):
@@ -30,20 +31,20 @@ class Swap(NamedTuple):
     version: int  # of `given` when it was handed over
 
 
-class Job(NamedTuple):
-    """A parameter with a gradient."""
+class Updated(NamedTuple):
+    """A parameter that has a gradient."""
 
-    name: str
     parameter: Tensor
-    gradient: Tensor
-    options: Standardize
+    job: Job
     lookahead: bool
 
 
 class Attachment:
-    """What `attach` keeps beside an optimizer; `sing.attachment(optimizer)` returns it.
+    """What `attach` keeps for an optimizer; `sing.attachment(optimizer)` returns it.
 
-    skipped_steps, skipped_tensors: what the `non_finite` policy left out since attach().
+    Attributes:
+        skipped_steps: Steps that the `non_finite` policy left out since attach().
+        skipped_tensors: Gradients that it left out.
     """
 
     def __init__(self, group_keys: dict[str, Any], non_finite: str) -> None:
@@ -53,21 +54,24 @@ class Attachment:
         self.skipped_tensors = 0
         self._may_nest = False
         self._handles: list[Any] = []
-        self._norms: dict[str, Tensor | float] = {}
+        self._norms: dict[str, float] = {}
         self._swaps: list[Swap] = []
         self._grad_scale: Tensor | None = None
-        self._copies: dict[Tensor, Tensor] = {}  # of weights before their first update, until the host has state for them
+        self._copies: dict[Tensor, Tensor] = {}  # weights before their first update, until the host has state for them
         self._updated: dict[Tensor, None] = {}
-        self._evaluations = 0  # of the closure; -1: the step had none
+        self._results: dict[Tensor, Tensor] = {}  # standardized gradients by parameter, at addresses that a CUDA graph may keep
+        self._evaluations = 0  # of the closure in this step; -1: the step had none
         self._refused = False
         self._loading: tuple[dict[Any, Tensor], list[dict[str, Any]], list[dict[str, Any]]] | None = None
 
     def grad_norms(self) -> dict[str, float]:
-        """Norm of each parameter's gradient in the last step, before standardizing. Waits for the device.
+        """Norms of the last step's gradients, before they were standardized.
 
-        Without waiting they are not kept: with "pass_through" a GPU's are missing.
+        Returns:
+            The norms by the parameters' names, or positions where they have none. With non_finite="pass_through" those on a GPU
+            are missing, because the step does not wait for them.
         """
-        return {name: float(norm) for name, norm in self._norms.items()}
+        return dict(self._norms)
 
     def register(self, optimizer: Optimizer) -> None:
         self._may_nest = sum("step" in vars(kind) for kind in type(optimizer).__mro__) > 2  # its own, a base's, Optimizer's
@@ -125,20 +129,17 @@ class Attachment:
     @torch.no_grad()
     def _hand_over(self, optimizer: Optimizer) -> None:
         """Puts standardized gradients in the place of the parameters' own."""
-        jobs = list(_jobs(optimizer))
-        self._check(jobs)
+        updated = list(_updated(optimizer))
+        self._check(updated)
+        jobs = [each.job for each in updated]
         scale = getattr(optimizer, "grad_scale", None)
         found_inf = getattr(optimizer, "found_inf", None)
         if found_inf is not None and found_inf.item() != 0:
             self._refuse_step()  # the host sees found_inf too, and changes nothing
             return
-        results = standardize_all(
-            [job.gradient for job in jobs],
-            [job.options for job in jobs],
-            1.0 if scale is None else scale,
-            in_place=False,
-            wait=self.non_finite != "pass_through",
-        )
+        waits = self.non_finite != "pass_through"
+        into = None if waits else [self._result_for(each) for each in updated]
+        results = standardize_all(jobs, 1.0 if scale is None else scale, where=WHERE, into=into, wait=waits)
         self._norms = {job.name: result.norm for job, result in zip(jobs, results) if result.norm is not None}
         refused = self._refused_jobs(jobs, results)
         refuse_all = self.non_finite == "skip_step" and len(refused) > 0
@@ -146,17 +147,27 @@ class Attachment:
             self._refuse_step()
         else:
             self.skipped_tensors += len(refused)
-        for index, (job, result) in enumerate(zip(jobs, results)):
+        for index, ((parameter, job, lookahead), result) in enumerate(zip(updated, results)):
             given = None if refuse_all or index in refused else result.gradient
-            self._swaps.append(Swap(job.parameter, job.gradient, given, 0 if given is None else given._version))
-            job.parameter.grad = given
+            self._swaps.append(Swap(parameter, job.gradient, given, 0 if given is None else given._version))
+            parameter.grad = given
             if given is not None:
-                self._updated[job.parameter] = None
-                if job.lookahead and job.parameter not in self._copies:
-                    self._copy(optimizer, job.parameter)
+                self._updated[parameter] = None
+                if lookahead and parameter not in self._copies:
+                    self._copy(optimizer, parameter)
         if scale is not None:
             # 1, not None: a fused host divides by it.
             self._grad_scale, optimizer.grad_scale = scale, torch.ones_like(scale)  # type: ignore[attr-defined]
+
+    def _result_for(self, updated: Updated) -> Tensor:
+        """The tensor for a parameter's standardized gradient, the same from step to step."""
+        def kind_of(tensor: Tensor) -> tuple[Any, ...]:
+            return tensor.device, tensor.dtype, tensor.shape, tensor.stride()
+
+        known, gradient = self._results.get(updated.parameter), updated.job.gradient
+        if known is None or kind_of(known) != kind_of(gradient):
+            self._results[updated.parameter] = torch.empty_like(gradient)
+        return self._results[updated.parameter]
 
     def _refuse_step(self) -> None:
         self._refused = True
@@ -165,21 +176,20 @@ class Attachment:
     def _refused_jobs(self, jobs: list[Job], results: list[Outcome]) -> set[int]:
         if self.non_finite == "pass_through":
             return set()
-        refused = {index for index, finite in enumerate(_read([result.finite for result in results])) if not finite}
+        refused = {index for index, result in enumerate(results) if not result.finite}
         if refused and self.non_finite == "throw":
-            names = ", ".join(jobs[index].name for index in sorted(refused))
-            raise FloatingPointError(f"[attach] wanted finite gradients, got others in {names}")
+            names = ", ".join(f"'{jobs[index].name}'" for index in sorted(refused))
+            raise FloatingPointError(f"[{WHERE}] wanted finite gradients, got non-finite ones in {names}")
         return refused
 
-    def _check(self, jobs: list[Job]) -> None:
-        for job in jobs:
-            check_gradient(job.gradient, f"attach, parameter '{job.name}'")
-            check_axis(job.gradient.dim(), job.options, f"attach, parameter '{job.name}'")
-        waits = self.non_finite != "pass_through" or any(job.lookahead for job in jobs)
-        if waits and any(job.gradient.is_cuda for job in jobs) and torch.cuda.is_current_stream_capturing():
+    def _check(self, updated: list[Updated]) -> None:
+        for each in updated:
+            check_job(each.job, f"{WHERE}, parameter")
+        waits = self.non_finite != "pass_through" or any(each.lookahead for each in updated)
+        if waits and any(each.parameter.is_cuda for each in updated) and torch.cuda.is_current_stream_capturing():
             raise RuntimeError(
-                "[attach] a CUDA graph can only capture steps with lookahead=None and non_finite='pass_through'; "
-                "sing.SING(capturable=True) has no such limit"
+                f"[{WHERE}] wanted lookahead=None and non_finite='pass_through' in a captured CUDA graph, got others; sing.SING has "
+                "no such limit"
             )
 
     def _copy(self, optimizer: Optimizer, parameter: Tensor) -> None:
@@ -188,7 +198,7 @@ class Attachment:
             self._copies[parameter] = parameter.detach().to(state_dtype(parameter.dtype), copy=True)
 
     def _give_back(self, optimizer: Optimizer, *, after_failure: bool = False) -> None:
-        """After a step in which the host raised, only what nobody has touched since is taken for ours."""
+        """Restores the parameters' own gradients. After a step in which the host raised, only where ours is still untouched."""
         for swap in self._swaps:
             untouched = swap.given is not None and swap.given._version == swap.version
             if swap.parameter.grad is swap.given and (untouched or not after_failure):
@@ -205,15 +215,17 @@ class Attachment:
         self._give_back(optimizer)
         if self._evaluations == 0:
             raise RuntimeError(
-                f"[attach] {type(optimizer).__name__}.step() was given a closure and never called it: "
-                "it stepped with gradients that were not standardized"
+                f"[{WHERE}] wanted a host that calls its closure, got {type(optimizer).__name__}, which stepped with gradients that "
+                "were not standardized"
             )
         if self._refused and not self._updated:
             return
         for parameter, copy in self._copies.items():
             state = optimizer.state[parameter]
             if SLOW in state:
-                raise RuntimeError(f"[attach] {type(optimizer).__name__} keeps a '{SLOW}' of its own in its state: use lookahead=None")
+                raise RuntimeError(
+                    f"[{WHERE}] wanted a host without '{SLOW}' in its state, got {type(optimizer).__name__}; use lookahead=None"
+                )
             state[SLOW] = copy
         for group in optimizer.param_groups:
             if group["lookahead"]:
@@ -221,16 +233,16 @@ class Attachment:
         self._copies, self._updated = {}, {}
 
     def _look_ahead(self, optimizer: Optimizer, group: dict[str, Any]) -> None:
-        options = Lookahead(group["lookahead_period"], group["lookahead_alpha"])
+        options = Lookahead().overridden(group)
         group[COUNTER] += 1
         if group[COUNTER] % options.period != 0:
             return
         fast = [each for each in dict.fromkeys(group["params"]) if each in self._updated and SLOW in optimizer.state[each]]
         if fast:
-            merge(fast, [optimizer.state[each][SLOW] for each in fast], options.alpha)
+            _merge(fast, [optimizer.state[each][SLOW] for each in fast], options.alpha)
 
-    # Torch rounds a loaded state to the parameter's type: slow weights of 16-bit parameters go round it. A loaded group
-    # replaces the old one, so the keys of a state saved before attach() are put back.
+    # torch rounds a loaded state to the parameter's type, so the slow weights of 16-bit parameters are kept from it. A loaded
+    # group replaces the old one, so the keys of a state saved before attach() are put back.
     def _before_load(self, optimizer: Optimizer, state_dict: dict[str, Any]) -> dict[str, Any]:
         state = {key: dict(value) if isinstance(value, dict) else value for key, value in state_dict["state"].items()}
         slow = {key: value.pop(SLOW) for key, value in state.items() if isinstance(value, dict) and SLOW in value}
@@ -240,7 +252,7 @@ class Attachment:
         for key, value in slow.items():
             if key in parameters and parameters[key].shape != value.shape:
                 wanted, got = tuple(parameters[key].shape), tuple(value.shape)
-                raise ValueError(f"[attach] slow weights of parameter {key}: wanted shape {wanted}, got {given}")
+                raise ValueError(f"[{WHERE}] wanted slow weights of shape {wanted} for parameter {key}, got {got}")
         self._loading = slow, own_keys, state_dict["param_groups"]
         return {**state_dict, "state": state}
 
@@ -280,31 +292,26 @@ def _match(optimizer: Optimizer, saved_groups: list[dict[str, Any]]) -> dict[Any
     return dict(pairs)
 
 
-def _jobs(optimizer: Optimizer) -> Iterator[Job]:
+def _updated(optimizer: Optimizer) -> Iterator[Updated]:
     """The parameters that have a gradient, each once."""
     seen: set[int] = set()
     for group, names in zip(optimizer.param_groups, names_of(optimizer.param_groups)):
-        options = DEFAULTS.overridden(group)
+        options = Standardize().overridden(group)
         for name, parameter in zip(names, group["params"]):
             if parameter.grad is not None and id(parameter) not in seen:
                 seen.add(id(parameter))
-                yield Job(name, parameter, parameter.grad, options, bool(group["lookahead"]))
+                yield Updated(parameter, Job(name, parameter.grad, options), bool(group["lookahead"]))
 
 
-def _read(flags: list[Tensor | bool | None]) -> list[bool]:
-    """Waits once for each device, not once for each flag."""
-    values = {place: bool(flag) for place, flag in enumerate(flags) if not isinstance(flag, Tensor)}
-    waiting: dict[torch.device, dict[int, Tensor]] = {}
-    for place, flag in enumerate(flags):
-        if isinstance(flag, Tensor):
-            waiting.setdefault(flag.device, {})[place] = flag
-    for entries in waiting.values():
-        values.update(zip(entries, torch.stack(list(entries.values())).tolist()))
-    return [values[place] for place in range(len(flags))]
+def _merge(fast: list[Tensor], slow: list[Tensor], alpha: float) -> None:
+    """Equation 8 of docs/algorithm.md, in the type of the slow weights: both get alpha fast + (1 - alpha) slow."""
+    torch._foreach_mul_(slow, 1 - alpha)
+    torch._foreach_add_(slow, fast, alpha=alpha)
+    torch._foreach_copy_(fast, slow)
 
 
 def _reduce_attached(optimizer: Optimizer, protocol: Any) -> Any:
-    """Hooks are no part of what torch pickles and copies; ours are registered again."""
+    """torch neither pickles nor copies hooks; ours are registered again."""
     mine: Attachment = getattr(optimizer, ATTRIBUTE)
     return _rebuild_attached, (type(optimizer), optimizer.__getstate__(), mine.group_keys, mine.non_finite)
 

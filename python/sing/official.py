@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from .options import AUTHORS_KEYS
+from sing.options import AUTHORS_KEYS, COUNTER
 
-# Theirs to ours; what is not listed has the same name.
+# Their names of state and ours; what is not listed has the same name.
 STATE_KEYS = {"lookahead_params": "slow"}
 
 
@@ -17,9 +17,11 @@ def is_official(state_dict: dict[str, Any]) -> bool:
 
 
 def from_official(state_dict: dict[str, Any]) -> dict[str, Any]:
-    """Ours from theirs. Their counter of steps since the last merge serves as ours of all steps: merges fall alike."""
+    """Our state dictionary from theirs. Their counter of steps since the last merge serves as ours of all steps: the merges fall
+    on the same steps.
+    """
     if not is_official(state_dict):
-        raise ValueError("[sing] wanted a state dictionary of the authors' SING (with 'la_step' in its groups), got another")
+        raise ValueError("[sing.SING] wanted a state dictionary of the authors' SING, with 'la_step' in its groups, got another")
     groups = []
     for theirs in state_dict["param_groups"]:
         group = {AUTHORS_KEYS.get(key, key): value for key, value in theirs.items()}
@@ -36,7 +38,7 @@ def from_official(state_dict: dict[str, Any]) -> dict[str, Any]:
 
 
 def to_official(state_dict: dict[str, Any], rule: str) -> dict[str, Any]:
-    """Theirs from ours; refused where their class has no such option."""
+    """Their state dictionary from ours; refused where their class has no such option."""
     groups = []
     for ours in state_dict["param_groups"]:
         is_expressible = (
@@ -47,7 +49,7 @@ def to_official(state_dict: dict[str, Any], rule: str) -> dict[str, Any]:
             and (ours["normalize"] == "off" or ours["norm_epsilon"] == ours["eps"] or ours["softplus_beta"] is not None)
         )
         if not is_expressible:
-            raise ValueError("[sing] wanted options that the authors' SING has, got others in a group")
+            raise ValueError("[sing.SING] wanted options that the authors' SING has, got others in a group")
         is_soft = ours["softplus_beta"] is not None
         group = {key: ours[key] for key in ("params", "param_names", "lr", "betas", "weight_decay", "initial_lr") if key in ours}
         group.update({theirs: ours[mine] for theirs, mine in AUTHORS_KEYS.items()})
@@ -56,7 +58,7 @@ def to_official(state_dict: dict[str, Any], rule: str) -> dict[str, Any]:
         group["grad_norm"] = ours["normalize"] == "unit_norm"
         group["softplus"] = is_soft
         group["beta_softplus"] = ours["softplus_beta"] if is_soft else 50
-        group["la_step"] = ours["lookahead_step"] % ours["lookahead_period"]
+        group["la_step"] = ours[COUNTER] % ours["lookahead_period"]
         groups.append(group)
     names = {ours: theirs for theirs, ours in STATE_KEYS.items()}
     state = {

@@ -1,71 +1,49 @@
-"""Names, defaults and bounds of the options, in the words of torch and of the SING paper's authors."""
+"""The options of the optimizers and of their parts, under the names that torch's users and the paper's authors know."""
 
 from __future__ import annotations
 
-import difflib
-import math
+import dataclasses
+import inspect
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, TypeVar
 
-import torch
 from torch import Tensor
 
+from sing import _fields
+from sing.field import Field, nearest_name, unknown_option
 
-class Field(NamedTuple):
-    """One option: a row of the library's own list."""
-
-    name: str
-    kind: str  # bool, int, float, optional_float or choice
-    default: Any
-    low: float | None
-    high: float | None
-    open_high: bool
-    help: str
-    choices: list[str]
-
-
-def _flag(name: str, default: bool, help: str) -> Field:
-    return Field(name, "bool", default, None, None, False, help, [])
-
-
-# Python's names where torch's users expect another one than the library's.
+# Python's names where torch's users expect another one than the library's: of options, and of a parameter's state.
 TORCH_NAMES = {"learning_rate": "lr", "epsilon": "eps"}
-CLASS_NAMES = {
-    "adamw": "AdamW",
-    "sgd": "SGD",
-    "adabelief": "AdaBelief",
-    "adafactor": "Adafactor",
-    "nadam": "NAdam",
-    "radam": "RAdam",
-    "adabound": "AdaBound",
-    "adamod": "AdaMod",
-    "eadam": "EAdam",
-    "sadam": "SAdam",
-    "nvlamb": "NVLamb",
-    "adanorm": "AdaNorm",
-    "adahessian": "AdaHessian",
-    "schedule_free_adamw": "ScheduleFreeAdamW",
+STATE_NAMES = {
+    "first_moment": "exp_avg",
+    "second_moment": "exp_avg_sq",
+    "largest_second_moment": "max_exp_avg_sq",
+    "mean_step_size": "exp_avg_lr",
+    "belief": "exp_avg_var",
+    "momentum": "momentum_buffer",
+    "row_second_moment": "exp_avg_sq_row",
+    "column_second_moment": "exp_avg_sq_col",
+    "gradient_norm": "exp_grad_norm",
+    "fast": "z",
+    "largest_rate": "lr_max",
+    "curvature_moment": "exp_hessian_diag_sq",
 }
-# Rules that take curvature, which has the loss's scale whether or not gradients are normalized.
-TAKES_CURVATURE = {"adahessian"}
-# Rules that keep an average of the weights, which eval() puts in their place.
-AVERAGING = {"schedule_free_adamw"}
-# What the library standardizes gradients with: the parameter becomes its gradient.
-NO_OPTIMIZERS = {"gradient"}
 # Options of the package that are no group option in the library.
 EXTRA_FIELDS = [
-    _flag("maximize", False, "go up instead of down"),
-    _flag("capturable", True, "taken for compatibility: a step on a CUDA device is always capturable"),
-    Field("learning_rate_factor", "float", 1.0, 0.0, None, False, "multiplies the learning rate of every group", []),
+    Field("maximize", "bool", False, "go up instead of down"),
+    Field("capturable", "bool", True, "has no effect: a step on a CUDA device is always capturable"),
+    Field("learning_rate_factor", "float", 1.0, "multiplies the learning rate of every group", low=0.0),
 ]
-LOOKAHEAD_FIELD = _flag("lookahead", True, "draw the weights to a slow copy")
-# Not options, but kept beside them in every group.
-COUNTERS = {"lookahead_step": 0}
-# One value for the whole optimizer.
+LOOKAHEAD_FIELD = Field("lookahead", "bool", True, "draw the weights to a slow copy")
+SHARED_FIELDS = [*_fields.STANDARDIZE, LOOKAHEAD_FIELD, *_fields.LOOKAHEAD, *_fields.OTHERS, *EXTRA_FIELDS]  # of all classes
+# Kept in every group, and not an option: the steps that drive LookAhead.
+COUNTER = "lookahead_step"
+# Options that have one value for the whole optimizer.
 SHARED = ("non_finite", "learning_rate_factor")
-# What may stand in a group beside options: torch's, schedulers' and frameworks' own keys are left alone.
-KNOWN_KEYS = {"params", "param_names", "initial_lr", "name", "differentiable", *COUNTERS}
+# Keys of torch, its schedulers and frameworks that may be in a group and are left alone.
+FOREIGN_KEYS = {"params", "param_names", "initial_lr", "name", "differentiable", COUNTER}
 
+# The option names of the paper's authors, with their types.
 AUTHORS_TYPES = {
     "softplus": "bool",
     "beta_softplus": "float",
@@ -75,32 +53,31 @@ AUTHORS_TYPES = {
     "la_mergetime": "int",
     "la_alpha": "float",
 }
-# Theirs to ours.
+# The authors' names whose meaning is that of one option here.
 AUTHORS_KEYS = {
     "grad_central": "centralize",
     "lookahead_active": "lookahead",
     "la_mergetime": "lookahead_period",
     "la_alpha": "lookahead_alpha",
-    "la_step": "lookahead_step",
+    "la_step": COUNTER,
 }
-# Rules whose Nesterov step is none without a momentum.
-NEEDS_MOMENTUM = ("sgd", "lars")
 
 
 class Schema:
-    """The options of one rule under their Python names."""
+    """The options of one optimizer class under their Python names."""
 
-    def __init__(self, rule: str, found: Mapping[str, Any], changed: Mapping[str, Any], is_published: bool) -> None:
-        self.rule = rule
-        self.is_published = is_published  # takes the authors' names; their eps serves the norm too
-        rows = [*found["rules"][rule]["fields"], *found["common"]]
-        self.fields = {row["name"]: Field(**row) for row in rows}
-        for name, value in changed.items():
-            self.fields[name] = self.fields[name]._replace(default=value)
-        place = list(self.fields).index("lookahead_period")
-        listed = list(self.fields.items())
-        self.fields = dict([*listed[:place], ("lookahead", LOOKAHEAD_FIELD), *listed[place:]])
-        self.fields.update({each.name: each for each in EXTRA_FIELDS})
+    def __init__(self, class_name: str) -> None:
+        made = _fields.CLASSES[class_name]
+        rule = _fields.RULES[made["rule"]]
+        self.where = f"sing.{class_name}"
+        self.rule: str = made["rule"]
+        self.takes_curvature: bool = rule["takes_curvature"]
+        self.averages: bool = rule["averages"]  # eval() replaces the weights by an average that the rule keeps
+        self.is_published: bool = made["is_published"]  # takes the authors' names; their eps serves the norm too
+        fields = [*rule["fields"], *SHARED_FIELDS]
+        self.fields: dict[str, Field] = {
+            field.name: field._replace(default=made["options"].get(field.name, field.default)) for field in fields
+        }
         self.has_betas = "beta1" in self.fields and "beta2" in self.fields
 
     def python_name(self, name: str) -> str:
@@ -121,7 +98,17 @@ class Schema:
         values = {key: field.default for key, field in self.keyword_fields()}
         if self.has_betas:
             values["betas"] = (self.fields["beta1"].default, self.fields["beta2"].default)
-        return {**values, **COUNTERS}
+        return {**values, COUNTER: 0}
+
+    def signature(self) -> inspect.Signature:
+        """What `inspect.signature` shows for the class: `lr` may be given by position, as in torch."""
+        parameter, defaults = inspect.Parameter, self.defaults()
+        listed = [parameter("params", parameter.POSITIONAL_OR_KEYWORD)]
+        for key, _ in self.keyword_fields():
+            kind = parameter.POSITIONAL_OR_KEYWORD if key == "lr" else parameter.KEYWORD_ONLY
+            listed.append(parameter(key, kind, default=defaults[key]))
+        listed.append(parameter("slow_weights_for_evaluation", parameter.KEYWORD_ONLY, default=False))
+        return inspect.Signature(listed)
 
     def canonical(self, given: Mapping[str, Any], where: str, *, strict: bool) -> dict[str, Any]:
         """`given` under the Python names. Unknown names are refused; in a group (not strict) only those near a known one."""
@@ -129,16 +116,14 @@ class Schema:
         self._check_twice(given, where)
         known = {**{key: key for key, _ in self.keyword_fields()}, **{name: self.python_name(name) for name in self.fields}}
         for key, value in given.items():
-            if key == "betas" and self.has_betas:
-                result["betas"] = value
-            elif self.has_betas and key in ("beta1", "beta2"):
+            if self.has_betas and key in ("beta1", "beta2"):
                 pair = list(result.get("betas", (self.fields["beta1"].default, self.fields["beta2"].default)))
                 pair[key == "beta2"] = value
                 result["betas"] = tuple(pair)
             elif key in known:
                 result[known[key]] = value
             elif self.is_published and (key in AUTHORS_KEYS or key in AUTHORS_TYPES):
-                self._take_authors(result, key, value, given)
+                result.update(self._from_authors(key, value, given))
             else:
                 self._check_unknown(key, [*known, *(AUTHORS_TYPES if self.is_published else ())], where, strict)
                 result[key] = value
@@ -153,43 +138,38 @@ class Schema:
         for key in given:
             ours = names.get(key, key)
             if ours != key and ours in given:
-                raise TypeError(f"[{where}] {ours} is given twice, as '{ours}' and as '{key}'")
+                raise TypeError(f"[{where}] wanted {ours} once, got it as '{ours}' and as '{key}'")
 
-    def _take_authors(self, result: dict[str, Any], key: str, value: Any, given: Mapping[str, Any]) -> None:
+    @staticmethod
+    def _from_authors(key: str, value: Any, given: Mapping[str, Any]) -> dict[str, Any]:
         if key in AUTHORS_KEYS:
-            result[AUTHORS_KEYS[key]] = value
-        elif key == "grad_norm":
-            result["normalize"] = "unit_norm" if value else "off"
-        elif not given.get("softplus", True):
-            result["softplus_beta"] = None
-        else:
-            result["softplus_beta"] = float(given.get("beta_softplus", 50.0))
+            return {AUTHORS_KEYS[key]: value}
+        if key == "grad_norm":
+            return {"normalize": "unit_norm" if value else "off"}
+        return {"softplus_beta": float(given.get("beta_softplus", 50.0)) if given.get("softplus", True) else None}
 
     @staticmethod
     def _check_unknown(key: str, known: list[str], where: str, strict: bool) -> None:
-        if key in KNOWN_KEYS:
-            return
-        nearest = difflib.get_close_matches(key, known, n=1, cutoff=0.6 if strict else 0.8)
-        if strict or nearest:
-            hint = f"; did you mean '{nearest[0]}'?" if nearest else f": wanted one of {', '.join(sorted(known))}"
-            raise TypeError(f"[{where}] unknown option '{key}'{hint}")
+        if key not in FOREIGN_KEYS and (strict or nearest_name(key, known, closeness=0.8)):
+            raise unknown_option(key, sorted(known), where)
 
     def check(self, group: Mapping[str, Any], where: str) -> None:
-        """Refuses values of a wrong kind or out of bounds."""
+        """Refuses values of a wrong kind or out of bounds; what they mean together is checked by the library."""
         for name, field in self.fields.items():
             key = self.python_name(name)
             value = group[key]
             if key == "betas":
                 if not (isinstance(value, (tuple, list)) and len(value) == 2):
-                    raise ValueError(f"[{where}] betas: wanted two numbers, got {value!r}")
-                value = value[name == "beta2"]
-            check_value(field, key, value, where)
-        if self.rule in NEEDS_MOMENTUM and group.get("nesterov") and not group.get("momentum"):
-            raise ValueError(f"[{where}] nesterov needs a momentum above 0, got {group.get('momentum')!r}")
+                    raise ValueError(f"[{where}] wanted betas as two numbers, got {value!r}")
+                place = int(name == "beta2")
+                key, value = f"betas[{place}]", value[place]
+            if key == "lr" and isinstance(value, Tensor) and value.numel() == 1 and value.is_floating_point():
+                continue
+            field.check(value, where, key)
 
     def overrides(self, group: Mapping[str, Any]) -> dict[str, Any]:
         """The group's options as the library names them; a tensor learning rate is left out."""
-        found: dict[str, Any] = {"lookahead": bool(group["lookahead"])}
+        found: dict[str, Any] = {"lookahead": group["lookahead"]}
         extra = {each.name for each in EXTRA_FIELDS}
         for name, field in self.fields.items():
             if name in extra or name in ("non_finite", "lookahead"):
@@ -200,13 +180,9 @@ class Schema:
             if name in ("beta1", "beta2") and self.has_betas:
                 value = value[name == "beta2"]
             if isinstance(value, Tensor):
-                if name == "learning_rate":
-                    continue
-                value = value.item()
+                continue
             if field.kind == "int":
                 value = int(value)
-            elif field.kind == "bool":
-                value = bool(value)
             elif field.kind in ("float", "optional_float") and value is not None:
                 value = float(value)
             found[name] = value
@@ -220,53 +196,50 @@ class Schema:
         return found
 
 
-def check_value(field: Field, key: str, value: Any, where: str) -> None:
-    if isinstance(value, Tensor):
-        if key != "lr" or value.numel() != 1 or not value.is_floating_point():
-            raise TypeError(f"[{where}] {key}: wanted {_wanted(field)}, got a tensor {tuple(value.shape)} of {value.dtype}")
-        return
-    if field.kind == "optional_float" and value is None:
-        return
-    if field.kind == "choice":
-        if value not in field.choices:
-            raise ValueError(f"[{where}] {key}: wanted {_wanted(field)}, got {value!r}")
-        return
-    if field.kind == "bool":
-        if not isinstance(value, (bool, int)) or value not in (0, 1):
-            raise TypeError(f"[{where}] {key}: wanted True or False, got {value!r}")
-        return
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        if not (hasattr(value, "__float__") and not isinstance(value, (str, bytes))):
-            raise TypeError(f"[{where}] {key}: wanted {_wanted(field)}, got {value!r}")
-    number = float(value)
-    is_low = field.low is not None and number < field.low
-    is_high = field.high is not None and (number >= field.high if field.open_high else number > field.high)
-    if is_low or is_high or not math.isfinite(number) or (field.kind == "int" and number != int(number)):
-        raise ValueError(f"[{where}] {key}: wanted {_wanted(field)}, got {value!r}")
+Options = TypeVar("Options", bound="OptionSet")
 
 
-def _wanted(field: Field) -> str:
-    if field.kind == "choice":
-        return "one of " + ", ".join(repr(each) for each in field.choices)
-    text = "a whole number" if field.kind == "int" else "a number"
-    if field.high is not None:
-        text += f" in [{field.low:g}, {field.high:g}{')' if field.open_high else ']'}"
-    elif field.low is not None:
-        text += f" of at least {field.low:g}"
-    return text + (" or None" if field.kind == "optional_float" else "")
+class OptionSet:
+    """Base of dataclasses whose fields are options of the library: Standardize, Lookahead and the schedules."""
 
+    table: ClassVar[list[Field]]
+    prefix: ClassVar[str] = ""  # of the options' names in a parameter group
 
-def all_schemas(found: Mapping[str, Any]) -> dict[str, Schema]:
-    """SING as published, then a class for each rule that optimizes, then one for each second name of a rule."""
-    paper = found["paper"]
-    schemas = {"SING": Schema(paper["rule"], found, paper["options"], is_published=True)}
-    for rule in found["rules"]:
-        if rule not in NO_OPTIMIZERS:
-            schemas[CLASS_NAMES.get(rule, rule.capitalize())] = Schema(rule, found, {}, is_published=False)
-    for name, form in found["forms"].items():
-        schemas[CLASS_NAMES[name]] = Schema(form["rule"], found, form["options"], is_published=False)
-    return schemas
+    def __post_init__(self) -> None:
+        for name, field in self.named_fields().items():
+            field.check(getattr(self, name), f"sing.{type(self).__name__}", name)
+
+    @classmethod
+    def named_fields(cls) -> dict[str, Field]:
+        return {field.name.removeprefix(cls.prefix): field for field in cls.table}
+
+    @classmethod
+    def from_keywords(cls: type[Options], options: Mapping[str, Any], where: str) -> Options:
+        """From keyword arguments of the function `where`; an unknown one is an error that names the nearest."""
+        known = cls.named_fields()
+        for name in options:
+            if name not in known:
+                raise unknown_option(name, known, where)
+        for name, value in options.items():
+            known[name].check(value, where, name)
+        return cls(**options)
+
+    def as_group_keys(self) -> dict[str, Any]:
+        """The options under their names in a parameter group."""
+        return {self.prefix + name: getattr(self, name) for name in self.named_fields()}
+
+    def overridden(self: Options, group: Mapping[str, Any]) -> Options:
+        """These options, with what the keys of a parameter group say instead."""
+        changed = {name: group[field.name] for name, field in self.named_fields().items() if field.name in group}
+        return dataclasses.replace(self, **changed) if changed else self  # type: ignore[type-var]
 
 
 def scalar(value: float | Tensor) -> float:
-    return float(value.item()) if isinstance(value, torch.Tensor) else float(value)
+    return float(value.item()) if isinstance(value, Tensor) else float(value)
+
+
+def steps_of(entries: Mapping[str, Any], key: str, where: str) -> int:
+    """A count of steps in a parameter's state or in a group; refuses what is no whole number."""
+    steps = scalar(entries[key])
+    Field(key, "int", 0, "steps taken", low=0).check(steps, where)
+    return int(steps)

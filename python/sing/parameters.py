@@ -1,19 +1,19 @@
-"""What a parameter must be to be optimized, and how it lies in memory."""
+"""What a parameter must be to be optimized, which device serves it, and what it is called."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
 from typing import Any
 
 import torch
 from torch import Tensor
 
-DTYPES = {
-    torch.float32: "float32",
-    torch.float64: "float64",
-    torch.bfloat16: "bfloat16",
-    torch.float16: "float16",
-}
+from sing.operators import has_kernels
+
+_CPU = torch.device("cpu")
+_warned_about: set[str] = set()  # types of devices
+
+DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 
 
 def state_dtype(dtype: torch.dtype) -> torch.dtype:
@@ -21,9 +21,9 @@ def state_dtype(dtype: torch.dtype) -> torch.dtype:
     return torch.float64 if dtype == torch.float64 else torch.float32
 
 
-def check_parameter(parameter: Tensor, name: str) -> None:
+def check_parameter(parameter: Tensor, name: str, where: str) -> None:
     """Refuses what cannot be optimized right, naming the parameter."""
-    who = f"[sing] parameter '{name}':"
+    who = f"[{where}] parameter '{name}':"
     kind = type(parameter).__name__
     is_shard = kind in ("DTensor", "FlatParameter") or getattr(parameter, "_is_flat_param", False)
     if is_shard or getattr(parameter, "_fsdp_flattened", False) or hasattr(parameter, "ds_tensor"):
@@ -34,34 +34,40 @@ def check_parameter(parameter: Tensor, name: str) -> None:
     if parameter.layout != torch.strided:
         raise TypeError(f"{who} wanted a dense tensor, got one of layout {parameter.layout}")
     if parameter.dtype not in DTYPES:
-        raise TypeError(f"{who} wanted {', '.join(DTYPES.values())}, got {parameter.dtype}")
+        raise TypeError(f"{who} wanted one of {', '.join(map(str, DTYPES))}, got {parameter.dtype}")
     if parameter.is_meta:
-        raise TypeError(f"{who} wanted memory, got a tensor on the meta device: load the model first")
-    if any(stride == 0 and size > 1 for stride, size in zip(parameter.stride(), parameter.shape)):
-        raise ValueError(f"{who} elements share memory (an expanded tensor): clone it first")
+        raise TypeError(f"{who} wanted memory, got a tensor on the meta device; load the model first")
+    if _overlaps_itself(parameter):
+        raise ValueError(f"{who} wanted memory of its own for each element, got strides {parameter.stride()}; clone it first")
 
 
-def memory_order(tensor: Tensor) -> tuple[int, ...] | None:
-    """The order of axes in which a dense tensor is contiguous, as channels_last ones are; None: it has gaps."""
-    order = tuple(range(tensor.dim()))
-    if tensor.is_contiguous():
-        return order
-    by_stride = tuple(sorted(order, key=tensor.stride, reverse=True))
-    return by_stride if tensor.permute(by_stride).is_contiguous() else None
-
-
-def suits_kernels(parameter: Tensor, group: Mapping[str, Any], rule: str) -> bool:
-    """Whether the compiled kernels see this tensor's rows and matrices where they are."""
-    order = memory_order(parameter)
-    if order is None:
+def _overlaps_itself(tensor: Tensor) -> bool:
+    """Whether elements share memory, as those of an expanded tensor do."""
+    if tensor.numel() == 0:
         return False
-    if parameter.dim() < 2 or order == tuple(range(parameter.dim())):
-        return True
-    axis = int(group["centralize_axis"])
-    is_row_kept = not group["centralize"] or (axis < len(order) and order[axis] == axis)
-    is_matrix_kept = rule != "adafactor" or order[-2:] == (parameter.dim() - 2, parameter.dim() - 1)
-    is_first_kept = rule != "muon" or order[0] == 0
-    return is_row_kept and is_matrix_kept and is_first_kept
+    reach = 0  # of the axes so far, in elements
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape)):
+        if size > 1:
+            if stride <= reach:
+                return True
+            reach += stride * (size - 1)
+    return False
+
+
+def kernel_device(tensor: Tensor, name: str, where: str) -> torch.device:
+    """The device on which kernels serve a tensor: its own, or the CPU after one warning per type of device."""
+    device = tensor.device
+    if has_kernels(device.type):
+        return device
+    if device.type not in _warned_about:
+        _warned_about.add(device.type)
+        remedy = "; build with CUDA kernels: pip install . -C cmake.define.SING_CUDA=ON" if device.type == "cuda" else ""
+        warnings.warn(
+            f"[{where}] '{name}' is on {device}, for which there are no kernels: it is copied to the CPU and back at every "
+            f"step{remedy}",
+            stacklevel=3,
+        )
+    return _CPU
 
 
 def names_of(groups: list[dict[str, Any]]) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""What the tests of the package share: where the build is, and a class with the plain-PyTorch engine in place of the kernels."""
+"""What the tests of the package share: where the build is, a small model, and parameters that are stepped through copies."""
 
 import os
 import pathlib
@@ -6,7 +6,8 @@ import pathlib
 import pytest
 import torch
 
-import sing
+from sing.library import LibraryOptimizer
+from sing.standardize import Job, standardize_all
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("SING_BUILD", ROOT / "build" / "dev"))
@@ -27,16 +28,15 @@ def build_program():
     return find
 
 
-def without_kernels(cls):
-    """The class with every parameter on the plain-PyTorch engine."""
-    return type(cls.__name__, (cls,), {"_uses_native": False})
+@pytest.fixture(params=["in place", "through copies"])
+def memory(request, monkeypatch):
+    """Runs a test twice: the kernels work on the parameters themselves, and on contiguous copies of them."""
+    if request.param == "through copies":
 
+        def serve(self, parameter, name):
+            return torch.empty(parameter.shape, dtype=parameter.dtype), True
 
-@pytest.fixture(params=["native", "fallback"])
-def engine(request):
-    """Gives a class as it is, or without kernels; the kernels must be there."""
-    assert sing.has_kernels("cpu"), "the compiled operators were not found: ./dev build"
-    return (lambda cls: cls) if request.param == "native" else without_kernels
+        monkeypatch.setattr(LibraryOptimizer, "_serve", serve)
 
 
 @pytest.fixture(autouse=True)
@@ -67,3 +67,9 @@ def train(model, optimizer, steps, first=0):
 
 def same_weights(first, second):
     return all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
+
+
+def standardized(gradients, options, loss_scale=1.0, **how):
+    """Outcomes of the kernels for gradients that all have the same options."""
+    jobs = [Job(str(place), gradient, options) for place, gradient in enumerate(gradients)]
+    return standardize_all(jobs, loss_scale, where="test", **how)

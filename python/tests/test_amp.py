@@ -31,13 +31,13 @@ def run(scaler, optimizer, model, overflow_at=(), steps=10):
 
 @pytest.mark.parametrize("name", SCALERS)
 @pytest.mark.parametrize("normalize", ["unit_norm", "off"])
-def test_equals_training_without_scaler(name, normalize, engine):
+def test_equals_training_without_scaler(name, normalize, memory):
     """A power of two as scale changes no bit of the gradients; epsilon is scaled along."""
     model = small_model()
     twin = copy.deepcopy(model)
     options = {"normalize": normalize, "lr": 1e-2 if normalize == "unit_norm" else 1e-4}
-    run(None, engine(sing.SING)(model.parameters(), **options), model)
-    optimizer = engine(sing.SING)(twin.parameters(), **options)
+    run(None, sing.SING(model.parameters(), **options), model)
+    optimizer = sing.SING(twin.parameters(), **options)
     run(SCALERS[name]("cpu", init_scale=1024.0), optimizer, twin)
     for mine, other in zip(model.parameters(), twin.parameters()):
         assert torch.allclose(mine, other, rtol=1e-5, atol=1e-6)
@@ -47,13 +47,13 @@ def test_equals_training_without_scaler(name, normalize, engine):
 
 
 @pytest.mark.parametrize("policy", ["skip_tensor", "throw"])
-def test_overflow_skips_the_whole_step(policy, engine):
+def test_overflow_skips_the_whole_step(policy, memory):
     """Whatever the policy without a scaler is. Both scalers halve and grow their scale alike."""
     outcomes = {}
     for name, scaler in SCALERS.items():
         torch.manual_seed(1)
         model = small_model()
-        optimizer = engine(sing.SING)(model.parameters(), non_finite=policy)
+        optimizer = sing.SING(model.parameters(), non_finite=policy)
         scales = run(scaler("cpu", init_scale=64.0, growth_interval=3), optimizer, model, overflow_at=(2, 5))
         outcomes[name] = scales, model
         assert optimizer.status() == {"skipped_steps": 2, "skipped_tensors": 0}

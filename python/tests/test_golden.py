@@ -31,7 +31,7 @@ def tolerance(dtype, steps, moved, largest):
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_authors_trajectory(case, engine):
+def test_authors_trajectory(case, memory):
     dtype = getattr(torch, case["dtype"])
     start = {name: values(name, numbers, dtype) for name, numbers in GOLDEN["init"].items()}
     weights = {name: torch.nn.Parameter(start[name].clone()) for name in start}
@@ -40,7 +40,7 @@ def test_authors_trajectory(case, engine):
         {"params": [(name, weights[name]) for name in weights if name not in second]},
         {"params": [(name, weights[name]) for name in second], "lr": case["lr"] / 2},
     ]
-    optimizer = engine(sing.SING)(groups, lr=case["lr"], **case["options"])
+    optimizer = sing.SING(groups, lr=case["lr"], **case["options"])
     for step in range(GOLDEN["steps"]):
         for name, weight in weights.items():
             numbers = GOLDEN["grads"][step].get(name)

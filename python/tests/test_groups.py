@@ -150,9 +150,9 @@ def test_patterns_and_overrides():
 
 def test_bad_input_changes_nothing():
     model = make_model()
-    with pytest.raises(ValueError, match="pattern 'hed"):
+    with pytest.raises(ValueError, match="got 'hed"):
         param_groups(model, freeze_norms=True, no_decay=["hed.*"])
-    with pytest.raises(ValueError, match="pattern 'nothing'"):
+    with pytest.raises(ValueError, match="got 'nothing', which matches none"):
         param_groups(model, freeze_norms=True, overrides={"nothing": {"lr": 1}})
     assert all(parameter.requires_grad for parameter in model.parameters())
     with pytest.raises(ValueError, match="trainable"):
@@ -221,7 +221,7 @@ def test_a_model_with_no_weight_decay_of_its_own_and_frozen_norms_trains():
 
 @pytest.mark.parametrize(
     ("model", "decay", "message"),
-    [([torch.ones(2)], 0.1, "wanted a torch.nn.Module, .*got list"), (nn.Linear(2, 2), "x", "weight_decay: wanted a number")],
+    [([torch.ones(2)], 0.1, "wanted a torch.nn.Module, .*got list"), (nn.Linear(2, 2), "x", "wanted weight_decay as a number")],
 )
 def test_bad_input_is_named(model, decay, message):
     with pytest.raises(TypeError, match=message):

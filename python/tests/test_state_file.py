@@ -1,5 +1,6 @@
 """C++ writes a state file and Python goes on, and the reverse: the bits of a run that was never interrupted."""
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import pytest
 import torch
 
 import sing
+from sing.operators import operators
 
 
 def make(weights):
@@ -121,3 +123,79 @@ optimizer.load({str(tmp_path / "state.safetensors")!r})
 """
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def trained(groups=1):
+    parameters = [(f"weight{index}", torch.nn.Parameter(torch.randn(3, 4))) for index in range(groups)]
+    optimizer = sing.SING([{"params": [each]} for each in parameters])
+    for _, parameter in parameters:
+        parameter.grad = torch.randn(3, 4)
+    optimizer.step()
+    return parameters, optimizer
+
+
+def test_a_group_without_parameters_is_saved_and_loaded(tmp_path):
+    optimizer = sing.SING([{"params": []}], lr=0.25)
+    optimizer.save(tmp_path / "state")
+    fresh = sing.SING([{"params": []}])
+    fresh.load(tmp_path / "state")
+    assert fresh.param_groups[0]["lr"] == 0.25
+
+
+def test_a_path_with_a_null_character_is_refused(tmp_path):
+    _, optimizer = trained()
+    for use in (optimizer.save, optimizer.load):
+        with pytest.raises(ValueError, match="without null characters"):
+            use(f"{tmp_path}/x\0y")
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_file_is_read_once_whatever_the_number_of_groups(tmp_path, monkeypatch):
+    _, optimizer = trained(groups=20)
+    optimizer.save(tmp_path / "state")
+    calls = []
+    for name in ("save", "load"):
+        monkeypatch.setattr(operators, name, lambda *given, name=name, call=getattr(operators, name): (calls.append(name), call(*given)))
+    optimizer.load(tmp_path / "state")
+    assert calls == ["load"]
+
+
+def rewritten(path, change):
+    """The file after `change` has changed what its metadata says of the optimizer."""
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + size])
+    about = json.loads(header["__metadata__"]["optimizer"])
+    change(about)
+    header["__metadata__"]["optimizer"] = json.dumps(about)
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data[8 + size :])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda about: about["groups"][0].update(steps=1.5), "'steps', got 1.5"),
+        (lambda about: about["groups"][0]["parameters"][0].update(steps=0.5), "'steps', got 0.5"),
+        (lambda about: about.update(skipped_steps=-1), "'skipped_steps', got -1"),
+        (lambda about: about["groups"][0]["options"].pop("learning_rate"), "'learning_rate'"),
+    ],
+)
+def test_counters_and_options_of_a_file_are_checked(tmp_path, change, message):
+    ((_, weight),), optimizer = trained()
+    optimizer.save(tmp_path / "state")
+    rewritten(tmp_path / "state", change)
+    moment = optimizer.state[weight]["exp_avg"].clone()
+    with pytest.raises(RuntimeError, match=message):
+        optimizer.load(tmp_path / "state")
+    assert torch.equal(optimizer.state[weight]["exp_avg"], moment)
+
+
+def test_a_fractional_counter_in_a_dictionary_is_refused():
+    _, optimizer = trained()
+    for place in ("state", "param_groups"):
+        saved = optimizer.state_dict()
+        saved = {"state": {0: dict(saved["state"][0])}, "param_groups": [dict(saved["param_groups"][0])]}
+        saved[place][0]["step" if place == "state" else "lookahead_step"] = torch.tensor(1.5)
+        with pytest.raises(ValueError, match="as a whole number of at least 0, got 1.5"):
+            optimizer.load_state_dict(saved)

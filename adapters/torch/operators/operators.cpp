@@ -5,9 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "adapters/torch/operators/json_options.hpp"
-#include "adapters/torch/operators/session.hpp"
+#include "adapters/torch/operators/python_optimizer.hpp"
 #include "adapters/torch/operators/standardize.hpp"
 #include "sing/base/message.hpp"
+#include "sing/base/strides.hpp"
 
 namespace sing::operators {
 namespace {
@@ -30,18 +31,17 @@ struct Guarded<Function> {
   }
 };
 
-Device device_of(const std::string& type, std::int64_t index) {
-  SING_CHECK(type == "cpu" || type == "cuda", "[operators] no kernels for device '{}'", type);
-  return {.type = type == "cpu" ? DeviceType::kCpu : DeviceType::kCuda,
-          .index = static_cast<std::int32_t>(index)};
-}
-
-Optimizer& optimizer_of(std::int64_t handle) { return find_session(handle).optimizer(); }
-
 std::size_t index_of(std::int64_t value) { return static_cast<std::size_t>(value); }
 
-void* stream_of(std::int64_t address) {
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+MultiDeviceOptimizer& optimizer_of(std::int64_t handle) { return find(handle).optimizer(); }
+
+Options parse_options(const std::string& json) {
+  Options options;
+  for (const auto& [name, value] : overrides_of(json)) {
+    set_option(options, name, value);
+  }
+  validate(options);
+  return options;
 }
 
 bool has_kernels(const std::string& device_type) {
@@ -52,22 +52,34 @@ bool has_kernels(const std::string& device_type) {
 #endif
 }
 
-std::int64_t create(const std::string& device_type, std::int64_t device_index,
-                    const std::string& options_json) {
-  Options options;
-  for (const auto& [name, value] : overrides_of(options_json)) {
-    set_option(options, name, value);
-  }
-  validate(options);
-  return keep_session(
-      std::make_unique<Session>(device_of(device_type, device_index), std::move(options)));
+// Whether the kernels work on such a parameter where it lies, or need a contiguous copy.
+bool takes_order(const Tensor& parameter, const std::string& rule) {
+  const TensorView view = view_of(parameter);
+  return is_dense(view.sizes, view.strides) &&
+         sing::takes_order(make_rule(rule), view.sizes, view.strides);
 }
 
-void destroy(std::int64_t handle) { drop_session(handle); }
+void check_options(const std::string& options_json) { parse_options(options_json); }
 
-void add_group(std::int64_t handle, const Tensors& parameters, const Tensors& memory_views,
-               const std::vector<std::string>& names, const std::string& overrides_json) {
-  find_session(handle).add_group(parameters, memory_views, names, overrides_of(overrides_json));
+std::int64_t create(const std::string& where, const std::string& options_json) {
+  return keep(std::make_unique<PythonOptimizer>(where, parse_options(options_json)));
+}
+
+void destroy(std::int64_t handle) { drop(handle); }
+
+void add_group(std::int64_t handle, const Tensors& parameters,
+               const std::vector<std::string>& names, const std::vector<std::int64_t>& copies,
+               const std::string& overrides_json) {
+  find(handle).add_group(parameters, names, copies, overrides_of(overrides_json));
+}
+
+// "cpu,cuda:0": those of the parameters, in the order in which they joined.
+std::string devices(std::int64_t handle) {
+  std::string names;
+  for (const Device& device : optimizer_of(handle).devices()) {
+    names += fmt::format("{}{}", names.empty() ? "" : ",", name_of(device));
+  }
+  return names;
 }
 
 void set_options(std::int64_t handle, std::int64_t group, const std::string& overrides_json) {
@@ -84,11 +96,15 @@ void set_learning_rate(std::int64_t handle, std::int64_t group, double learning_
 
 void set_learning_rate_source(std::int64_t handle, std::int64_t group,
                               const std::optional<Tensor>& source) {
-  find_session(handle).set_learning_rate_source(index_of(group), source);
+  find(handle).set_learning_rate_source(index_of(group), source);
 }
 
 void set_learning_rate_factor(std::int64_t handle, double factor) {
   optimizer_of(handle).set_learning_rate_factor(factor);
+}
+
+double learning_rate_factor(std::int64_t handle) {
+  return optimizer_of(handle).learning_rate_factor();
 }
 
 void set_non_finite(std::int64_t handle, const std::string& policy) {
@@ -98,37 +114,40 @@ void set_non_finite(std::int64_t handle, const std::string& policy) {
 }
 
 void find_data(std::int64_t handle, const Tensors& parameters) {
-  find_session(handle).find_data(parameters);
+  find(handle).find_data(parameters);
 }
 
 void select(std::int64_t handle, const std::vector<std::int64_t>& parameters) {
-  find_session(handle).select(parameters);
+  find(handle).select(parameters);
 }
 
 void set_curvature(std::int64_t handle, const std::vector<std::int64_t>& parameters,
                    const Tensors& curvatures) {
-  find_session(handle).set_curvature(parameters, curvatures);
+  find(handle).set_curvature(parameters, curvatures);
 }
 
-void step(std::int64_t handle, const Tensors& gradients, double loss_scale, std::int64_t stream) {
-  find_session(handle).step(gradients, loss_scale, stream_of(stream));
+void step(std::int64_t handle, const Tensors& gradients, double loss_scale,
+          const std::vector<std::int64_t>& streams) {
+  find(handle).step(gradients, loss_scale, streams);
 }
 
-void upload(std::int64_t handle, const Tensors& gradients, double loss_scale, std::int64_t stream) {
-  find_session(handle).upload(gradients, loss_scale, stream_of(stream));
+void upload(std::int64_t handle, const Tensors& gradients, double loss_scale,
+            const std::vector<std::int64_t>& streams) {
+  find(handle).upload(gradients, loss_scale, streams);
 }
 
 void create_state(std::int64_t handle, std::int64_t parameter) {
-  optimizer_of(handle).create_state(index_of(parameter));
+  const auto [optimizer, index] = optimizer_of(handle).place_of(index_of(parameter));
+  optimizer.create_state(index);
 }
 
 // The arrays of a parameter as bytes, and a JSON list of [slot, type, shape].
 std::tuple<Tensors, std::string> state(std::int64_t handle, std::int64_t parameter) {
-  const Optimizer& optimizer = optimizer_of(handle);
-  const std::size_t prefix = optimizer.parameter_name(index_of(parameter)).size() + 1;
+  const auto [optimizer, index] = optimizer_of(handle).place_of(index_of(parameter));
+  const std::size_t prefix = optimizer.parameter_name(index).size() + 1;
   Tensors memory;
   nlohmann::json about = nlohmann::json::array();
-  for (const StateTensor& tensor : optimizer.state(index_of(parameter))) {
+  for (const StateTensor& tensor : optimizer.state(index)) {
     memory.push_back(bytes_of(tensor.memory, count_elements(tensor.shape) * size_of(tensor.dtype)));
     about.push_back({tensor.name.substr(prefix), std::string(name_of(tensor.dtype)), tensor.shape});
   }
@@ -137,18 +156,22 @@ std::tuple<Tensors, std::string> state(std::int64_t handle, std::int64_t paramet
 
 // Counters in the library's own memory, as bytes: steps, non_finite, gradient_norm (float64).
 Tensor progress(std::int64_t handle, std::int64_t parameter) {
-  return bytes_of(optimizer_of(handle).progress_memory(index_of(parameter)),
-                  sizeof(TensorProgress));
+  const auto [optimizer, index] = optimizer_of(handle).place_of(index_of(parameter));
+  return bytes_of(optimizer.progress_memory(index), sizeof(TensorProgress));
 }
 
-Tensor group_progress(std::int64_t handle, std::int64_t group) {
-  return bytes_of(optimizer_of(handle).group_progress_memory(index_of(group)),
-                  sizeof(GroupProgress));
+// The same of one of the optimizer's devices: skipped_steps, skipped_tensors, first_non_finite.
+Tensor device_progress(std::int64_t handle, std::int64_t device) {
+  return bytes_of(optimizer_of(handle).progress_memory(index_of(device)),
+                  sizeof(OptimizerProgress));
 }
 
-// skipped_steps, skipped_tensors, first_non_finite.
-Tensor optimizer_progress(std::int64_t handle) {
-  return bytes_of(optimizer_of(handle).optimizer_progress_memory(), sizeof(OptimizerProgress));
+std::int64_t group_steps(std::int64_t handle, std::int64_t group) {
+  return optimizer_of(handle).group_steps(index_of(group));
+}
+
+void set_group_steps(std::int64_t handle, std::int64_t group, std::int64_t steps) {
+  optimizer_of(handle).set_group_steps(index_of(group), steps);
 }
 
 std::vector<double> gradient_norms(std::int64_t handle) {
@@ -161,105 +184,76 @@ std::vector<std::int64_t> status(std::int64_t handle) {
   return {progress.skipped_steps, progress.skipped_tensors};
 }
 
+void set_skipped(std::int64_t handle, std::int64_t steps, std::int64_t tensors) {
+  optimizer_of(handle).set_skipped(steps, tensors);
+}
+
 void use_slow_weights(std::int64_t handle) { optimizer_of(handle).use_slow_weights(); }
 void use_fast_weights(std::int64_t handle) { optimizer_of(handle).use_fast_weights(); }
 
 void save(std::int64_t handle, const std::string& path) { optimizer_of(handle).save(path); }
 void load(std::int64_t handle, const std::string& path) { optimizer_of(handle).load(path); }
-Tensor save_bytes(std::int64_t handle) { return tensor_of(optimizer_of(handle).save_bytes()); }
-void load_bytes(std::int64_t handle, const Tensor& bytes) {
-  optimizer_of(handle).load_bytes(view_of(bytes));
-}
 
-// Factors of steps 0 … steps − 1.
-std::vector<double> schedule_factors(const std::string& kind, const std::string& options_json,
-                                     std::int64_t steps) {
+double schedule_factor(const std::string& kind, const std::string& options_json,
+                       std::int64_t step) {
   Schedule schedule = make_schedule(kind);
   for (const auto& [name, value] : overrides_of(options_json)) {
     set_option(schedule, name, value);
   }
   validate(schedule);
-  std::vector<double> factors;
-  for (std::int64_t step = 0; step < steps; ++step) {
-    factors.push_back(schedule.factor(step));
-  }
-  return factors;
+  return schedule.factor(step);
 }
 
 }  // namespace
 }  // namespace sing::operators
 
-STABLE_TORCH_LIBRARY(sing, library) {
-  library.def("has_kernels(str device_type) -> bool");
-  library.def("create(str device_type, int device_index, str options_json) -> int");
-  library.def("destroy(int handle) -> ()");
-  library.def(
-      "add_group(int handle, Tensor[] parameters, Tensor[] memory_views, str[] names, "
-      "str overrides_json) -> ()");
-  library.def("set_options(int handle, int group, str overrides_json) -> ()");
-  library.def("options(int handle, int group) -> str");
-  library.def("set_learning_rate(int handle, int group, float learning_rate) -> ()");
-  library.def("set_learning_rate_source(int handle, int group, Tensor? source) -> ()");
-  library.def("set_learning_rate_factor(int handle, float factor) -> ()");
-  library.def("set_non_finite(int handle, str policy) -> ()");
-  library.def("find_data(int handle, Tensor[] parameters) -> ()");
-  library.def("select(int handle, int[] parameters) -> ()");
-  library.def("set_curvature(int handle, int[] parameters, Tensor[] curvatures) -> ()");
-  library.def("step(int handle, Tensor[] gradients, float loss_scale, int stream) -> ()");
-  library.def("upload(int handle, Tensor[] gradients, float loss_scale, int stream) -> ()");
-  library.def("create_state(int handle, int parameter) -> ()");
-  library.def("state(int handle, int parameter) -> (Tensor[], str)");
-  library.def("progress(int handle, int parameter) -> Tensor");
-  library.def("group_progress(int handle, int group) -> Tensor");
-  library.def("optimizer_progress(int handle) -> Tensor");
-  library.def("gradient_norms(int handle) -> float[]");
-  library.def("status(int handle) -> int[]");
-  library.def("use_slow_weights(int handle) -> ()");
-  library.def("use_fast_weights(int handle) -> ()");
-  library.def("save(int handle, str path) -> ()");
-  library.def("load(int handle, str path) -> ()");
-  library.def("save_bytes(int handle) -> Tensor");
-  library.def("load_bytes(int handle, Tensor bytes) -> ()");
-  library.def(
-      "standardize(Tensor[] gradients, Tensor(a!)[] destinations, str options_json, "
-      "float loss_scale, int stream, bool wants_norms) -> float[]");
-  library.def("schedule_factors(str kind, str options_json, int steps) -> float[]");
-}
+// Every operator with its schema. An operator tells devices apart itself, so one kernel serves all.
+#define SING_FOR_EACH_OPERATOR(X)                                                             \
+  X(has_kernels, "(str device_type) -> bool")                                                 \
+  X(takes_order, "(Tensor parameter, str rule) -> bool")                                      \
+  X(check_options, "(str options_json) -> ()")                                                \
+  X(create, "(str where, str options_json) -> int")                                           \
+  X(destroy, "(int handle) -> ()")                                                            \
+  X(add_group,                                                                                \
+    "(int handle, Tensor[] parameters, str[] names, int[] copies, str overrides_json) -> ()") \
+  X(devices, "(int handle) -> str")                                                           \
+  X(set_options, "(int handle, int group, str overrides_json) -> ()")                         \
+  X(options, "(int handle, int group) -> str")                                                \
+  X(set_learning_rate, "(int handle, int group, float learning_rate) -> ()")                  \
+  X(set_learning_rate_source, "(int handle, int group, Tensor? source) -> ()")                \
+  X(set_learning_rate_factor, "(int handle, float factor) -> ()")                             \
+  X(learning_rate_factor, "(int handle) -> float")                                            \
+  X(set_non_finite, "(int handle, str policy) -> ()")                                         \
+  X(find_data, "(int handle, Tensor[] parameters) -> ()")                                     \
+  X(select, "(int handle, int[] parameters) -> ()")                                           \
+  X(set_curvature, "(int handle, int[] parameters, Tensor[] curvatures) -> ()")               \
+  X(step, "(int handle, Tensor[] gradients, float loss_scale, int[] streams) -> ()")          \
+  X(upload, "(int handle, Tensor[] gradients, float loss_scale, int[] streams) -> ()")        \
+  X(create_state, "(int handle, int parameter) -> ()")                                        \
+  X(state, "(int handle, int parameter) -> (Tensor[], str)")                                  \
+  X(progress, "(int handle, int parameter) -> Tensor")                                        \
+  X(device_progress, "(int handle, int device) -> Tensor")                                    \
+  X(group_steps, "(int handle, int group) -> int")                                            \
+  X(set_group_steps, "(int handle, int group, int steps) -> ()")                              \
+  X(gradient_norms, "(int handle) -> float[]")                                                \
+  X(status, "(int handle) -> int[]")                                                          \
+  X(set_skipped, "(int handle, int steps, int tensors) -> ()")                                \
+  X(use_slow_weights, "(int handle) -> ()")                                                   \
+  X(use_fast_weights, "(int handle) -> ()")                                                   \
+  X(save, "(int handle, str path) -> ()")                                                     \
+  X(load, "(int handle, str path) -> ()")                                                     \
+  X(standardize,                                                                              \
+    "(Tensor[] gradients, Tensor(a!)[] destinations, str options_json, float loss_scale, "    \
+    "int stream, bool wants_norms) -> (float[], int[])")                                      \
+  X(schedule_factor, "(str kind, str options_json, int step) -> float")
 
-// Devices are told apart inside; one kernel for all of them.
+#define SING_DEFINE(name, schema) library.def(#name schema);
+#define SING_IMPLEMENT(name, schema) \
+  library.impl(#name, TORCH_BOX(&Guarded<&sing::operators::name>::call));
+
+STABLE_TORCH_LIBRARY(sing, library){SING_FOR_EACH_OPERATOR(SING_DEFINE)}
+
 STABLE_TORCH_LIBRARY_IMPL(sing, CompositeExplicitAutograd, library) {
-  using namespace sing::operators;
-  library.impl("has_kernels", TORCH_BOX(&Guarded<&sing::operators::has_kernels>::call));
-  library.impl("create", TORCH_BOX(&Guarded<&sing::operators::create>::call));
-  library.impl("destroy", TORCH_BOX(&Guarded<&sing::operators::destroy>::call));
-  library.impl("add_group", TORCH_BOX(&Guarded<&sing::operators::add_group>::call));
-  library.impl("set_options", TORCH_BOX(&Guarded<&sing::operators::set_options>::call));
-  library.impl("options", TORCH_BOX(&Guarded<&sing::operators::options>::call));
-  library.impl("set_learning_rate", TORCH_BOX(&Guarded<&sing::operators::set_learning_rate>::call));
-  library.impl("set_learning_rate_source",
-               TORCH_BOX(&Guarded<&sing::operators::set_learning_rate_source>::call));
-  library.impl("set_learning_rate_factor",
-               TORCH_BOX(&Guarded<&sing::operators::set_learning_rate_factor>::call));
-  library.impl("set_non_finite", TORCH_BOX(&Guarded<&sing::operators::set_non_finite>::call));
-  library.impl("find_data", TORCH_BOX(&Guarded<&sing::operators::find_data>::call));
-  library.impl("select", TORCH_BOX(&Guarded<&sing::operators::select>::call));
-  library.impl("set_curvature", TORCH_BOX(&Guarded<&sing::operators::set_curvature>::call));
-  library.impl("step", TORCH_BOX(&Guarded<&sing::operators::step>::call));
-  library.impl("upload", TORCH_BOX(&Guarded<&sing::operators::upload>::call));
-  library.impl("create_state", TORCH_BOX(&Guarded<&sing::operators::create_state>::call));
-  library.impl("state", TORCH_BOX(&Guarded<&sing::operators::state>::call));
-  library.impl("progress", TORCH_BOX(&Guarded<&sing::operators::progress>::call));
-  library.impl("group_progress", TORCH_BOX(&Guarded<&sing::operators::group_progress>::call));
-  library.impl("optimizer_progress",
-               TORCH_BOX(&Guarded<&sing::operators::optimizer_progress>::call));
-  library.impl("gradient_norms", TORCH_BOX(&Guarded<&sing::operators::gradient_norms>::call));
-  library.impl("status", TORCH_BOX(&Guarded<&sing::operators::status>::call));
-  library.impl("use_slow_weights", TORCH_BOX(&Guarded<&sing::operators::use_slow_weights>::call));
-  library.impl("use_fast_weights", TORCH_BOX(&Guarded<&sing::operators::use_fast_weights>::call));
-  library.impl("save", TORCH_BOX(&Guarded<&sing::operators::save>::call));
-  library.impl("load", TORCH_BOX(&Guarded<&sing::operators::load>::call));
-  library.impl("save_bytes", TORCH_BOX(&Guarded<&sing::operators::save_bytes>::call));
-  library.impl("load_bytes", TORCH_BOX(&Guarded<&sing::operators::load_bytes>::call));
-  library.impl("standardize", TORCH_BOX(&Guarded<&sing::operators::standardize>::call));
-  library.impl("schedule_factors", TORCH_BOX(&Guarded<&sing::operators::schedule_factors>::call));
+  using sing::operators::Guarded;
+  SING_FOR_EACH_OPERATOR(SING_IMPLEMENT)
 }

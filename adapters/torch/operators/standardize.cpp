@@ -1,11 +1,12 @@
 // The operator that standardizes a list of gradients without an optimizer.
 #include "adapters/torch/operators/standardize.hpp"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
 #include "adapters/torch/operators/json_options.hpp"
-#include "adapters/torch/operators/session.hpp"
+#include "adapters/torch/operators/torch_backend.hpp"
 #include "sing/base/message.hpp"
 #include "sing/optim/standardizer.hpp"
 
@@ -42,37 +43,50 @@ Kept& find_kept(const Device& device, const std::string& options_json) {
 
 }  // namespace
 
-std::vector<double> standardize(const std::vector<Tensor>& gradients,
-                                const std::vector<Tensor>& destinations,
-                                const std::string& options_json, double loss_scale,
-                                std::int64_t stream, bool wants_norms) {
+NormsAndFlags standardize(const std::vector<Tensor>& gradients,
+                          const std::vector<Tensor>& destinations, const std::string& options_json,
+                          double loss_scale, std::int64_t stream, bool wants_norms) {
   SING_CHECK(gradients.size() == destinations.size(),
-             "[standardize] wanted as many destinations as gradients");
+             "[standardize] wanted {} destinations, got {}", gradients.size(), destinations.size());
   if (gradients.empty()) {
     return {};
   }
-  const Device device = facts_of(gradients[0], "[standardize] ").device;
+  std::vector<TensorFacts> facts;
   std::vector<StandardizeTensor> tensors;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    const std::string who = fmt::format("[standardize] gradient {}: ", i);
-    const TensorFacts facts = facts_of(gradients[i], who);
-    const TensorFacts destination = facts_of(destinations[i], who);
-    SING_CHECK(facts.device == device && destination.device == device,
-               "{}wanted all tensors on one device", who);
-    SING_CHECK(facts.sizes == destination.sizes && facts.dtype == destination.dtype &&
-                   gradients[i].is_contiguous() && destinations[i].is_contiguous(),
-               "{}wanted contiguous tensors of one shape and type", who);
-    tensors.push_back({.name = std::to_string(i),
-                       .shape = facts.sizes,
-                       .dtype = dtype_of(facts.dtype, who),
+    const std::string name = std::to_string(i);
+    const Subject subject{.where = "standardize", .role = "gradient", .name = name};
+    facts.push_back(facts_of_parameter(view_of(gradients[i]), subject));
+    SING_CHECK(facts[i].device == facts[0].device, "{}wanted a tensor on {}, got one on {}",
+               subject.text(), name_of(facts[0].device), name_of(facts[i].device));
+    const TensorView destination = view_of(destinations[i]);
+    SING_CHECK(destination.dtype == facts[i].dtype &&
+                   std::ranges::equal(destination.sizes, facts[i].sizes) &&
+                   lies_alike(destination, facts[i]),
+               "{}wanted a destination of the gradient's type, shape, device and strides, got "
+               "another tensor",
+               subject.text());
+    tensors.push_back({.name = name,
+                       .shape = facts[i].sizes,
+                       .strides = facts[i].strides,
+                       .dtype = facts[i].dtype,
                        .gradient = gradients[i].const_data_ptr(),
                        .destination = destinations[i].mutable_data_ptr()});
   }
   const std::lock_guard lock(mutex());
-  Kept& kept = find_kept(device, options_json);
+  Kept& kept = find_kept(facts[0].device, options_json);
   kept.stream = reinterpret_cast<void*>(static_cast<std::uintptr_t>(stream));
   kept.standardizer->run(tensors, loss_scale);
-  return wants_norms ? kept.standardizer->gradient_norms() : std::vector<double>{};
+  if (!wants_norms) {
+    return {};
+  }
+  std::vector<double> norms = kept.standardizer->gradient_norms();
+  std::vector<std::int64_t> flags;
+  for (std::size_t i = 0; i < norms.size(); ++i) {
+    const double norm = norms[i] * loss_scale;
+    flags.push_back(sum_fits(norm * norm, facts[i].dtype) ? 1 : 0);
+  }
+  return {std::move(norms), std::move(flags)};
 }
 
 }  // namespace sing::operators

@@ -1,16 +1,15 @@
-// Memory and threads of torch for the library.
+// Memory, threads and tensors of torch for the library.
 #include "adapters/torch/operators/torch_memory.hpp"
 
 #include <torch/csrc/stable/ops.h>
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <span>
 
 #include "sing/base/message.hpp"
 
-// Since torch 2.11; its headers hide it from a library that serves 2.10 too. Null where torch has
-// none.
+// Exists since torch 2.11; the headers hide it from a library that serves 2.10 too. Null in 2.10.
 extern "C" __attribute__((weak)) AOTITorchError torch_from_blob(
     void* data, std::int64_t rank, const std::int64_t* sizes, const std::int64_t* strides,
     std::int64_t storage_offset, std::int32_t dtype, std::int32_t device_type,
@@ -71,12 +70,18 @@ std::span<const std::int64_t> extents(const torch::headeronly::IntHeaderOnlyArra
   return {values.data(), values.size()};
 }
 
-std::string in_brackets(std::span<const std::int64_t> sizes) {
-  std::string text = "[";
-  for (const std::int64_t size : sizes) {
-    text += fmt::format("{}{}", text.size() > 1 ? ", " : "", size);
+std::optional<Dtype> dtype_of(std::int32_t torch_dtype) {
+  static const std::array<std::pair<std::int32_t, Dtype>, 4> kTypes = {
+      {{aoti_torch_dtype_float32(), Dtype::kFloat32},
+       {aoti_torch_dtype_bfloat16(), Dtype::kBFloat16},
+       {aoti_torch_dtype_float16(), Dtype::kFloat16},
+       {aoti_torch_dtype_float64(), Dtype::kFloat64}}};
+  for (const auto& [theirs, ours] : kTypes) {
+    if (theirs == torch_dtype) {
+      return ours;
+    }
   }
-  return text + "]";
+  return std::nullopt;
 }
 
 }  // namespace
@@ -108,89 +113,36 @@ void run_on_torch_threads(int count, const std::function<void(int)>& task) {
   TORCH_ERROR_CODE_CHECK(torch_parallel_for(0, count, 1, run_range, &list));
 }
 
-TensorFacts facts_of(const Tensor& tensor, const std::string& who) {
+TensorView view_of(const Tensor& tensor) {
+  static const std::int32_t kStrided = aoti_torch_layout_strided();
+  static const std::int32_t kCpu = aoti_torch_device_type_cpu();
+  static const std::int32_t kCuda = aoti_torch_device_type_cuda();
   std::int32_t layout = 0;
   TORCH_ERROR_CODE_CHECK(aoti_torch_get_layout(tensor.get(), &layout));
-  SING_CHECK(layout == aoti_torch_layout_strided(), "{}wanted a dense tensor, got a sparse one",
-             who);
-  std::int32_t device_type = 0;
-  TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(tensor.get(), &device_type));
-  const bool is_cpu = device_type == aoti_torch_device_type_cpu();
-  SING_CHECK(is_cpu || device_type == aoti_torch_device_type_cuda(),
-             "{}wanted a tensor on the CPU or a CUDA device", who);
-  TensorFacts facts;
-  TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(tensor.get(), &facts.dtype));
-  facts.device =
-      is_cpu ? Device{} : Device{.type = DeviceType::kCuda, .index = tensor.get_device_index()};
-  const auto sizes = extents(tensor.sizes());
-  const auto strides = extents(tensor.strides());
-  facts.sizes.assign(sizes.begin(), sizes.end());
-  facts.strides.assign(strides.begin(), strides.end());
-  return facts;
-}
-
-GradientFacts check_gradient(const Tensor& gradient, const TensorFacts& parameter,
-                             const std::string& who) {
-  static const std::int32_t kStrided = aoti_torch_layout_strided();
-  std::int32_t layout = 0;
-  TORCH_ERROR_CODE_CHECK(aoti_torch_get_layout(gradient.get(), &layout));
-  SING_CHECK(layout == kStrided, "{}wanted a dense gradient, got a sparse one", who);
-  const auto sizes = extents(gradient.sizes());
-  SING_CHECK(std::ranges::equal(sizes, parameter.sizes),
-             "{}wanted a gradient of shape {}, got one of shape {}", who,
-             in_brackets(parameter.sizes), in_brackets(sizes));
-  std::int32_t device_type = 0;
-  TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(gradient.get(), &device_type));
-  const bool is_cpu = device_type == aoti_torch_device_type_cpu();
-  SING_CHECK(is_cpu == (parameter.device.type == DeviceType::kCpu) &&
-                 (is_cpu || gradient.get_device_index() == parameter.device.index),
-             "{}wanted a gradient on {}, got one on another device", who,
-             name_of(parameter.device));
-  GradientFacts facts{.dtype = 0, .is_alike = true};
-  TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(gradient.get(), &facts.dtype));
-  const auto strides = extents(gradient.strides());
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    facts.is_alike = facts.is_alike && (strides[i] == parameter.strides[i] || sizes[i] <= 1);
+  if (layout != kStrided) {
+    return {.is_strided = false};
   }
-  return facts;
+  std::int32_t device_type = 0;
+  std::int32_t dtype = 0;
+  TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(tensor.get(), &device_type));
+  TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(tensor.get(), &dtype));
+  TensorView view{.dtype = dtype_of(dtype),
+                  .sizes = extents(tensor.sizes()),
+                  .strides = extents(tensor.strides())};
+  if (device_type == kCpu) {
+    view.device = Device{};
+  } else if (device_type == kCuda) {
+    view.device = Device{.type = DeviceType::kCuda, .index = tensor.get_device_index()};
+  }
+  return view;
 }
 
-Tensor copied_to_layout(const Tensor& tensor, const TensorFacts& facts) {
+Tensor copied_to_lie_as(const TensorFacts& facts, const Tensor& tensor) {
   std::int32_t dtype = 0;
   TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(tensor.get(), &dtype));
   Tensor copy = empty(facts.sizes, facts.strides, dtype, facts.device);
   TORCH_ERROR_CODE_CHECK(aoti_torch_copy_(copy.get(), tensor.get(), 0));
   return copy;
-}
-
-Dtype dtype_of(std::int32_t torch_dtype, const std::string& who) {
-  static const std::int32_t kFloat32 = aoti_torch_dtype_float32();
-  static const std::int32_t kBFloat16 = aoti_torch_dtype_bfloat16();
-  static const std::int32_t kFloat16 = aoti_torch_dtype_float16();
-  static const std::int32_t kFloat64 = aoti_torch_dtype_float64();
-  SING_CHECK(torch_dtype == kFloat32 || torch_dtype == kBFloat16 || torch_dtype == kFloat16 ||
-                 torch_dtype == kFloat64,
-             "{}wanted float32, float64, bfloat16 or float16, got another type", who);
-  return torch_dtype == kFloat32    ? Dtype::kFloat32
-         : torch_dtype == kBFloat16 ? Dtype::kBFloat16
-         : torch_dtype == kFloat16  ? Dtype::kFloat16
-                                    : Dtype::kFloat64;
-}
-
-Tensor tensor_of(std::string_view bytes) {
-  Tensor tensor =
-      empty({static_cast<std::int64_t>(bytes.size())}, {1}, aoti_torch_dtype_uint8(), Device{});
-  std::memcpy(tensor.mutable_data_ptr(), bytes.data(), bytes.size());
-  return tensor;
-}
-
-std::string_view view_of(const Tensor& bytes) {
-  const TensorFacts facts = facts_of(bytes, "[operators] bytes: ");
-  SING_CHECK(
-      facts.dtype == aoti_torch_dtype_uint8() && facts.device == Device{} && bytes.is_contiguous(),
-      "[operators] wanted contiguous uint8 bytes on the CPU");
-  return {static_cast<const char*>(bytes.const_data_ptr()),
-          static_cast<std::size_t>(bytes.numel())};
 }
 
 }  // namespace sing::operators

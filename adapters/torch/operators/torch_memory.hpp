@@ -1,4 +1,4 @@
-// Memory and threads of torch for the library, through torch's stable C interface alone.
+// Memory, threads and tensors of torch for the library, through torch's stable C interface alone.
 #pragma once
 
 #include <torch/csrc/stable/tensor.h>
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "adapters/tensor/tensor_view.hpp"
 #include "sing/backend/backend.hpp"
 
 namespace sing::operators {
@@ -27,36 +28,9 @@ Tensor bytes_of(const std::shared_ptr<void>& memory, std::size_t bytes);
 // Runs tasks on torch's threads, so that two pools never fight for the cores.
 void run_on_torch_threads(int count, const std::function<void(int)>& task);
 
-// What a step must know of a tensor. Reading it costs a few nanoseconds, so each step does.
-struct TensorFacts {
-  std::int32_t dtype;  // torch's number
-  Device device;
-  std::vector<std::int64_t> sizes;
-  std::vector<std::int64_t> strides;
-};
+TensorView view_of(const Tensor& tensor);
 
-// `who` names the tensor in messages. Sparse tensors and devices unknown to the library are
-// refused.
-TensorFacts facts_of(const Tensor& tensor, const std::string& who);
-
-// A gradient as the step needs it to be known; making TensorFacts of each would cost more than all
-// else.
-struct GradientFacts {
-  std::int32_t dtype;
-  bool is_alike;  // has the parameter's layout too; strides of axes of extent 1 do not count
-};
-
-// Throws unless the gradient is dense and has the parameter's shape and device.
-GradientFacts check_gradient(const Tensor& gradient, const TensorFacts& parameter,
-                             const std::string& who);
-
-// A copy of `tensor` that has the layout of `facts`.
-Tensor copied_to_layout(const Tensor& tensor, const TensorFacts& facts);
-
-Dtype dtype_of(std::int32_t torch_dtype, const std::string& who);
-
-// Contents of a uint8 tensor in host memory, and the other way round.
-Tensor tensor_of(std::string_view bytes);
-std::string_view view_of(const Tensor& bytes);
+// A copy of the tensor on the device and with the strides of `facts`, of its own type.
+Tensor copied_to_lie_as(const TensorFacts& facts, const Tensor& tensor);
 
 }  // namespace sing::operators

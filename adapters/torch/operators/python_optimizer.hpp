@@ -1,0 +1,77 @@
+// One optimizer as Python holds it: by number, with torch's tensors in place of pointers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "adapters/tensor/multi_device_optimizer.hpp"
+#include "adapters/tensor/tensor_view.hpp"
+#include "adapters/torch/operators/torch_memory.hpp"
+
+namespace sing::operators {
+
+// Keeps no tensor of a parameter: Python's garbage collector could not see that reference.
+class PythonOptimizer {
+ public:
+  // `where` begins the messages about parameters.
+  PythonOptimizer(std::string where, Options options);
+
+  // Dense tensors in any order of their axes. `copies` are the places in the list of tensors that
+  // Python copies parameters into: their gradients may have any strides and be on any device.
+  void add_group(const std::vector<Tensor>& parameters, const std::vector<std::string>& names,
+                 const std::vector<std::int64_t>& copies, const Overrides& overrides);
+
+  // The parameters that the following steps bring gradients for, in that order.
+  void select(const std::vector<std::int64_t>& parameters);
+  // `streams`: the current stream of each of the optimizer's devices, or nothing without CUDA.
+  void step(const std::vector<Tensor>& gradients, double loss_scale,
+            const std::vector<std::int64_t>& streams);
+  void upload(const std::vector<Tensor>& gradients, double loss_scale,
+              const std::vector<std::int64_t>& streams);
+
+  // Estimates of the Hessian's diagonal for some parameters and the next steps; none for others.
+  void set_curvature(const std::vector<std::int64_t>& parameters,
+                     const std::vector<Tensor>& curvatures);
+
+  // Reads anew where the parameters lie; shape, strides, type and device must be as they were.
+  void find_data(const std::vector<Tensor>& parameters);
+
+  // A float32 scalar on one of the optimizer's CUDA devices, or nothing: back to the option.
+  void set_learning_rate_source(std::size_t group, std::optional<Tensor> source);
+
+  MultiDeviceOptimizer& optimizer() { return optimizer_; }
+
+ private:
+  struct Entry {  // one parameter
+    std::string name;
+    TensorFacts facts = {};
+    Elsewhere elsewhere = Elsewhere::kRefused;
+    std::optional<Tensor> curvature = {};
+    Dtype curvature_dtype = Dtype::kFloat32;
+  };
+
+  const Entry& entry_of(std::int64_t parameter) const;
+  Subject subject(std::string_view role, const Entry& entry) const;
+  void set_streams(const std::vector<std::int64_t>& streams);
+  void set_gradients(const std::vector<Tensor>& gradients);
+
+  std::string where_;
+  std::map<std::int32_t, void*> streams_;  // by index of the CUDA device
+  std::vector<Entry> entries_;
+  std::vector<std::size_t> selected_;
+  // Gradients of the step as they were given, or copies that lie as the parameters do.
+  std::vector<std::pair<const void*, Dtype>> found_;
+  std::vector<Tensor> copies_;
+  std::vector<std::optional<Tensor>> learning_rates_;
+  MultiDeviceOptimizer optimizer_;
+};
+
+std::int64_t keep(std::unique_ptr<PythonOptimizer> optimizer);
+PythonOptimizer& find(std::int64_t handle);
+void drop(std::int64_t handle);
+
+}  // namespace sing::operators

@@ -1,0 +1,15 @@
+// A backend whose memory and CPU threads are torch's.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "sing/backend/backend.hpp"
+
+namespace sing::operators {
+
+// `current_stream` gives the CUDA stream of the following work; the CPU does not ask for it.
+std::shared_ptr<Backend> make_torch_backend(const Device& device,
+                                            std::function<void*()> current_stream);
+
+}  // namespace sing::operators
