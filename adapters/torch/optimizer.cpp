@@ -1,117 +1,227 @@
-// The step and what can be asked of it; groups are taken up in optimizer_groups.cpp, files are in
-// optimizer_state.cpp.
+// The optimizer as LibTorch's users know optimizers.
 #include "adapters/torch/optimizer.hpp"
 
 #include <ATen/Functions.h>
 #include <torch/utils.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <unordered_map>
 
+#include "adapters/torch/libtorch_backend.hpp"
 #include "adapters/torch/message.hpp"
-#include "sing/base/name_list.hpp"
+#include "sing/base/strides.hpp"
 
 namespace sing::torch {
+namespace {
+
+constexpr const char* kArchiveKey = "sing_optimizer_state";
+
+Subject subject(std::string_view role, std::string_view name) {
+  return {.where = "torch", .role = role, .name = name};
+}
+
+}  // namespace
+
+Optimizer::Optimizer(const Parameters& parameters, Options defaults)
+    : Optimizer(std::vector<ParameterGroup>{{parameters, {}}}, std::move(defaults)) {}
+
+Optimizer::Optimizer(const std::vector<ParameterGroup>& groups, Options defaults)
+    : ::torch::optim::Optimizer(std::vector<::torch::optim::OptimizerParamGroup>{},
+                                std::make_unique<GroupOptions>()),
+      optimizer_(std::move(defaults), make_libtorch_backend) {
+  static_cast<GroupOptions&>(*defaults_).set_lr(learning_rate_of(optimizer_.defaults().rule));
+  for (const ParameterGroup& group : groups) {
+    add_group(group.parameters, group.overrides);
+  }
+}
+
+std::vector<NamedTensor> Optimizer::without_repeats(const Parameters& parameters) const {
+  std::unordered_map<const void*, std::size_t> groups;  // by tensor
+  for (const Entry& entry : entries_) {
+    groups.emplace(entry.tensor.unsafeGetTensorImpl(), entry.group);
+  }
+  std::vector<NamedTensor> kept;
+  for (std::size_t i = 0; i < parameters.tensors().size(); ++i) {
+    auto [name, tensor] = parameters.tensors()[i];
+    name = name.empty() ? std::to_string(entries_.size() + i) : name;
+    SING_CHECK(tensor.defined(), "{}wanted a tensor, got an undefined one",
+               subject("parameter", name).text());
+    SING_CHECK(tensor.is_leaf(), "{}wanted a leaf of the graph, got a result of other tensors",
+               subject("parameter", name).text());
+    const auto [known, is_new] = groups.emplace(tensor.unsafeGetTensorImpl(), listed_.size());
+    SING_CHECK(known->second == listed_.size(),
+               "{}wanted a tensor that is in no group, got one of group {}",
+               subject("parameter", name).text(), known->second);
+    if (is_new) {  // the others are tied weights
+      kept.emplace_back(std::move(name), std::move(tensor));
+    }
+  }
+  return kept;
+}
+
+void Optimizer::register_group(const Parameters& parameters, const Overrides& overrides) {
+  std::vector<PlacedParameter> placed;
+  std::vector<Entry> added;
+  for (const auto& [name, tensor] : without_repeats(parameters)) {
+    TensorFacts facts = facts_of("parameter", name, tensor);
+    void* const data = tensor.mutable_data_ptr();
+    placed.push_back({facts.device,
+                      {.name = name,
+                       .data = data,
+                       .shape = facts.sizes,
+                       .strides = facts.strides,
+                       .dtype = facts.dtype}});
+    added.push_back(
+        {.tensor = tensor, .group = listed_.size(), .facts = std::move(facts), .data = data});
+  }
+  optimizer_.add_group(placed, overrides);
+  std::ranges::move(added, std::back_inserter(entries_));
+  std::vector<at::Tensor>& listed = listed_.emplace_back();
+  for (const auto& [name, tensor] : parameters.tensors()) {
+    listed.push_back(tensor);
+  }
+}
+
+std::size_t Optimizer::add_group(const Parameters& parameters, const Overrides& overrides) {
+  take_up_groups();
+  register_group(parameters, overrides);
+  const std::size_t group = listed_.size() - 1;
+  auto own = std::make_unique<GroupOptions>(overrides);
+  own->set_lr(learning_rate(group));
+  ::torch::optim::Optimizer::add_param_group({listed_[group], std::move(own)});
+  return group;
+}
+
+void Optimizer::add_param_group(const ::torch::optim::OptimizerParamGroup& group) {
+  ::torch::optim::Optimizer::add_param_group(group);
+  try {
+    take_up_groups();
+  } catch (...) {
+    param_groups_.pop_back();
+    throw;
+  }
+}
+
+// torch's own add_param_group cannot be overridden: a group added through the base class is taken
+// up here, before the next use.
+void Optimizer::take_up_groups() {
+  for (std::size_t group = 0; group < listed_.size(); ++group) {
+    const bool is_unchanged =
+        std::ranges::equal(param_groups_[group].params(), listed_[group],
+                           [](const at::Tensor& a, const at::Tensor& b) { return a.is_same(b); });
+    SING_CHECK(is_unchanged,
+               "[torch] group {}: wanted the {} tensors that it was added with, got others; "
+               "parameters are added by add_group",
+               group, listed_[group].size());
+  }
+  while (listed_.size() < param_groups_.size()) {
+    const std::size_t group = listed_.size();
+    GroupOptions& own = group_options(group);
+    const std::vector<at::Tensor>& tensors = param_groups_[group].params();
+    SING_CHECK(own.names().empty() || own.names().size() == tensors.size(),
+               "[torch] group {}: wanted a name for each of {} parameters, got {}", group,
+               tensors.size(), own.names().size());
+    std::vector<NamedTensor> named;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      named.emplace_back(own.names().empty() ? std::string() : own.names()[i], tensors[i]);
+    }
+    register_group(named, own.overrides());
+    if (!own.has_lr()) {
+      own.set_lr(learning_rate(group));
+    }
+  }
+}
+
+GroupOptions& Optimizer::group_options(std::size_t group) const {
+  auto* const own = dynamic_cast<GroupOptions*>(
+      const_cast<::torch::optim::OptimizerOptions*>(&param_groups_[group].options()));
+  SING_CHECK(own != nullptr,
+             "[torch] group {}: wanted sing::torch::GroupOptions, got options of another optimizer",
+             group);
+  return *own;
+}
+
+double Optimizer::learning_rate(std::size_t group) const {
+  return learning_rate_of(optimizer_.options(group).rule);
+}
 
 // Schedulers set the rates of torch's groups; they count from the next step or file on.
 void Optimizer::adopt_learning_rates() const {
   for (std::size_t group = 0; group < listed_.size(); ++group) {
     const double wanted = group_options(group).get_lr();
-    if (wanted != learning_rate_of(devices_.front().optimizer.options(group).rule)) {
-      for (OnDevice& each : devices_) {
-        each.optimizer.set_learning_rate(group, wanted);
-      }
+    if (wanted != learning_rate(group)) {
+      optimizer_.set_learning_rate(group, wanted);
     }
   }
 }
 
-// The gradient of a parameter in the parameter's memory order: itself, a copy, or undefined.
-at::Tensor Optimizer::usable_gradient(const Entry& entry) const {
-  const at::Tensor& tensor = entry.tensor;
-  SING_CHECK(tensor.defined() && tensor.sizes() == entry.shape &&
-                 tensor.scalar_type() == entry.type &&
-                 tensor.device() == devices_[entry.device].device,
-             "[torch] parameter {} was {} {} on {} when the optimizer was made",
-             describe(entry.name, tensor), at::IntArrayRef(entry.shape), entry.type,
-             devices_[entry.device].device);
-  SING_CHECK(tensor.strides() == entry.strides,
-             "[torch] parameter {} has strides {}, had {} when the optimizer was made",
-             describe(entry.name, tensor), tensor.strides(), at::IntArrayRef(entry.strides));
-  const at::Tensor& gradient = tensor.grad();
+// The gradient of a parameter in the parameter's order in memory: itself, a copy, or undefined.
+at::Tensor Optimizer::usable_gradient(std::size_t parameter) const {
+  const Entry& entry = entries_[parameter];
+  const std::string& name = optimizer_.parameter_name(parameter);
+  check_unchanged(view_of(entry.tensor), entry.facts, subject("parameter", name));
+  const at::Tensor& gradient = entry.tensor.grad();
   if (!gradient.defined()) {
     return gradient;
   }
-  const auto who = [&] {
-    return fmt::format("[torch] gradient of {}", describe(entry.name, gradient));
-  };
-  SING_CHECK(gradient.layout() == at::kStrided, "{}: wanted a dense tensor, got a sparse one",
-             who());
-  SING_CHECK(gradient.device() == tensor.device() && gradient.sizes() == tensor.sizes(),
-             "{}: wanted {} on {}", who(), tensor.sizes(), tensor.device());
-  SING_CHECK(gradient.is_floating_point() &&
-                 (gradient.scalar_type() == at::kDouble) == (entry.type == at::kDouble),
-             "{}: a {} parameter cannot take it", who(), entry.type);
-  if (same_strides(gradient, tensor)) {
-    return gradient;
+  check_gradient(view_of(gradient), entry.facts, subject("gradient of", name));
+  return laid_out_as(entry.facts, gradient);
+}
+
+// In the gradient's type and the parameter's order in memory.
+at::Tensor Optimizer::usable_curvature(const Entry& entry, const at::Tensor& gradient) const {
+  if (!entry.curvature.defined() || !gradient.defined()) {
+    return {};
   }
-  return at::empty_strided(tensor.sizes(), tensor.strides(), gradient.options()).copy_(gradient);
+  return laid_out_as(entry.facts, entry.curvature.to(gradient.scalar_type()));
 }
 
 std::vector<at::Tensor> Optimizer::hand_over() {
   take_up_groups();
   adopt_learning_rates();
-  std::vector<at::Tensor> gradients;
-  gradients.reserve(entries_.size());
-  for (const Entry& entry : entries_) {
-    gradients.push_back(usable_gradient(entry));
+  std::vector<at::Tensor> held;
+  held.reserve(entries_.size());
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    held.push_back(usable_gradient(i));
   }
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     Entry& entry = entries_[i];
-    sing::Optimizer& optimizer = devices_[entry.device].optimizer;
-    const at::Tensor gradient = gradients[i];
     entry.data = entry.tensor.mutable_data_ptr();
-    optimizer.set_data(entry.index, entry.data);
-    if (gradient.defined() && gradient.scalar_type() != entry.gradient_type) {
-      optimizer.set_gradient(entry.index, gradient.const_data_ptr(), dtype_of(gradient));
-      entry.gradient_type = gradient.scalar_type();
+    optimizer_.set_data(i, entry.data);
+    const at::Tensor gradient = held[i];
+    if (gradient.defined()) {
+      optimizer_.set_gradient(i, gradient.const_data_ptr(), dtype_of(gradient));
     } else {
-      optimizer.set_gradient(entry.index, gradient.defined() ? gradient.const_data_ptr() : nullptr);
+      optimizer_.clear_gradient(i);
     }
-    const at::Tensor curvature = gradient.defined() ? usable_curvature(entry) : at::Tensor();
-    optimizer.set_curvature(entry.index,
-                            curvature.defined() ? curvature.const_data_ptr() : nullptr);
-    gradients.push_back(curvature);
+    const at::Tensor& curvature = held.emplace_back(usable_curvature(entry, gradient));
+    const auto [optimizer, index] = optimizer_.place_of(i);
+    optimizer.set_curvature(index, curvature.defined() ? curvature.const_data_ptr() : nullptr);
   }
-  return gradients;
-}
-
-// In the gradient's type and the parameter's memory order.
-at::Tensor Optimizer::usable_curvature(const Entry& entry) const {
-  if (!entry.curvature.defined() || (entry.curvature.scalar_type() == entry.gradient_type &&
-                                     same_strides(entry.curvature, entry.tensor))) {
-    return entry.curvature;
-  }
-  return at::empty_strided(entry.tensor.sizes(), entry.tensor.strides(),
-                           entry.curvature.options().dtype(entry.gradient_type))
-      .copy_(entry.curvature);
+  return held;
 }
 
 void Optimizer::set_curvature(std::string_view name, const at::Tensor& curvature) {
   take_up_groups();
-  const auto found = std::find_if(entries_.begin(), entries_.end(),
-                                  [&](const Entry& e) { return e.name == name; });
-  SING_CHECK(found != entries_.end(), "[torch] no parameter is named '{}'", name);
-  SING_CHECK(
-      !curvature.defined() || devices_[found->device].optimizer.takes_curvature(found->index),
-      "[torch] {}: its rule takes no curvature", describe(found->name, found->tensor));
-  SING_CHECK(!curvature.defined() ||
-                 (curvature.sizes() == found->tensor.sizes() &&
-                  curvature.device() == found->tensor.device() && curvature.is_floating_point()),
-             "[torch] curvature of {}: wanted a floating tensor of its shape and device",
-             describe(found->name, found->tensor));
-  found->curvature = curvature.defined() ? curvature.detach() : curvature;
+  const std::size_t parameter = optimizer_.find_parameter(name);
+  Entry& entry = entries_[parameter];
+  if (curvature.defined()) {
+    const auto [optimizer, index] = optimizer_.place_of(parameter);
+    SING_CHECK(optimizer.takes_curvature(index), "{}wanted a rule that takes it, got '{}'",
+               subject("curvature of", name).text(), name_of(options(entry.group).rule));
+    TensorView view = view_of(curvature);
+    if (view.dtype) {
+      view.dtype = entry.facts.dtype;  // a step converts it to the gradient's type
+    }
+    check_gradient(view, entry.facts, subject("curvature of", name));
+  }
+  entry.curvature = curvature.defined() ? curvature.detach() : curvature;
 }
 
-// The library writes behind autograd's back: a graph that still needs the old values must notice.
+// Autograd does not see what the library writes: a graph that still needs the old values must
+// notice.
 void Optimizer::bump_versions(bool only_with_gradient) {
   for (const Entry& entry : entries_) {
     if (!only_with_gradient || entry.tensor.grad().defined()) {
@@ -132,166 +242,170 @@ at::Tensor Optimizer::step(LossClosure closure) {
 
 void Optimizer::step_scaled(double loss_scale) {
   const at::NoGradGuard no_gradients;
-  const std::vector<at::Tensor> gradients = hand_over();
-  for (OnDevice& each : devices_) {
-    each.optimizer.step(loss_scale);
-  }
+  const std::vector<at::Tensor> held = hand_over();
+  optimizer_.step(loss_scale);
   bump_versions(true);
 }
 
 void Optimizer::upload(double loss_scale) {
   const at::NoGradGuard no_gradients;
-  const std::vector<at::Tensor> gradients = hand_over();
-  for (OnDevice& each : devices_) {
-    each.optimizer.upload(loss_scale);
-  }
+  const std::vector<at::Tensor> held = hand_over();
+  optimizer_.upload(loss_scale);
 }
 
 const Options& Optimizer::options(std::size_t group) const {
-  SING_CHECK(!devices_.empty(), "[torch] the optimizer has no group yet");
   adopt_learning_rates();
-  return devices_.front().optimizer.options(group);
+  return optimizer_.options(group);
 }
 
 void Optimizer::set_option(std::size_t group, std::string_view name, const Value& value) {
   take_up_groups();
   adopt_learning_rates();
-  Options changed = options(group);
-  sing::set_option(changed, name, value);
-  for (const Entry& entry : entries_) {
-    if (entry.group == group) {
-      check_layout(entry.name, entry.tensor, changed);
-    }
-  }
-  for (const OnDevice& each : devices_) {
-    each.optimizer.check_options(group, {{std::string(name), value}});
-  }
-  for (OnDevice& each : devices_) {
-    each.optimizer.set_option(group, name, value);
-  }
-  group_options(group).set_lr(learning_rate_of(devices_.front().optimizer.options(group).rule));
+  optimizer_.set_options(group, {{std::string(name), value}});
+  group_options(group).set_lr(learning_rate(group));
 }
 
 void Optimizer::set_learning_rate_factor(double factor) {
-  for (OnDevice& each : devices_) {
-    each.optimizer.set_learning_rate_factor(factor);
-  }
+  optimizer_.set_learning_rate_factor(factor);
 }
 
 at::Tensor Optimizer::keep_copy(std::string_view name, at::ScalarType type) {
   take_up_groups();
-  Entry& entry = entries_[index_of(name)];
+  const std::size_t parameter = optimizer_.find_parameter(name);
+  Entry& entry = entries_[parameter];
   if (entry.copy.defined() && entry.copy.scalar_type() == type) {
     return entry.copy;
   }
-  SING_CHECK(entry.type == at::kFloat && (type == at::kBFloat16 || type == at::kHalf),
+  SING_CHECK(entry.facts.dtype == Dtype::kFloat32 && (type == at::kBFloat16 || type == at::kHalf),
              "[torch] wanted a 16-bit copy of a float32 parameter, got a {} copy of {}", type,
-             describe(entry.name, entry.tensor));
+             describe(std::string(name), entry.tensor));
   const at::Tensor copy = entry.tensor.detach().to(type, /*non_blocking=*/false, /*copy=*/true);
-  devices_[entry.device].optimizer.set_low_precision_copy(entry.index, copy.mutable_data_ptr(),
-                                                          dtype_of(copy));
+  const auto [optimizer, index] = optimizer_.place_of(parameter);
+  optimizer.set_low_precision_copy(index, copy.mutable_data_ptr(), dtype_of(copy));
   entry.copy = copy;
   return copy;
 }
 
 std::vector<std::string> Optimizer::parameter_names() const {
   std::vector<std::string> names;
-  for (const Entry& entry : entries_) {
-    names.push_back(entry.name);
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    names.push_back(optimizer_.parameter_name(i));
   }
   return names;
 }
 
-std::size_t Optimizer::index_of(std::string_view name) const {
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (entries_[i].name == name) {
-      return i;
-    }
-  }
-  throw std::invalid_argument(fmt::format("[torch] no parameter is named '{}'{}", name,
-                                          did_you_mean(name, parameter_names())));
-}
-
-const sing::Optimizer& Optimizer::optimizer_of(const Entry& entry) const {
-  return devices_[entry.device].optimizer;
-}
-
 std::map<std::string, at::Tensor> Optimizer::state_of(std::string_view name) const {
-  const Entry& entry = find(name);
+  const std::size_t parameter = optimizer_.find_parameter(name);
+  const TensorFacts& facts = entries_[parameter].facts;
+  const auto [optimizer, index] = optimizer_.place_of(parameter);
   std::map<std::string, at::Tensor> tensors;
-  for (StateTensor& tensor : optimizer_of(entry).state(entry.index)) {
-    // One value a tensor, or of rules that keep to contiguous parameters.
-    const bool is_like_parameter = tensor.shape == entry.shape;
-    std::vector<std::int64_t> strides(tensor.shape.size(), 1);
-    for (std::size_t axis = tensor.shape.size(); axis-- > 1;) {
-      strides[axis - 1] = strides[axis] * tensor.shape[axis];
-    }
+  for (StateTensor& tensor : optimizer.state(index)) {
+    // Arrays of the parameter's shape lie as it does; others are contiguous.
+    const std::vector<std::int64_t> strides =
+        tensor.shape == facts.sizes ? facts.strides : contiguous_strides(tensor.shape);
     tensors.emplace(
-        tensor.name.substr(entry.name.size() + 1),
-        view_memory(std::move(tensor.memory), tensor.dtype, devices_[entry.device].device,
-                    tensor.shape, is_like_parameter ? entry.strides : strides));
+        tensor.name.substr(name.size() + 1),
+        view_memory(std::move(tensor.memory), tensor.dtype, facts.device, tensor.shape, strides));
   }
   return tensors;
 }
 
 std::int64_t Optimizer::steps_of(std::string_view name) const {
-  const Entry& entry = find(name);
-  return optimizer_of(entry).tensor_progress()[entry.index].steps;
+  return optimizer_.tensor_progress()[optimizer_.find_parameter(name)].steps;
 }
 
 std::vector<std::pair<std::string, double>> Optimizer::gradient_norms() const {
-  std::vector<std::vector<double>> norms;
-  for (const OnDevice& each : devices_) {
-    norms.push_back(each.optimizer.gradient_norms());
-  }
+  const std::vector<double> norms = optimizer_.gradient_norms();
   std::vector<std::pair<std::string, double>> named;
-  for (const Entry& entry : entries_) {
-    named.emplace_back(entry.name, norms[entry.device][entry.index]);
+  for (std::size_t i = 0; i < norms.size(); ++i) {
+    named.emplace_back(optimizer_.parameter_name(i), norms[i]);
   }
   return named;
 }
 
-OptimizerProgress Optimizer::status() {
-  OptimizerProgress all;
-  std::size_t first = entries_.size();
-  for (std::size_t device = 0; device < devices_.size(); ++device) {
-    const OptimizerProgress each = devices_[device].optimizer.status();
-    all.skipped_steps += each.skipped_steps;
-    all.skipped_tensors += each.skipped_tensors;
-    for (std::size_t i = 0; i < first && each.first_non_finite != 0; ++i) {
-      const bool is_it = entries_[i].device == device &&
-                         entries_[i].index + 1 == static_cast<std::size_t>(each.first_non_finite);
-      first = is_it ? i : first;
-    }
-  }
-  all.first_non_finite = first < entries_.size() ? static_cast<std::int64_t>(first) + 1 : 0;
-  return all;
-}
+OptimizerProgress Optimizer::status() { return optimizer_.status(); }
 
 // The swap writes where the parameters were at the last step.
 void Optimizer::check_in_place() const {
-  for (const Entry& entry : entries_) {
-    SING_CHECK(entry.tensor.const_data_ptr() == entry.data,
-               "[torch] the storage of '{}' was moved since the last step; weights can be swapped "
-               "after the next one",
-               entry.name);
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    SING_CHECK(entries_[i].tensor.const_data_ptr() == entries_[i].data,
+               "{}wanted its memory where it was at the last step, got it elsewhere; take a step "
+               "before weights are swapped",
+               subject("parameter", optimizer_.parameter_name(i)).text());
   }
 }
 
 void Optimizer::use_slow_weights() {
   check_in_place();
-  for (OnDevice& each : devices_) {
-    each.optimizer.use_slow_weights();
-  }
+  optimizer_.use_slow_weights();
   bump_versions(false);
 }
 
 void Optimizer::use_fast_weights() {
   check_in_place();
-  for (OnDevice& each : devices_) {
-    each.optimizer.use_fast_weights();
-  }
+  optimizer_.use_fast_weights();
   bump_versions(false);
+}
+
+void Optimizer::prepare_save() const {
+  SING_CHECK(listed_.size() == param_groups_.size(),
+             "[save] wanted {} groups, got {}: one was added through the base class; take a step "
+             "first",
+             listed_.size(), param_groups_.size());
+  adopt_learning_rates();
+}
+
+std::string Optimizer::save_bytes() const {
+  prepare_save();
+  return optimizer_.save_bytes();
+}
+
+void Optimizer::save(const std::filesystem::path& path) const {
+  prepare_save();
+  optimizer_.save(path);
+}
+
+void Optimizer::save(::torch::serialize::OutputArchive& archive) const {
+  const std::string bytes = save_bytes();
+  at::Tensor tensor = at::empty({static_cast<std::int64_t>(bytes.size())}, at::kByte);
+  std::memcpy(tensor.mutable_data_ptr(), bytes.data(), bytes.size());
+  archive.write(kArchiveKey, tensor, /*is_buffer=*/true);
+}
+
+void Optimizer::load_bytes(std::string_view bytes) {
+  take_up_groups();
+  optimizer_.load_bytes(bytes);
+  after_load();
+}
+
+void Optimizer::load(const std::filesystem::path& path) {
+  take_up_groups();
+  optimizer_.load(path);
+  after_load();
+}
+
+void Optimizer::load(::torch::serialize::InputArchive& archive) {
+  at::Tensor tensor;
+  if (!archive.try_read(kArchiveKey, tensor, /*is_buffer=*/true) ||
+      tensor.scalar_type() != at::kByte) {
+    throw FileError(
+        fmt::format("[load] wanted an archive with '{}', got another one", kArchiveKey));
+  }
+  tensor = tensor.cpu().contiguous();
+  load_bytes({static_cast<const char*>(tensor.const_data_ptr()),
+              static_cast<std::size_t>(tensor.numel())});
+}
+
+std::uint64_t Optimizer::next_state_number() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
+void Optimizer::after_load() {
+  state_number_ = next_state_number();
+  for (std::size_t group = 0; group < listed_.size(); ++group) {
+    group_options(group).set_lr(learning_rate(group));
+  }
 }
 
 }  // namespace sing::torch

@@ -6,40 +6,26 @@
 
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "adapters/tensor/multi_device_optimizer.hpp"
+#include "adapters/torch/group_options.hpp"
+#include "adapters/torch/parameters.hpp"
 #include "adapters/torch/tensor_bridge.hpp"
-#include "sing/optim/optimizer.hpp"
 
 namespace sing::torch {
-
-// The options of a torch::optim::OptimizerParamGroup: overrides of the optimizer's defaults, by
-// name, and what learning-rate schedulers read and write.
-class GroupOptions final : public ::torch::optim::OptimizerCloneableOptions<GroupOptions> {
- public:
-  explicit GroupOptions(Overrides overrides = {}, std::vector<std::string> names = {});
-
-  double get_lr() const override;
-  void set_lr(double learning_rate) override;
-
- private:
-  friend class Optimizer;
-  Overrides overrides_;
-  std::vector<std::string> names_;  // of the group's parameters; empty: their positions
-  std::optional<double> learning_rate_;
-};
 
 struct ParameterGroup {
   Parameters parameters;
   Overrides overrides = {};
 };
 
-// Tensors are viewed, never copied; state is LibTorch's memory. Parameters may lie on several
-// devices. All errors are thrown before anything changes and name the parameter.
+// Tensors are viewed, never copied; state is LibTorch's memory. Parameters may be on several
+// devices and dense in any order of their axes. All errors are thrown before anything changes and
+// name the parameter.
 class Optimizer final : public ::torch::optim::Optimizer {
  public:
   explicit Optimizer(const Parameters& parameters, Options defaults = {});
@@ -99,60 +85,39 @@ class Optimizer final : public ::torch::optim::Optimizer {
   void load_bytes(std::string_view bytes);
 
  private:
-  struct Entry {  // one parameter
-    std::string name;
+  struct Entry {  // one parameter; the library numbers them in the same order
     at::Tensor tensor;
     std::size_t group;
-    std::size_t device;  // in devices_
-    std::size_t index;   // in that device's optimizer
-    std::vector<std::int64_t> shape, strides;
-    void* data;  // where it was at the last step
-    at::ScalarType type;
-    at::ScalarType gradient_type;
+    TensorFacts facts;
+    void* data;            // where it was at the last step
     at::Tensor copy = {};  // of lower precision, or undefined
     at::Tensor curvature = {};
   };
 
-  struct OnDevice {
-    at::Device device;
-    sing::Optimizer optimizer;  // has every group, of which it may hold no parameter
-  };
-
-  // The group's tensors, each once and named; throws for what the optimizer cannot take.
-  std::vector<NamedTensor> check_group(const Parameters& parameters,
-                                       const Overrides& overrides) const;
-  void register_group(const std::vector<NamedTensor>& tensors, const Overrides& overrides);
-  std::size_t device_of(const at::Tensor& tensor);
-  OnDevice make_device(const at::Device& device) const;
-  void check_device(const std::string& name, const at::Tensor& tensor,
-                    const Parameters& listed) const;
+  // The group's tensors, each once and named; throws for what is no parameter of a new group.
+  std::vector<NamedTensor> without_repeats(const Parameters& parameters) const;
+  void register_group(const Parameters& parameters, const Overrides& overrides);
   void take_up_groups();
-  GroupOptions& group_options(std::size_t group);
-  const GroupOptions& group_options(std::size_t group) const;
+  GroupOptions& group_options(std::size_t group) const;
+  double learning_rate(std::size_t group) const;
   void adopt_learning_rates() const;
-  // Hands gradients and moved storages to the devices' optimizers, after checking all of them.
-  // What it returns must live until the step has been started.
+  // Hands gradients and moved storages to the library, after checking all of them. The tensors that
+  // it returns must live until the step has been started.
   std::vector<at::Tensor> hand_over();
-  at::Tensor usable_gradient(const Entry& entry) const;
-  at::Tensor usable_curvature(const Entry& entry) const;
+  at::Tensor usable_gradient(std::size_t parameter) const;
+  at::Tensor usable_curvature(const Entry& entry, const at::Tensor& gradient) const;
   void bump_versions(bool only_with_gradient);
   void check_in_place() const;
-  std::size_t index_of(std::string_view name) const;
-  const Entry& find(std::string_view name) const { return entries_[index_of(name)]; }
-  const sing::Optimizer& optimizer_of(const Entry& entry) const;
   void prepare_save() const;
-  bool plain_files() const;
-  std::string part_for_device(const SafetensorsReader& reader, std::size_t device) const;
-  void load_parts(const SafetensorsReader& reader);
   void after_load();
 
   static std::uint64_t next_state_number();
 
   std::uint64_t state_number_ = next_state_number();
-  Options default_options_;
-  mutable std::vector<OnDevice> devices_;  // learning rates are adopted from the groups when needed
+  mutable MultiDeviceOptimizer
+      optimizer_;  // learning rates are adopted from the groups when needed
   std::vector<Entry> entries_;
-  std::vector<std::size_t> listed_;  // tensors of each group taken up, repeats included
+  std::vector<std::vector<at::Tensor>> listed_;  // by group taken up, repeats included
 };
 
 }  // namespace sing::torch

@@ -4,9 +4,25 @@
 #include <ATen/Functions.h>
 #include <torch/utils.h>
 
-#include "adapters/torch/message.hpp"
+#include "adapters/torch/libtorch_backend.hpp"
+#include "adapters/torch/tensor_bridge.hpp"
+#include "sing/base/message.hpp"
 
 namespace sing::torch {
+namespace {
+
+// The tensors, each with a name: its own, or its position.
+std::vector<NamedTensor> named(const Parameters& parameters) {
+  std::vector<NamedTensor> tensors = parameters.tensors();
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].first.empty()) {
+      tensors[i].first = std::to_string(i);
+    }
+  }
+  return tensors;
+}
+
+}  // namespace
 
 Standardizer::Standardizer(const Standardize& options, NonFinite non_finite)
     : non_finite_(non_finite) {
@@ -15,24 +31,25 @@ Standardizer::Standardizer(const Standardize& options, NonFinite non_finite)
   validate(options_);
 }
 
-Standardizer::OnDevice& Standardizer::on_device(const at::Device& device) {
+Standardizer::OnDevice& Standardizer::on_device(const Device& device) {
   for (OnDevice& each : devices_) {
     if (each.device == device) {
       return each;
     }
   }
-  return devices_.emplace_back(OnDevice{
-      device, sing::Standardizer(options_.standardize, make_backend(device), non_finite_), {}});
+  return devices_.emplace_back(
+      OnDevice{device,
+               sing::Standardizer(options_.standardize, make_libtorch_backend(device), non_finite_),
+               {}});
 }
 
 void Standardizer::standardize_(const Parameters& parameters, double loss_scale) {
   std::vector<NamedTensor> gradients;
-  for (std::size_t i = 0; i < parameters.tensors().size(); ++i) {
-    const auto& [name, tensor] = parameters.tensors()[i];
-    const std::string known = name.empty() ? std::to_string(i) : name;
-    SING_CHECK(tensor.defined(), "[torch] '{}': wanted a parameter, got an undefined one", known);
+  for (const auto& [name, tensor] : named(parameters)) {
+    SING_CHECK(tensor.defined(), "[torch] parameter '{}': wanted a tensor, got an undefined one",
+               name);
     if (tensor.grad().defined()) {
-      gradients.emplace_back(known, tensor.grad());
+      gradients.emplace_back(name, tensor.grad());
     }
   }
   standardize_gradients_(gradients, loss_scale);
@@ -40,41 +57,30 @@ void Standardizer::standardize_(const Parameters& parameters, double loss_scale)
 
 void Standardizer::standardize_gradients_(const Parameters& gradients, double loss_scale) {
   const at::NoGradGuard no_gradients;
-  struct Returned {  // a gradient that was standardized in a contiguous copy
-    at::Tensor copy, gradient;
-  };
-  std::vector<Returned> returned;
-  std::vector<std::vector<StandardizeTensor>> lists;
+  std::vector<std::pair<Device, StandardizeTensor>> checked;
+  for (const auto& [name, tensor] : named(gradients)) {
+    TensorFacts facts = facts_of("gradient", name, tensor);
+    checked.push_back({facts.device,
+                       {.name = name,
+                        .shape = std::move(facts.sizes),
+                        .strides = std::move(facts.strides),
+                        .dtype = facts.dtype,
+                        .gradient = tensor.const_data_ptr(),
+                        .destination = tensor.mutable_data_ptr()}});
+    on_device(facts.device);  // makes it
+  }
   for (OnDevice& each : devices_) {
     each.names.clear();
-    lists.emplace_back();
-  }
-  for (std::size_t i = 0; i < gradients.tensors().size(); ++i) {
-    auto [name, tensor] = gradients.tensors()[i];
-    name = name.empty() ? std::to_string(i) : name;
-    check_tensor(name, tensor);
-    if (!tensor.is_contiguous()) {
-      at::Tensor copy = tensor.contiguous();
-      returned.push_back({copy, tensor});
-      tensor = std::move(copy);
+    std::vector<StandardizeTensor> own;
+    for (const auto& [device, tensor] : checked) {
+      if (device == each.device) {
+        own.push_back(tensor);
+        each.names.push_back(tensor.name);
+      }
     }
-    OnDevice& place = on_device(tensor.device());
-    const auto index = static_cast<std::size_t>(&place - devices_.data());
-    lists.resize(devices_.size());
-    lists[index].push_back({.name = name,
-                            .shape = shape_of(tensor),
-                            .dtype = dtype_of(tensor),
-                            .gradient = tensor.const_data_ptr(),
-                            .destination = tensor.mutable_data_ptr()});
-    place.names.push_back(name);
-  }
-  for (std::size_t i = 0; i < devices_.size(); ++i) {
-    if (!lists[i].empty()) {
-      devices_[i].standardizer.run(lists[i], loss_scale);
+    if (!own.empty()) {
+      each.standardizer.run(own, loss_scale);
     }
-  }
-  for (Returned& each : returned) {
-    each.gradient.copy_(each.copy);
   }
   for (const auto& [name, tensor] : gradients.tensors()) {
     tensor.unsafeGetTensorImpl()->bump_version();
@@ -102,13 +108,11 @@ void standardize_(const Parameters& parameters, const Standardize& options) {
 std::vector<at::Tensor> standardized(const Parameters& gradients, const Standardize& options) {
   std::vector<NamedTensor> copies;
   std::vector<at::Tensor> tensors;
-  for (std::size_t i = 0; i < gradients.tensors().size(); ++i) {
-    const auto& [name, tensor] = gradients.tensors()[i];
-    const std::string known = name.empty() ? std::to_string(i) : name;
-    SING_CHECK(tensor.defined(), "[torch] '{}': wanted a tensor, got an undefined one", known);
-    SING_CHECK(tensor.layout() == at::kStrided,
-               "[torch] {}: wanted a dense tensor, got a sparse one", describe(known, tensor));
-    copies.emplace_back(known, tensor.detach().clone(at::MemoryFormat::Contiguous));
+  for (const auto& [name, tensor] : named(gradients)) {
+    const Subject subject{.where = "torch", .role = "gradient", .name = name};
+    SING_CHECK(tensor.defined(), "{}wanted a tensor, got an undefined one", subject.text());
+    facts_of_parameter(view_of(tensor), subject);
+    copies.emplace_back(name, tensor.detach().clone(at::MemoryFormat::Contiguous));
     tensors.push_back(copies.back().second);
   }
   Standardizer(options).standardize_gradients_(copies);

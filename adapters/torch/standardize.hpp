@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "adapters/torch/tensor_bridge.hpp"
+#include "adapters/torch/parameters.hpp"
+#include "sing/base/device.hpp"
 #include "sing/optim/standardizer.hpp"
 
 namespace sing::torch {
@@ -28,11 +29,11 @@ class Standardizer {
 
  private:
   struct OnDevice {
-    at::Device device;
+    Device device;
     sing::Standardizer standardizer;
     std::vector<std::string> names;  // of the last call
   };
-  OnDevice& on_device(const at::Device& device);
+  OnDevice& on_device(const Device& device);
 
   Options options_;
   NonFinite non_finite_;

@@ -44,35 +44,28 @@ TEST_P(TorchRefusals, OfParameters) {
   EXPECT_THAT(refusal_of(at::zeros({2}, at::device(at::kMeta))),
               AllOf(HasSubstr("'bad'"), HasSubstr("CPU or CUDA")));
   EXPECT_THAT(refusal_of(good_ * 2), AllOf(HasSubstr("'bad'"), HasSubstr("leaf")));
-  EXPECT_THAT(refusal_of(good_.detach()), AllOf(HasSubstr("'bad'"), HasSubstr("memory of 'good'")));
+  EXPECT_THAT(refusal_of(good_.detach()), AllOf(HasSubstr("'bad'"), HasSubstr("that of 'good'")));
 }
 
-// Rows of axis 0 are not where the library would take them from.
+// Kernels take any order of the axes; a rule that works on matrices may not.
 TEST_P(TorchRefusals, OfLayouts) {
-  const at::Tensor transposed = at::zeros({3, 4}, at::device(device_)).t();
-  EXPECT_THAT(refusal_of(transposed),
-              AllOf(HasSubstr("'bad'"), HasSubstr("axis 0 wants stride 3")));
-  Options options;
-  options.standardize.centralize = false;
-  torch::Optimizer({{"fine", transposed}}, options);
   const at::Tensor last =
       at::zeros({2, 3, 4, 5}, at::device(device_)).contiguous(at::MemoryFormat::ChannelsLast);
   torch::Optimizer kept({{"fine", last}});
-  EXPECT_THAT(message_of<std::invalid_argument>(
-                  [&] { kept.set_option(0, "centralize_axis", std::int64_t{1}); }),
-              HasSubstr("axis 1 wants stride 20"));
+  kept.set_option(0, "centralize_axis", std::int64_t{1});
+  Options options;
   options.rule = AdaFactor{};
   EXPECT_THAT(refusal_of(last, options),
-              AllOf(HasSubstr("'bad'"), HasSubstr("'adafactor' wants contiguous")));
+              AllOf(HasSubstr("'bad'"), HasSubstr("rule 'adafactor' takes, got strides")));
 }
 
 TEST_P(TorchRefusals, OfGroups) {
   const at::Tensor other = tensor({1}, at::kFloat);
   torch::Optimizer optimizer({{"good", good_}});
   EXPECT_THAT(message_of<std::invalid_argument>([&] { optimizer.add_group({{"again", good_}}); }),
-              HasSubstr("is in group 0 already"));
+              HasSubstr("wanted a tensor that is in no group, got one of group 0"));
   EXPECT_THAT(message_of<std::invalid_argument>([&] { optimizer.add_group({{"good", other}}); }),
-              HasSubstr("two parameters are named 'good'"));
+              HasSubstr("got two named 'good'"));
   EXPECT_THAT(message_of<std::invalid_argument>(
                   [&] { optimizer.add_group({{"other", other}}, {{"learning_rate", -1.0}}); }),
               HasSubstr("wanted learning_rate at least 0"));
@@ -87,6 +80,12 @@ TEST_P(TorchRefusals, OfGroups) {
   EXPECT_EQ(optimizer.parameter_names(), std::vector<std::string>{"good"});
   EXPECT_EQ(optimizer.param_groups().size(), 1U);
   optimizer.add_group({{"other", other}});
+  optimizer.step();
+  at::Tensor& listed = optimizer.param_groups()[1].params()[0];
+  listed = tensor({1}, at::kFloat);  // a replaced tensor would not be trained
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { optimizer.step(); }),
+              HasSubstr("group 1: wanted the 1 tensors that it was added with, got others"));
+  listed = other;
   optimizer.step();
   optimizer.add_parameters({tensor({2}, at::kFloat)});
   EXPECT_THAT(message_of<std::invalid_argument>([&] { optimizer.step(); }),
@@ -117,8 +116,9 @@ SING_ON_DEVICES(TorchStepRefusals);
 
 TEST_P(TorchStepRefusals, WhateverBecameOfAParameterOrItsGradient) {
   const auto on = at::device(device_);
-  expect_refusal([&] { bad_.set_data(at::zeros({4}, on)); }, "when the optimizer was made");
-  expect_refusal([&] { bad_.set_data(bad_.detach().to(at::kDouble)); }, "was [3] Float");
+  expect_refusal([&] { bad_.set_data(at::zeros({4}, on)); }, "got float32 on");
+  expect_refusal([&] { bad_.set_data(bad_.detach().to(at::kDouble)); },
+                 "as when it was added, got float64");
   expect_refusal([&] { bad_.mutable_grad() = bad_.grad().to_sparse(); }, "sparse");
 }
 
