@@ -1,5 +1,10 @@
 """Bad input: an error that names the parameter or the option, and weights as they were."""
 
+import os
+import re
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -178,3 +183,12 @@ def test_muon_takes_nesterov_without_momentum():
     sing.Muon([weight], momentum=0.0)
     with pytest.raises(ValueError, match="nesterov needs a momentum"):
         sing.SGD([weight], nesterov=True, momentum=0.0)
+
+
+@pytest.mark.parametrize("place", ["", "/nowhere/operators.so"])
+def test_missing_operators_are_an_error_that_says_where_they_were_looked_for(place):
+    program = "import torch, sing\nassert not sing.has_kernels('cpu')\nsing.SING([torch.nn.Parameter(torch.ones(2))])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, "SING_OPERATORS": place})
+    assert done.returncode == 1
+    wanted = rf"RuntimeError: \[sing.SING\] wanted the compiled operators, found none at .*{place}.*; build them with"
+    assert re.search(wanted, done.stderr), done.stderr
