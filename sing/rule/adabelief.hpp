@@ -1,10 +1,10 @@
 // AdaBelief 0.2.0, rectified as RAdam, with softplus as an option (docs/algorithm.md, eq. 10, 11).
 #pragma once
 
-#include <cmath>
 #include <optional>
 
 #include "sing/rule/math.hpp"
+#include "sing/rule/moments.hpp"
 #include "sing/rule/rectification.hpp"
 #include "sing/rule/update_rule.hpp"
 #include "sing/rule/weight_decay.hpp"
@@ -34,40 +34,39 @@ struct AdaBelief {
             field("epsilon", &AdaBelief::epsilon, "added to the belief and to its root",
                   at_least(0))},
         decay_fields<AdaBelief>(),
-        std::tuple{field("rectify", &AdaBelief::rectify, "rectify the variance of early steps"),
-                   field("softplus_beta", &AdaBelief::softplus_beta,
-                         "sharpness of the softplus that replaces root + epsilon; none: off",
-                         at_least(1e-3))});
+        std::tuple{
+            field("rectify", &AdaBelief::rectify,
+                  "rectify the variance of the adaptive step in early steps"),
+            field("softplus_beta", &AdaBelief::softplus_beta,
+                  "sharpness of the softplus that replaces root + epsilon; none turns it off",
+                  at_least(1e-3))});
   }
 
   bool uses_slot(std::size_t /*slot*/, bool /*factored*/) const { return true; }
 
   template <class Real>
   struct Constants {
-    Real beta1, rest1, beta2, rest2;  // rest = 1 − beta
+    RunningMean<Real> first, second;
     Decay<Real> decay;
     Real step_size;              // with bias correction, rectification and softplus_beta
     Real root_factor;            // 1 / √(1 − beta2^t)
     Real epsilon, root_epsilon;  // root_epsilon: epsilon / √(1 − beta2^t) when rectified
     Softplus<Real> softplus;
-    // 1 and 0; 0 and 1 while it is too early to rectify. Numbers, not a branch: loops vectorise.
+    // 1 and 0, or 0 and 1 in the early steps that are not rectified. These are factors instead of a
+    // branch, so that loops vectorise.
     Real adaptive, momentum_only;
   };
 
   template <class Real>
   SING_HOST_DEVICE Constants<Real> constants(const StepScalars& at) const {
-    const double step = static_cast<double>(at.step);
-    const double beta2_power = ::pow(beta2, step);
-    const double corrected = at.learning_rate / (1 - ::pow(beta1, step));
+    const double corrected = at.learning_rate / bias_divisor(beta1, at.step);
     const Rectification rectified =
         rectify ? Rectification::of(beta2, at.step) : Rectification{true, 1};
     const bool adaptive = rectified.adaptive;
     const double sharpness = adaptive && softplus_beta.has_value() ? *softplus_beta : 0.0;
-    const double root_factor = 1 / ::sqrt(1 - beta2_power);
-    return {.beta1 = Real(beta1),
-            .rest1 = Real(1 - beta1),
-            .beta2 = Real(beta2),
-            .rest2 = Real(1 - beta2),
+    const double root_factor = 1 / ::sqrt(bias_divisor(beta2, at.step));
+    return {.first = RunningMean<Real>::of(beta1),
+            .second = RunningMean<Real>::of(beta2),
             .decay = Decay<Real>::of(at, decoupled_decay),
             .step_size = Real(corrected * rectified.factor * (sharpness > 0 ? sharpness : 1.0)),
             .root_factor = Real(root_factor),
@@ -82,9 +81,9 @@ struct AdaBelief {
   SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<AdaBelief, Real>& state) {
     const Real gradient = c.decay.gradient(e);
-    const Real m = c.beta1 * state.slot[0] + c.rest1 * gradient;
+    const Real m = c.first.next(state.slot[0], gradient);
     const Real surprise = gradient - m;
-    const Real s = c.beta2 * state.slot[1] + c.rest2 * surprise * surprise + c.epsilon;
+    const Real s = c.second.next_square(state.slot[1], surprise) + c.epsilon;
     state.slot[0] = m;
     state.slot[1] = s;
     const Quotient<Real> denominator =

@@ -1,4 +1,4 @@
-// AdaBound: Adam whose step size is held between bounds that close in on SGD's
+// AdaBound: Adam with step sizes clamped between bounds that converge to SGD's step size
 // (docs/algorithm.md, eq. 24).
 #pragma once
 
@@ -31,10 +31,10 @@ struct AdaBound {
         moment_fields<AdaBound>(), epsilon_field<AdaBound>(),
         std::tuple{
             field("final_learning_rate", &AdaBound::final_learning_rate,
-                  "where the bounds meet, before the schedule", at_least(0)),
-            field("gamma", &AdaBound::gamma, "how fast the bounds close", at_least(1e-12)),
+                  "step size that the bounds converge to, before the schedule", at_least(0)),
+            field("gamma", &AdaBound::gamma, "rate at which the bounds converge", at_least(1e-12)),
             field("base_learning_rate", &AdaBound::base_learning_rate,
-                  "the learning rate for which final_learning_rate is meant; none: learning_rate",
+                  "learning rate that final_learning_rate refers to; none takes learning_rate",
                   at_least(1e-30))},
         decay_fields<AdaBound>());
   }
@@ -43,22 +43,22 @@ struct AdaBound {
 
   template <class Real>
   struct Constants {
-    Moments<Real> moments;
+    RunningMean<Real> first, second;
     Decay<Real> decay;
     Real step_size;  // with both bias corrections
     Real epsilon;
-    Real lowest, highest;  // of an element's step size
+    Real lowest, highest;  // bounds of an element's step size
   };
 
   template <class Real>
   SING_HOST_DEVICE Constants<Real> constants(const StepScalars& at) const {
-    const BiasCorrection correction = BiasCorrection::of(beta1, beta2, at.step);
     const double base = base_learning_rate.has_value() ? *base_learning_rate : learning_rate;
     const double end = base > 0 ? final_learning_rate * at.learning_rate / base : 0.0;
     const double closing = gamma * static_cast<double>(at.step);
-    return {.moments = Moments<Real>::of(beta1, beta2),
+    return {.first = RunningMean<Real>::of(beta1),
+            .second = RunningMean<Real>::of(beta2),
             .decay = Decay<Real>::of(at, decoupled_decay),
-            .step_size = Real(at.learning_rate * correction.second_root / correction.first),
+            .step_size = Real(corrected_rate(at, beta1, beta2)),
             .epsilon = Real(epsilon),
             .lowest = Real(end * (1 - 1 / (closing + 1))),
             .highest = Real(end * (1 + 1 / closing))};
@@ -68,8 +68,8 @@ struct AdaBound {
   SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<AdaBound, Real>& state) {
     const Real gradient = c.decay.gradient(e);
-    const Real m = c.moments.first(state.slot[0], gradient);
-    const Real v = c.moments.second(state.slot[1], gradient);
+    const Real m = c.first.next(state.slot[0], gradient);
+    const Real v = c.second.next_square(state.slot[1], gradient);
     state.slot[0] = m;
     state.slot[1] = v;
     const Real size = c.step_size / (square_root(v) + c.epsilon);

@@ -6,12 +6,13 @@
 #include <optional>
 
 #include "sing/rule/math.hpp"
+#include "sing/rule/moments.hpp"
 #include "sing/rule/update_rule.hpp"
 
 namespace sing {
 
 struct AdaFactor {
-  double learning_rate = 1e-2;  // an upper bound of the step where relative_step is on
+  double learning_rate = 1e-2;  // an upper bound of the step size if relative_step is on
   double decay_power = 0.8;
   double square_epsilon = 1e-30;
   double scale_epsilon = 1e-3;
@@ -30,27 +31,28 @@ struct AdaFactor {
     return std::tuple{
         field("learning_rate", &AdaFactor::learning_rate, "step size", at_least(0)),
         field("decay_power", &AdaFactor::decay_power,
-              "the second moment's decay is 1 - step^-power", between(0, 1)),
+              "exponent of the second moment's decay, 1 - step^-power", between(0, 1)),
         field("square_epsilon", &AdaFactor::square_epsilon, "added to the squared gradient",
               at_least(0)),
         field("scale_epsilon", &AdaFactor::scale_epsilon,
-              "least root mean square taken for a parameter", at_least(0)),
-        field("clip_threshold", &AdaFactor::clip_threshold, "largest root mean square of an update",
-              at_least(1e-30)),
+              "lower bound of the parameter's root mean square", at_least(0)),
+        field("clip_threshold", &AdaFactor::clip_threshold,
+              "upper bound of an update's root mean square", at_least(1e-30)),
         field("scale_parameter", &AdaFactor::scale_parameter,
               "multiply the step by the parameter's root mean square"),
         field("relative_step", &AdaFactor::relative_step,
-              "step size min(learning_rate, 1/sqrt(step))"),
+              "use the step size min(learning_rate, 1/sqrt(step))"),
         field("weight_decay", &AdaFactor::weight_decay, "decoupled weight decay", at_least(0)),
         field("softplus_beta", &AdaFactor::softplus_beta,
-              "sharpness of the softplus that replaces the root; none: off", at_least(1e-3))};
+              "sharpness of the softplus that replaces the root; none turns it off",
+              at_least(1e-3))};
   }
 
   bool uses_slot(std::size_t slot, bool factored) const { return (slot > 0) == factored; }
 
   template <class Real>
   struct Constants {
-    Real decay, rest;  // of the second moment; rest = 1 − decay
+    RunningMean<Real> second;
     Real square_epsilon;
     Softplus<Real> softplus;
     Real direction_factor;  // softplus_beta, or 1
@@ -67,8 +69,7 @@ struct AdaFactor {
     const double sharpness = softplus_beta.has_value() ? *softplus_beta : 0.0;
     const double rate =
         relative_step ? smaller(at.learning_rate, 1 / ::sqrt(step)) : at.learning_rate;
-    return {.decay = Real(1 - rest),
-            .rest = Real(rest),
+    return {.second = {Real(1 - rest), Real(rest)},
             .square_epsilon = Real(square_epsilon),
             .softplus = Softplus<Real>::of(sharpness, 1),
             .direction_factor = Real(sharpness > 0 ? sharpness : 1.0),
@@ -92,7 +93,7 @@ struct AdaFactor {
   // Running mean of a row's or a column's inputs.
   template <class Real>
   SING_HOST_DEVICE static Real factor_blend(const Constants<Real>& c, Real old, Real mean) {
-    return c.decay * old + c.rest * mean;
+    return c.second.next(old, mean);
   }
 
   template <class Real>

@@ -1,7 +1,6 @@
 // AdamW, with the softplus denominator of SING as an option (docs/algorithm.md, eq. 4 to 7).
 #pragma once
 
-#include <cmath>
 #include <optional>
 
 #include "sing/rule/math.hpp"
@@ -27,16 +26,17 @@ struct AdamW {
   static constexpr auto fields() {
     return std::tuple_cat(
         moment_fields<AdamW>(), epsilon_field<AdamW>(), decay_fields<AdamW>(),
-        std::tuple{field("softplus_beta", &AdamW::softplus_beta,
-                         "sharpness of the softplus that replaces root + epsilon; none: off",
-                         at_least(1e-3))});
+        std::tuple{
+            field("softplus_beta", &AdamW::softplus_beta,
+                  "sharpness of the softplus that replaces root + epsilon; none turns it off",
+                  at_least(1e-3))});
   }
 
   bool uses_slot(std::size_t /*slot*/, bool /*factored*/) const { return true; }
 
   template <class Real>
   struct Constants {
-    Real beta1, rest1, beta2, rest2;  // rest = 1 − beta
+    RunningMean<Real> first, second;
     Decay<Real> decay;
     Real step_size;    // learning rate / (1 − beta1^t), times softplus_beta
     Real root_factor;  // 1 / √(1 − beta2^t)
@@ -46,18 +46,15 @@ struct AdamW {
 
   template <class Real>
   SING_HOST_DEVICE Constants<Real> constants(const StepScalars& at) const {
-    const double step = static_cast<double>(at.step);
     const double sharpness = softplus_beta.has_value() ? *softplus_beta : 0.0;
-    const double corrected = at.learning_rate / (1 - ::pow(beta1, step));
-    const double root_factor = 1 / ::sqrt(1 - ::pow(beta2, step));
+    const double corrected = at.learning_rate / bias_divisor(beta1, at.step);
+    const double root_factor = 1 / ::sqrt(bias_divisor(beta2, at.step));
     Softplus<Real> softplus = Softplus<Real>::of(sharpness, root_factor);
     if (!decoupled_decay) {
-      softplus.near_zero_limit = -1;  // softplus_bound() knows nothing of the decay's share
+      softplus.near_zero_limit = -1;  // softplus_bound() does not include the decay's share
     }
-    return {.beta1 = Real(beta1),
-            .rest1 = Real(1 - beta1),
-            .beta2 = Real(beta2),
-            .rest2 = Real(1 - beta2),
+    return {.first = RunningMean<Real>::of(beta1),
+            .second = RunningMean<Real>::of(beta2),
             .decay = Decay<Real>::of(at, decoupled_decay),
             .step_size = Real(sharpness > 0 ? corrected * sharpness : corrected),
             .root_factor = Real(root_factor),
@@ -68,15 +65,15 @@ struct AdamW {
   template <class Real>
   SING_HOST_DEVICE static Real softplus_bound(const Constants<Real>& c, Real gradient,
                                               const ElementState<AdamW, Real>& state) {
-    return state.slot[1] + c.rest2 * gradient * gradient;
+    return state.slot[1] + c.second.rest * gradient * gradient;
   }
 
   template <class Real>
   SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<AdamW, Real>& state) {
     const Real gradient = c.decay.gradient(e);
-    const Real m = c.beta1 * state.slot[0] + c.rest1 * gradient;
-    const Real v = c.beta2 * state.slot[1] + c.rest2 * gradient * gradient;
+    const Real m = c.first.next(state.slot[0], gradient);
+    const Real v = c.second.next_square(state.slot[1], gradient);
     state.slot[0] = m;
     state.slot[1] = v;
     const Quotient<Real> denominator =

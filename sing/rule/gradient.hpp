@@ -1,13 +1,15 @@
-// No host optimizer: the parameter becomes its standardized gradient (docs/algorithm.md, eq. 17).
+// Standardization without an optimizer: the parameter becomes its standardized gradient
+// (docs/algorithm.md, eq. 17).
 #pragma once
 
 #include "sing/rule/update_rule.hpp"
 
 namespace sing {
 
-// What standardize() runs (sing/optim/standardizer.hpp); the parameter may be the gradient itself.
+// The rule of standardize() (sing/optim/standardizer.hpp). The parameter may be the gradient
+// itself.
 struct Gradient {
-  // Every rule has these two, so that whoever sets them need not ask which rule it is.
+  // Every rule has these two, so that code can set them without knowing the rule.
   double learning_rate = 1;
   double weight_decay = 0;
 

@@ -1,11 +1,13 @@
-// LAMB as its paper has it, and as NVIDIA trains with it (docs/algorithm.md, eq. 30 to 32).
+// LAMB as in its paper, and in the form that NVIDIA trains with (docs/algorithm.md, eq. 30 to 32).
 #pragma once
 
 #include <cmath>
 #include <optional>
 
 #include "sing/rule/math.hpp"
+#include "sing/rule/moments.hpp"
 #include "sing/rule/update_rule.hpp"
+#include "sing/rule/weight_decay.hpp"
 
 namespace sing {
 
@@ -31,20 +33,23 @@ struct Lamb {
         field("beta1", &Lamb::beta1, "decay of the first moment", from_zero_below(1)),
         field("beta2", &Lamb::beta2, "decay of the second moment", from_zero_below(1)),
         field("epsilon", &Lamb::epsilon, "added to the root of the second moment", at_least(0)),
-        field("weight_decay", &Lamb::weight_decay, "weight decay, inside the norm", at_least(0)),
+        field("weight_decay", &Lamb::weight_decay,
+              "strength of the weight decay, which is part of the update's norm", at_least(0)),
         field("bias_correction", &Lamb::bias_correction, "correct both moments as Adam does"),
         field("always_adapt", &Lamb::always_adapt,
-              "give tensors without weight decay a trust ratio too"),
-        field("norm_limit", &Lamb::norm_limit, "largest norm taken for a parameter; none: no limit",
+              "use a trust ratio for tensors without weight decay too"),
+        field("norm_limit", &Lamb::norm_limit,
+              "upper bound of the parameter's norm in the trust ratio; none sets no bound",
               at_least(1e-30)),
         field("clip_norm", &Lamb::clip_norm,
-              "largest norm of all gradients together; none: not clipped", at_least(1e-30)),
+              "upper bound of the norm of all gradients together; none does not clip",
+              at_least(1e-30)),
         field("decoupled_decay", &Lamb::decoupled_decay,
-              "decay the parameter itself, outside the norm")};
+              "decay the parameter directly, outside the trust ratio")};
   }
 
-  // What NVIDIA calls NVLAMB: gradients clipped together, moments corrected, no limit, and no
-  // trust ratio where there is no decay.
+  // NVIDIA's NVLAMB clips all gradients together and corrects both moments. It has no norm limit,
+  // and no trust ratio for tensors without weight decay.
   static Lamb nvidia() {
     return {.weight_decay = 0.01,
             .bias_correction = true,
@@ -58,36 +63,31 @@ struct Lamb {
 
   template <class Real>
   struct Constants {
-    Real beta1, rest1, beta2, rest2;  // rest = 1 − beta
+    RunningMean<Real> first, second;
     Real moment_factor, root_factor;  // 1 / (1 − beta1^t), 1 / √(1 − beta2^t), or 1
     Real epsilon;
-    Real decay;          // inside the update
-    Real keep;           // 1 − learning rate · weight decay where that is decoupled
-    Real learning_rate;  // step_size without the trust ratio
-    Real norm_limit;     // 0: none
+    Decay<Real> decay;   // its share is added to the direction
+    Real learning_rate;  // step size without the trust ratio
+    Real norm_limit;     // 0 if there is none
     Real step_size;      // from finish()
     bool adapts;
   };
 
   template <class Real>
   SING_HOST_DEVICE Constants<Real> constants(const StepScalars& at) const {
-    const double step = static_cast<double>(at.step);
-    return {.beta1 = Real(beta1),
-            .rest1 = Real(1 - beta1),
-            .beta2 = Real(beta2),
-            .rest2 = Real(1 - beta2),
-            .moment_factor = Real(bias_correction ? 1 / (1 - ::pow(beta1, step)) : 1.0),
-            .root_factor = Real(bias_correction ? 1 / ::sqrt(1 - ::pow(beta2, step)) : 1.0),
+    return {.first = RunningMean<Real>::of(beta1),
+            .second = RunningMean<Real>::of(beta2),
+            .moment_factor = Real(bias_correction ? 1 / bias_divisor(beta1, at.step) : 1.0),
+            .root_factor = Real(bias_correction ? 1 / ::sqrt(bias_divisor(beta2, at.step)) : 1.0),
             .epsilon = Real(epsilon),
-            .decay = Real(decoupled_decay ? 0.0 : at.weight_decay),
-            .keep = Real(decoupled_decay ? 1 - at.learning_rate * at.weight_decay : 1.0),
+            .decay = Decay<Real>::of(at, decoupled_decay),
             .learning_rate = Real(at.learning_rate),
             .norm_limit = Real(norm_limit.has_value() ? *norm_limit : 0.0),
             .step_size = Real(at.learning_rate),
             .adapts = always_adapt || at.weight_decay != 0};
   }
 
-  // Squared parameter, squared update.
+  // Sums of the squared parameter and of the squared update.
   static constexpr std::size_t kSums = 2;
 
   template <class Real>
@@ -102,7 +102,7 @@ struct Lamb {
   template <class Real>
   SING_HOST_DEVICE static void finish(Constants<Real>& c, const double (&totals)[kSums],
                                       std::int64_t /*size*/) {
-    const double unlimited = ::fabs(static_cast<double>(c.keep)) * ::sqrt(totals[0]);
+    const double unlimited = ::fabs(static_cast<double>(c.decay.keep)) * ::sqrt(totals[0]);
     const double limit = static_cast<double>(c.norm_limit);
     const double weights = limit > 0 ? smaller(unlimited, limit) : unlimited;
     const double update = ::sqrt(totals[1]);
@@ -113,19 +113,19 @@ struct Lamb {
   template <class Real>
   SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<Lamb, Real>& state) {
-    return c.keep * e.parameter - c.step_size * direction_of(c, e, state);
+    return c.decay.keep * e.parameter - c.step_size * direction_of(c, e, state);
   }
 
  private:
   template <class Real>
   SING_HOST_DEVICE static Real direction_of(const Constants<Real>& c, const Element<Real>& e,
                                             ElementState<Lamb, Real>& state) {
-    const Real m = c.beta1 * state.slot[0] + c.rest1 * e.gradient;
-    const Real v = c.beta2 * state.slot[1] + c.rest2 * e.gradient * e.gradient;
+    const Real m = c.first.next(state.slot[0], e.gradient);
+    const Real v = c.second.next_square(state.slot[1], e.gradient);
     state.slot[0] = m;
     state.slot[1] = v;
     return c.moment_factor * m / (square_root(v) * c.root_factor + c.epsilon) +
-           c.decay * e.parameter;
+           c.decay.share * e.parameter;
   }
 };
 static_assert(UpdateRule<Lamb>);

@@ -1,7 +1,8 @@
-// Lion: steps of one size along the sign of a momentum (docs/algorithm.md, eq. 29).
+// Lion: steps of equal size in the direction of the momentum's sign (docs/algorithm.md, eq. 29).
 #pragma once
 
 #include "sing/rule/math.hpp"
+#include "sing/rule/moments.hpp"
 #include "sing/rule/update_rule.hpp"
 #include "sing/rule/weight_decay.hpp"
 
@@ -30,17 +31,15 @@ struct Lion {
 
   template <class Real>
   struct Constants {
-    Real beta1, rest1, beta2, rest2;  // rest = 1 − beta
+    RunningMean<Real> first, second;
     Decay<Real> decay;
     Real learning_rate;
   };
 
   template <class Real>
   SING_HOST_DEVICE Constants<Real> constants(const StepScalars& at) const {
-    return {.beta1 = Real(beta1),
-            .rest1 = Real(1 - beta1),
-            .beta2 = Real(beta2),
-            .rest2 = Real(1 - beta2),
+    return {.first = RunningMean<Real>::of(beta1),
+            .second = RunningMean<Real>::of(beta2),
             .decay = Decay<Real>::of(at, decoupled_decay),
             .learning_rate = Real(at.learning_rate)};
   }
@@ -49,8 +48,8 @@ struct Lion {
   SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<Lion, Real>& state) {
     const Real gradient = c.decay.gradient(e);
-    const Real direction = c.beta1 * state.slot[0] + c.rest1 * gradient;
-    state.slot[0] = c.beta2 * state.slot[0] + c.rest2 * gradient;
+    const Real direction = c.first.next(state.slot[0], gradient);
+    state.slot[0] = c.second.next(state.slot[0], gradient);
     return c.decay.keep * e.parameter - c.learning_rate * sign(direction);
   }
 };

@@ -1,4 +1,4 @@
-// LookAhead: every few steps the fast weights are drawn towards a slow copy (algorithm.md, eq. 8).
+// LookAhead: every few steps the fast weights move towards a slow copy (docs/algorithm.md, eq. 8).
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 namespace sing {
 
 struct Lookahead {
-  std::int64_t period = 5;  // steps of the group from merge to merge
-  double alpha = 0.5;       // share of the fast weights in a merge
+  std::int64_t period = 5;  // steps of the group between merges
+  double alpha = 0.5;       // weight of the fast weights in a merge
 
   static constexpr auto fields() {
     return std::tuple{
-        field("lookahead_period", &Lookahead::period, "steps from merge to merge", at_least(1)),
-        field("lookahead_alpha", &Lookahead::alpha, "share of the fast weights in a merge",
+        field("lookahead_period", &Lookahead::period, "steps between merges", at_least(1)),
+        field("lookahead_alpha", &Lookahead::alpha, "weight of the fast weights in a merge",
               between(0, 1))};
   }
 

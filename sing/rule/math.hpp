@@ -39,7 +39,7 @@ SING_HOST_DEVICE Real sign(Real x) {
   return Real(x > 0 ? 1 : 0) - Real(x < 0 ? 1 : 0);
 }
 
-// above / below, kept apart so that dividing by it costs one division.
+// above / below. Both parts are kept, so that dividing by the quotient costs one division.
 template <class Real>
 struct Quotient {
   Real above, below;
@@ -48,11 +48,11 @@ struct Quotient {
 // Constants of softplus(β · factor · √v).
 template <class Real>
 struct Softplus {
-  Real beta;  // 0: off
+  Real beta;  // 0 turns softplus off
   Real half;  // β · factor / 2
   Real half_squared;
   Real near_zero_limit;  // the v up to which softplus_near_zero() holds
-  // All v are below the limit: set by a loop over elements that has looked.
+  // Set by a loop that has checked that all its v are below the limit.
   bool is_near_zero = false;
 
   SING_HOST_DEVICE static Softplus of(double beta, double factor) {
@@ -69,7 +69,8 @@ SING_HOST_DEVICE Quotient<double> softplus(double v, const Softplus<double>& c) 
 }
 
 // With h = y/2 and w = h², softplus(y) = h + ln(2 cosh h), and ln(2 cosh h) is a polynomial in w
-// for h ≤ 0.7 to 6.4e-8 of the sum. Normalized gradients of large tensors are almost never outside.
+// for h ≤ 0.7 to 6.4e-8 of the sum. Normalized gradients of large tensors almost always stay in
+// this range.
 SING_HOST_DEVICE Quotient<float> softplus_near_zero(float v, const Softplus<float>& c) {
   const float h = square_root(v) * c.half;
   const float w = v * c.half_squared;
@@ -79,10 +80,10 @@ SING_HOST_DEVICE Quotient<float> softplus_near_zero(float v, const Softplus<floa
 }
 
 // Everywhere, ln(2 cosh h) = A(w)/B(w) for h ≤ 6.6 to 1.4e-7 of the sum; beyond, it is h to 1.5e-7
-// of it. No branch and no library function, so that loops vectorise and every instruction set gives
-// the same bits; w comes from v, so that the polynomials (tools/fit_softplus.py) need not wait for
-// the root. Terms are summed in pairs because a chain of them would set the pace of the whole
-// update.
+// of it. It has no branch and calls no library function, so that loops vectorise and every
+// instruction set gives the same bits. w is computed from v, so that the polynomials
+// (tools/fit_softplus.py) do not depend on the root. Terms are summed in pairs: the latency of a
+// chain would bound the whole update.
 SING_HOST_DEVICE Quotient<float> softplus_anywhere(float v, const Softplus<float>& c) {
   const float h = square_root(v) * c.half;
   const float w = smaller(v * c.half_squared, 43.56F);
@@ -98,7 +99,7 @@ SING_HOST_DEVICE Quotient<float> softplus_anywhere(float v, const Softplus<float
 
 SING_HOST_DEVICE Quotient<float> softplus(float v, const Softplus<float>& c) {
 #if defined(__CUDA_ARCH__)
-  return softplus_anywhere(v, c);  // memory sets the pace there: no device loop looks
+  return softplus_anywhere(v, c);  // the GPU is bandwidth-bound, so it always uses the general form
 #else
   return c.is_near_zero ? softplus_near_zero(v, c) : softplus_anywhere(v, c);
 #endif

@@ -1,4 +1,4 @@
-// Running means of a gradient and its square, and what makes up for their start at zero
+// Running means of a gradient and of its square, and the correction for their start at zero
 // (docs/algorithm.md, eq. 4, 5).
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace sing {
 
-// The first fields of a rule that has both.
+// The first fields of a rule that keeps both moments.
 template <class Rule>
 constexpr auto moment_fields() {
   return std::tuple{field("learning_rate", &Rule::learning_rate, "step size", at_least(0)),
@@ -16,37 +16,36 @@ constexpr auto moment_fields() {
                     field("beta2", &Rule::beta2, "decay of the second moment", from_zero_below(1))};
 }
 
-// The epsilon of Adam.
+// Adam's epsilon.
 template <class Rule>
 constexpr auto epsilon_field() {
   return std::tuple{
       field("epsilon", &Rule::epsilon, "added to the root of the second moment", at_least(0))};
 }
 
+// An exponential running mean: decay · old + (1 − decay) · value.
 template <class Real>
-struct Moments {
-  Real beta1, rest1, beta2, rest2;  // rest = 1 − beta
+struct RunningMean {
+  Real decay, rest;  // rest = 1 − decay
 
-  SING_HOST_DEVICE static Moments of(double beta1, double beta2) {
-    return {Real(beta1), Real(1 - beta1), Real(beta2), Real(1 - beta2)};
-  }
+  SING_HOST_DEVICE static RunningMean of(double decay) { return {Real(decay), Real(1 - decay)}; }
 
-  SING_HOST_DEVICE Real first(Real old, Real gradient) const {
-    return beta1 * old + rest1 * gradient;
-  }
-  SING_HOST_DEVICE Real second(Real old, Real gradient) const {
-    return beta2 * old + rest2 * gradient * gradient;
+  SING_HOST_DEVICE Real next(Real old, Real value) const { return decay * old + rest * value; }
+  // The mean of squares. It is not next(old, value · value), which rounds differently.
+  SING_HOST_DEVICE Real next_square(Real old, Real value) const {
+    return decay * old + rest * value * value;
   }
 };
 
-struct BiasCorrection {
-  double first;        // 1 − beta1^t
-  double second_root;  // √(1 − beta2^t)
+// 1 − beta^t. Dividing a running mean by it corrects for the start at zero.
+SING_HOST_DEVICE double bias_divisor(double beta, std::int64_t step) {
+  return 1 - ::pow(beta, static_cast<double>(step));
+}
 
-  SING_HOST_DEVICE static BiasCorrection of(double beta1, double beta2, std::int64_t step) {
-    const double power = static_cast<double>(step);
-    return {1 - ::pow(beta1, power), ::sqrt(1 - ::pow(beta2, power))};
-  }
-};
+// The learning rate with the corrections of both moments, for rules that add epsilon to the
+// uncorrected root.
+SING_HOST_DEVICE double corrected_rate(const StepScalars& at, double beta1, double beta2) {
+  return at.learning_rate * ::sqrt(bias_divisor(beta2, at.step)) / bias_divisor(beta1, at.step);
+}
 
 }  // namespace sing

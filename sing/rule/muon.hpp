@@ -1,16 +1,17 @@
-// Muon: the momentum of a matrix made orthogonal; AdamW for all other tensors (docs/algorithm.md,
-// eq. 40 to 42).
+// Muon: orthogonalized momentum for matrices, AdamW for all other tensors (docs/algorithm.md, eq.
+// 40 to 42).
 #pragma once
 
 #include <cmath>
 #include <string>
 
 #include "sing/rule/math.hpp"
+#include "sing/rule/moments.hpp"
 #include "sing/rule/update_rule.hpp"
 
 namespace sing {
 
-// What the learning rate of a matrix is multiplied by.
+// The factor of a matrix's learning rate.
 enum class RateAdjustment : std::int32_t { kOriginal, kMatchRmsAdamw };
 
 constexpr auto enum_names(RateAdjustment) {
@@ -43,25 +44,29 @@ struct Muon {
     return std::tuple{
         field("learning_rate", &Muon::learning_rate, "step size", at_least(0)),
         field("momentum", &Muon::momentum, "decay of a matrix's momentum", from_zero_below(1)),
-        field("nesterov", &Muon::nesterov, "look one momentum step ahead"),
+        field("nesterov", &Muon::nesterov, "use Nesterov's momentum"),
         field("weight_decay", &Muon::weight_decay, "decoupled weight decay", at_least(0)),
-        field("norm_floor", &Muon::norm_floor, "least norm that a matrix is divided by",
-              at_least(1e-300)),
-        field("newton_steps", &Muon::newton_steps, "iterations that make a matrix orthogonal",
-              between(0, 99)),
-        field("newton_a", &Muon::newton_a, "their polynomial: of X", between(-100, 100)),
-        field("newton_b", &Muon::newton_b, "of X X' X", between(-100, 100)),
-        field("newton_c", &Muon::newton_c, "of X X' X X' X", between(-100, 100)),
+        field("norm_floor", &Muon::norm_floor,
+              "lower bound of the norm that a matrix is divided by", at_least(1e-300)),
+        field("newton_steps", &Muon::newton_steps,
+              "Newton-Schulz iterations that orthogonalize a matrix", between(0, 99)),
+        field("newton_a", &Muon::newton_a, "coefficient of X in the iteration", between(-100, 100)),
+        field("newton_b", &Muon::newton_b, "coefficient of X X' X in the iteration",
+              between(-100, 100)),
+        field("newton_c", &Muon::newton_c, "coefficient of X X' X X' X in the iteration",
+              between(-100, 100)),
         field("rate_adjustment", &Muon::rate_adjustment,
-              "the rate times sqrt(max(1, rows / columns)), or 0.2 sqrt(max(rows, columns))"),
+              "factor of a matrix's learning rate: sqrt(max(1, rows / columns)) or 0.2 "
+              "sqrt(max(rows, columns))"),
         field("orthogonalize", &Muon::orthogonalize,
-              "off: AdamW for matrices too, as for embeddings and output layers"),
+              "off uses AdamW for matrices too, as is usual for embeddings and output layers"),
         field("beta1", &Muon::beta1, "AdamW: decay of the first moment", from_zero_below(1)),
         field("beta2", &Muon::beta2, "AdamW: decay of the second moment", from_zero_below(1)),
-        field("epsilon", &Muon::epsilon, "AdamW: added to the root", at_least(0))};
+        field("epsilon", &Muon::epsilon, "AdamW: added to the root of the second moment",
+              at_least(0))};
   }
 
-  // A matrix keeps its momentum alone.
+  // A matrix keeps only its momentum.
   bool uses_slot(std::size_t slot, bool factored) const {
     return slot == 0 || !orthogonalizes(factored);
   }
@@ -72,11 +77,11 @@ struct Muon {
 
   template <class Real>
   struct Constants {
-    Real beta1, rest1, beta2, rest2;  // rest = 1 − beta; beta1 is the momentum of a matrix
+    RunningMean<Real> first, second;  // for a matrix, first is its momentum
     Real keep;                        // 1 − learning rate · weight decay
-    Real of_gradient, of_momentum;    // share of each in what is made orthogonal
+    Real of_gradient, of_momentum;    // weight of each in the matrix that is made orthogonal
     Real norm_floor;
-    Real input_factor;  // 1 / norm of what is made orthogonal; from finish()
+    Real input_factor;  // 1 / norm of the matrix that is made orthogonal; from finish()
     Real matrix_rate;   // 0 for AdamW
     Real step_size;     // learning rate / (1 − beta1^t); 0 for a matrix
     Real root_factor;   // 1 / √(1 − beta2^t)
@@ -85,25 +90,21 @@ struct Muon {
 
   template <class Real>
   SING_HOST_DEVICE Constants<Real> constants(const StepScalars& at) const {
-    const double step = static_cast<double>(at.step);
     const bool is_matrix = orthogonalizes(at.factored);
-    const double decay = is_matrix ? momentum : beta1;
-    return {.beta1 = Real(decay),
-            .rest1 = Real(1 - decay),
-            .beta2 = Real(beta2),
-            .rest2 = Real(1 - beta2),
+    return {.first = RunningMean<Real>::of(is_matrix ? momentum : beta1),
+            .second = RunningMean<Real>::of(beta2),
             .keep = Real(1 - at.learning_rate * at.weight_decay),
             .of_gradient = Real(nesterov ? 1 - momentum : 0.0),
             .of_momentum = Real(nesterov ? momentum : 1.0),
             .norm_floor = Real(norm_floor),
             .input_factor = Real(0),
             .matrix_rate = Real(is_matrix ? at.learning_rate * rate_factor(at) : 0.0),
-            .step_size = Real(is_matrix ? 0.0 : at.learning_rate / (1 - ::pow(beta1, step))),
-            .root_factor = Real(1 / ::sqrt(1 - ::pow(beta2, step))),
+            .step_size = Real(is_matrix ? 0.0 : at.learning_rate / bias_divisor(beta1, at.step)),
+            .root_factor = Real(1 / ::sqrt(bias_divisor(beta2, at.step))),
             .epsilon = Real(is_matrix ? 1.0 : epsilon)};
   }
 
-  // Square of what is made orthogonal.
+  // Sum of squares of the matrix that is made orthogonal.
   static constexpr std::size_t kSums = 1;
 
   template <class Real>
@@ -119,7 +120,8 @@ struct Muon {
     c.input_factor = Real(1 / larger(::sqrt(totals[0]), static_cast<double>(c.norm_floor)));
   }
 
-  // An element of the matrix that the backend makes orthogonal; it comes back as second_input.
+  // An element of the matrix that the backend makes orthogonal. The result is the update's
+  // second_input.
   template <class Real>
   SING_HOST_DEVICE static Real matrix_input(const Constants<Real>& c, const Element<Real>& e,
                                             const ElementState<Muon, Real>& state) {
@@ -129,8 +131,8 @@ struct Muon {
   template <class Real>
   SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<Muon, Real>& state) {
-    const Real m = c.beta1 * state.slot[0] + c.rest1 * e.gradient;
-    const Real v = c.beta2 * state.slot[1] + c.rest2 * e.gradient * e.gradient;
+    const Real m = c.first.next(state.slot[0], e.gradient);
+    const Real v = c.second.next_square(state.slot[1], e.gradient);
     state.slot[0] = m;
     state.slot[1] = v;
     return c.keep * e.parameter - c.matrix_rate * e.second_input -
@@ -148,7 +150,7 @@ struct Muon {
   template <class Real>
   SING_HOST_DEVICE static Real blended(const Constants<Real>& c, const Element<Real>& e,
                                        const ElementState<Muon, Real>& state) {
-    const Real m = c.beta1 * state.slot[0] + c.rest1 * e.gradient;
+    const Real m = c.first.next(state.slot[0], e.gradient);
     return c.of_gradient * e.gradient + c.of_momentum * m;
   }
 };

@@ -25,7 +25,7 @@ struct NAdam {
     return std::tuple_cat(
         moment_fields<NAdam>(), epsilon_field<NAdam>(),
         std::tuple{field("momentum_decay", &NAdam::momentum_decay,
-                         "how fast the momentum rises from beta1 / 2 to beta1", at_least(0))},
+                         "rate at which the momentum rises from beta1 / 2 to beta1", at_least(0))},
         decay_fields<NAdam>());
   }
 
@@ -33,7 +33,7 @@ struct NAdam {
 
   template <class Real>
   struct Constants {
-    Moments<Real> moments;
+    RunningMean<Real> first, second;
     Decay<Real> decay;
     Real of_moment, of_gradient;  // step size of each, with its bias correction
     Real root_factor;             // 1 / √(1 − beta2^t)
@@ -44,11 +44,12 @@ struct NAdam {
   SING_HOST_DEVICE Constants<Real> constants(const StepScalars& at) const {
     const double product = momentum_product(at.step);
     const double next = momentum(at.step + 1);
-    return {.moments = Moments<Real>::of(beta1, beta2),
+    return {.first = RunningMean<Real>::of(beta1),
+            .second = RunningMean<Real>::of(beta2),
             .decay = Decay<Real>::of(at, decoupled_decay),
             .of_moment = Real(at.learning_rate * next / (1 - product * next)),
             .of_gradient = Real(at.learning_rate * (1 - momentum(at.step)) / (1 - product)),
-            .root_factor = Real(1 / BiasCorrection::of(beta1, beta2, at.step).second_root),
+            .root_factor = Real(1 / ::sqrt(bias_divisor(beta2, at.step))),
             .epsilon = Real(epsilon)};
   }
 
@@ -56,8 +57,8 @@ struct NAdam {
   SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<NAdam, Real>& state) {
     const Real gradient = c.decay.gradient(e);
-    const Real m = c.moments.first(state.slot[0], gradient);
-    const Real v = c.moments.second(state.slot[1], gradient);
+    const Real m = c.first.next(state.slot[0], gradient);
+    const Real v = c.second.next_square(state.slot[1], gradient);
     state.slot[0] = m;
     state.slot[1] = v;
     return c.decay.keep * e.parameter - (c.of_moment * m + c.of_gradient * gradient) /
@@ -74,11 +75,11 @@ struct NAdam {
     return beta1 * (1 - 0.5 * ::exp(static_cast<double>(step) * log_base()));
   }
 
-  // Π μ_i for i = 1 … t without a running product, so that there is no state to keep. With
+  // Π μ_i for i = 1 … t in closed form, so that no running product has to be kept as state. With
   // q = 0.96^momentum_decay it is β₁ᵗ Π (1 − qⁱ/2), whose logarithm is
   //   t ln β₁ − Σ_k (q^k + q^2k + … + q^tk) / (k 2^k),   each bracket a geometric sum.
-  // Terms fall by more than half, and all have one sign: where the sum has passed −45, the product
-  // is too small to be seen in 1 − product.
+  // Each term is less than half of the one before it, and all have the same sign. Once the sum is
+  // below −45, the product does not change 1 − product.
   SING_HOST_DEVICE double momentum_product(std::int64_t step) const {
     if (beta1 <= 0) {
       return 0;

@@ -1,5 +1,5 @@
-// RAdam: Adam whose early steps are rectified, in PyTorch's form or its authors'
-// (docs/algorithm.md, eq. 23).
+// RAdam: Adam with rectified early steps, in PyTorch's form or its authors' (docs/algorithm.md,
+// eq. 23).
 #pragma once
 
 #include "sing/rule/math.hpp"
@@ -26,11 +26,11 @@ struct RAdam {
   static constexpr auto fields() {
     return std::tuple_cat(
         moment_fields<RAdam>(),
-        std::tuple{
-            field("epsilon", &RAdam::epsilon, "added to the root of the uncorrected second moment",
-                  at_least(0)),
-            field("early_momentum", &RAdam::early_momentum,
-                  "momentum alone while it is too early to rectify; off: no step, as its authors")},
+        std::tuple{field("epsilon", &RAdam::epsilon,
+                         "added to the root of the uncorrected second moment", at_least(0)),
+                   field("early_momentum", &RAdam::early_momentum,
+                         "take a momentum step in the early steps that cannot be rectified; off "
+                         "takes none, as the paper's authors do")},
         decay_fields<RAdam>());
   }
 
@@ -38,27 +38,29 @@ struct RAdam {
 
   template <class Real>
   struct Constants {
-    Moments<Real> moments;
+    RunningMean<Real> first, second;
     Decay<Real> decay;
-    Real step_size;  // with bias corrections and rectification; 0: no step
+    Real step_size;  // with bias corrections and rectification; 0 takes no step
     Real epsilon;
-    // 1 and 0; 0 and 1 while it is too early to rectify. Numbers, not a branch: loops vectorise.
+    // 1 and 0, or 0 and 1 in the early steps that are not rectified. These are factors instead of a
+    // branch, so that loops vectorise.
     Real adaptive, momentum_only;
   };
 
   template <class Real>
   SING_HOST_DEVICE Constants<Real> constants(const StepScalars& at) const {
-    const BiasCorrection correction = BiasCorrection::of(beta1, beta2, at.step);
     const Rectification rectified = Rectification::of(beta2, at.step);
-    const double momentum_step = at.learning_rate / correction.first;
-    Constants<Real> c{.moments = Moments<Real>::of(beta1, beta2),
-                      .decay = Decay<Real>::of(at, decoupled_decay),
-                      .step_size = Real(rectified.adaptive ? momentum_step * rectified.factor *
-                                                                 correction.second_root
-                                                           : momentum_step),
-                      .epsilon = Real(epsilon),
-                      .adaptive = Real(rectified.adaptive ? 1 : 0),
-                      .momentum_only = Real(rectified.adaptive ? 0 : 1)};
+    const double momentum_step = at.learning_rate / bias_divisor(beta1, at.step);
+    Constants<Real> c{
+        .first = RunningMean<Real>::of(beta1),
+        .second = RunningMean<Real>::of(beta2),
+        .decay = Decay<Real>::of(at, decoupled_decay),
+        .step_size = Real(rectified.adaptive ? momentum_step * rectified.factor *
+                                                   ::sqrt(bias_divisor(beta2, at.step))
+                                             : momentum_step),
+        .epsilon = Real(epsilon),
+        .adaptive = Real(rectified.adaptive ? 1 : 0),
+        .momentum_only = Real(rectified.adaptive ? 0 : 1)};
     if (!rectified.adaptive && !early_momentum) {
       c.step_size = 0;
       c.decay.keep = 1;
@@ -70,8 +72,8 @@ struct RAdam {
   SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<RAdam, Real>& state) {
     const Real gradient = c.decay.gradient(e);
-    const Real m = c.moments.first(state.slot[0], gradient);
-    const Real v = c.moments.second(state.slot[1], gradient);
+    const Real m = c.first.next(state.slot[0], gradient);
+    const Real v = c.second.next_square(state.slot[1], gradient);
     state.slot[0] = m;
     state.slot[1] = v;
     return c.decay.keep * e.parameter -

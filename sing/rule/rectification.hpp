@@ -1,4 +1,4 @@
-// Whether, and by how much, an early step is rectified for the variance of its second moment
+// The rectification of an early step for the variance of its second moment
 // (docs/algorithm.md, eq. 11).
 #pragma once
 
@@ -9,8 +9,8 @@
 namespace sing {
 
 struct Rectification {
-  bool adaptive;  // false while it is too early to divide by the root of the second moment
-  double factor;  // of the step size; 1 where not adaptive
+  bool adaptive;  // false in early steps, which cannot divide by the root of the second moment
+  double factor;  // multiplies the step size; 1 where not adaptive
 
   SING_HOST_DEVICE static Rectification of(double beta2, std::int64_t step) {
     const double power = ::pow(beta2, static_cast<double>(step));

@@ -1,4 +1,4 @@
-// Names of the rules and access to the options that all of them have.
+// The names of the rules, and access to the options that every rule has.
 #include "sing/rule/rules.hpp"
 
 #include "sing/base/message.hpp"
@@ -45,7 +45,7 @@ double weight_decay_of(const Rule& rule) {
 std::optional<double> clip_norm_of(const Rule& rule) {
   return std::visit(
       [](const auto& each) -> std::optional<double> {
-        if constexpr (requires { each.clip_norm; }) {
+        if constexpr (kClipsNorm<std::remove_cvref_t<decltype(each)>>) {
           return each.clip_norm;
         } else {
           return std::nullopt;

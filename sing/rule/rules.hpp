@@ -1,4 +1,4 @@
-// The list of all update rules: adding one means adding a line here.
+// The list of all update rules. A new rule is added to its end.
 #pragma once
 
 #include <optional>
@@ -43,7 +43,8 @@ void for_each_rule_type(Visitor&& visitor) {
   }(std::make_index_sequence<kRuleCount>{});
 }
 
-// Calls visitor(name, rule) for every second name of a rule and the defaults it stands for.
+// Calls visitor(name, rule) for every form: a second name of a rule, and the rule with its
+// defaults.
 template <class Visitor>
 void for_each_form(Visitor&& visitor) {
   for_each_rule_type([&]<class Each>() {
@@ -55,18 +56,18 @@ void for_each_form(Visitor&& visitor) {
   });
 }
 
-// A rule's own name, whatever name it was made by.
+// The rule's own name, also if it was made under the name of a form.
 std::string_view name_of(const Rule& rule);
-// Of the rules in the order of the list, then of their forms.
+// The names of the rules in the order of the list, followed by the names of their forms.
 std::vector<std::string> rule_names();
 
-// The rule or form of that name with its default options; an unknown name is an error that names
-// the nearest known one.
+// The rule or form of that name with its default options. Throws std::invalid_argument for a name
+// that is not in the list, with the nearest name that is.
 Rule make_rule(std::string_view name);
 
 double learning_rate_of(const Rule& rule);
 double weight_decay_of(const Rule& rule);
-// The largest norm of all gradients together that the rule takes, for rules with that option.
+// The upper bound of the norm of all gradients together; none if the rule does not clip.
 std::optional<double> clip_norm_of(const Rule& rule);
 
 }  // namespace sing

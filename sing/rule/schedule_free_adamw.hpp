@@ -1,10 +1,11 @@
-// Schedule-Free AdamW: gradients are taken between a fast sequence and its running average
+// Schedule-Free AdamW: gradients are evaluated between a fast sequence and its running average
 // (docs/algorithm.md, eq. 37 to 39).
 #pragma once
 
 #include <cmath>
 
 #include "sing/rule/math.hpp"
+#include "sing/rule/moments.hpp"
 #include "sing/rule/update_rule.hpp"
 
 namespace sing {
@@ -30,35 +31,37 @@ struct ScheduleFreeAdamW {
     using Self = ScheduleFreeAdamW;
     return std::tuple{
         field("learning_rate", &Self::learning_rate, "step size", at_least(0)),
-        field("beta1", &Self::beta1, "share of the average in the point where gradients are taken",
-              between(1e-3, 1)),
+        field("beta1", &Self::beta1,
+              "weight of the average in the point where gradients are evaluated", between(1e-3, 1)),
         field("beta2", &Self::beta2, "decay of the second moment", from_zero_below(1)),
         field("epsilon", &Self::epsilon, "added to the root of the second moment", at_least(0)),
-        field("weight_decay", &Self::weight_decay, "weight decay", at_least(0)),
-        field("own_warmup_steps", &Self::own_warmup_steps,
-              "steps of a linear warm-up of the rule's own", at_least(0)),
+        field("weight_decay", &Self::weight_decay, "strength of the weight decay", at_least(0)),
+        field("own_warmup_steps", &Self::own_warmup_steps, "steps of the rule's own linear warm-up",
+              at_least(0)),
         field("step_power", &Self::step_power,
-              "a step weighs its number to this power in the average", at_least(0)),
+              "exponent of the step's number in its weight in the average", at_least(0)),
         field("rate_power", &Self::rate_power,
-              "a step weighs the largest rate so far to this power in the average", at_least(0)),
+              "exponent of the largest learning rate so far in a step's weight in the average",
+              at_least(0)),
         field("decoupled_decay", &Self::decoupled_decay,
-              "decay the parameter itself, not its gradient")};
+              "decay shrinks the parameter; off adds it to the standardized gradient (L2)")};
   }
 
   bool uses_slot(std::size_t /*slot*/, bool /*factored*/) const { return true; }
 
   template <class Real>
   struct Constants {
-    Real beta1, beta2, rest2;  // rest = 1 − beta
-    Real root_factor;          // 1 / √(1 − beta2^t)
+    Real beta1;
+    RunningMean<Real> second;
+    Real root_factor;  // 1 / √(1 − beta2^t)
     Real epsilon;
-    Real decay, gradient_decay;  // added to the direction; to the gradient
+    Real decay, gradient_decay;  // added to the direction and to the gradient
     Real rate;                   // with the warm-up
     Real step_weight;            // t^step_power
     Real rate_power;
-    Real starts;    // 1 at the first update, when the fast sequence is still empty; else 0
-    Real share;     // of the fast sequence in the average; from advance()
-    Real own_rate;  // of the parameter; from advance()
+    Real starts;    // 1 at the first update, which fills the fast sequence; else 0
+    Real share;     // weight of the fast sequence in the average; from advance()
+    Real own_rate;  // step size of the parameter; from advance()
   };
 
   template <class Real>
@@ -67,9 +70,8 @@ struct ScheduleFreeAdamW {
     const double warmup = static_cast<double>(own_warmup_steps);
     const double rate = at.learning_rate * (step < warmup ? step / warmup : 1.0);
     return {.beta1 = Real(beta1),
-            .beta2 = Real(beta2),
-            .rest2 = Real(1 - beta2),
-            .root_factor = Real(1 / ::sqrt(1 - ::pow(beta2, step))),
+            .second = RunningMean<Real>::of(beta2),
+            .root_factor = Real(1 / ::sqrt(bias_divisor(beta2, at.step))),
             .epsilon = Real(epsilon),
             .decay = Real(decoupled_decay ? at.weight_decay : 0.0),
             .gradient_decay = Real(decoupled_decay ? 0.0 : at.weight_decay),
@@ -100,7 +102,7 @@ struct ScheduleFreeAdamW {
   SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<ScheduleFreeAdamW, Real>& state) {
     const Real gradient = e.gradient + c.gradient_decay * e.parameter;
-    const Real v = c.beta2 * state.slot[1] + c.rest2 * gradient * gradient;
+    const Real v = c.second.next_square(state.slot[1], gradient);
     const Real direction =
         gradient / (square_root(v) * c.root_factor + c.epsilon) + c.decay * e.parameter;
     const Real fast = state.slot[0] + c.starts * e.parameter;
@@ -109,7 +111,8 @@ struct ScheduleFreeAdamW {
     return e.parameter + c.share * (fast - e.parameter) - c.own_rate * direction;
   }
 
-  // For evaluation: the average lies beyond the parameter, seen from the fast sequence.
+  // The average used for evaluation lies on the line through the fast sequence and the parameter,
+  // beyond the parameter.
   static constexpr std::size_t kEvaluationSlot = 0;
   double evaluation_share() const { return 1 - 1 / beta1; }
 };

@@ -18,10 +18,10 @@ struct Sgd {
 
   static constexpr auto fields() {
     return std::tuple_cat(
-        std::tuple{
-            field("learning_rate", &Sgd::learning_rate, "step size", at_least(0)),
-            field("momentum", &Sgd::momentum, "decay of the momentum; 0: none", from_zero_below(1)),
-            field("nesterov", &Sgd::nesterov, "look one momentum step ahead")},
+        std::tuple{field("learning_rate", &Sgd::learning_rate, "step size", at_least(0)),
+                   field("momentum", &Sgd::momentum, "decay of the momentum; 0 keeps none",
+                         from_zero_below(1)),
+                   field("nesterov", &Sgd::nesterov, "use Nesterov's momentum")},
         decay_fields<Sgd>());
   }
 
@@ -32,7 +32,7 @@ struct Sgd {
     Real momentum;
     Decay<Real> decay;
     Real learning_rate;
-    Real of_gradient, of_momentum;  // share of each in the step
+    Real of_gradient, of_momentum;  // weight of each in the step
   };
 
   template <class Real>

@@ -1,4 +1,4 @@
-// Centralize and normalize: the options, and the scale that a tensor's sums give
+// Centralization and normalization: the options, and the scale computed from a tensor's sums
 // (docs/algorithm.md, eq. 1 to 3).
 #pragma once
 
@@ -31,36 +31,38 @@ struct Standardize {
   static constexpr auto fields() {
     return std::tuple{
         field("centralize", &Standardize::centralize,
-              "subtract each row's mean from tensors of rank 2 and more"),
+              "subtract each row's mean from gradients of rank 2 and higher"),
         field("centralize_axis", &Standardize::centralize_axis,
-              "the axis whose entries are rows; 0 is the paper's", at_least(0)),
+              "axis of the rows; the paper uses 0", at_least(0)),
         field("normalize", &Standardize::normalize,
-              "norm given to each tensor's gradient: off, 1, or sqrt(size / reference_size)"),
+              "norm that each tensor's gradient is scaled to: off, 1, or sqrt(size / "
+              "reference_size)"),
         field("norm_epsilon", &Standardize::norm_epsilon, "added to the norm", at_least(0)),
         field("reference_size", &Standardize::reference_size,
-              "size of a tensor whose calibrated norm is 1", at_least(1))};
+              "number of elements of a tensor whose calibrated norm is 1", at_least(1))};
   }
 
-  // Whether a tensor of this rank loses its row means.
+  // Whether the row means of a tensor of this rank are subtracted.
   SING_HOST_DEVICE bool centralizes(std::int64_t rank) const { return centralize && rank >= 2; }
 };
 
-// What the measure pass finds over a whole tensor. A float32 sum that does not fit float32 counts
-// as non-finite, so that every backend agrees on which gradients are refused.
+// The sums that the measure pass computes over a tensor. A float32 tensor's sum that overflows
+// float32 counts as non-finite, so that every backend refuses the same gradients.
 struct GradientSums {
   double squares = 0;          // Σ g²
   double centred_squares = 0;  // Σ (g − row mean)²; equal to squares without centralization
 };
 
-// What the apply pass multiplies the centred gradient by.
+// The result of the measure pass for one tensor.
 struct GradientScale {
-  double factor;
-  double gradient_norm;      // of the raw gradient, loss scale removed
-  double standardized_norm;  // of what the rule sees
+  double factor;             // multiplies the centred gradient
+  double gradient_norm;      // norm of the raw gradient, loss scale removed
+  double standardized_norm;  // norm of the gradient that the rule receives
   bool finite;
 };
 
-// ε of the type sums are accumulated in: float for all parameters but float64.
+// Machine epsilon of the type that sums are accumulated in: double for float64 parameters, else
+// float.
 SING_HOST_DEVICE double accumulation_epsilon(Dtype parameter) {
   return parameter == Dtype::kFloat64 ? 2.220446049250313e-16 : 1.1920928955078125e-07;
 }
@@ -70,8 +72,8 @@ SING_HOST_DEVICE bool sum_fits(double sum, Dtype parameter) {
                                       : sum <= 3.4028234663852886e38;
 }
 
-// Equation 3, with the guard: what centring leaves of a row-constant gradient is rounding noise,
-// and noise must not be blown up to the target norm; nor can a zero gradient be.
+// Equation 3 with a guard: centring a row-constant gradient leaves rounding noise, which must not
+// be scaled up to the target norm. A zero gradient cannot be scaled either.
 SING_HOST_DEVICE GradientScale gradient_scale(const Standardize& options, const GradientSums& sums,
                                               std::int64_t size, Dtype parameter,
                                               double loss_scale) {
@@ -87,7 +89,7 @@ SING_HOST_DEVICE GradientScale gradient_scale(const Standardize& options, const 
                               : 1.0;
     scale.factor = target / (centred_norm + options.norm_epsilon * loss_scale);
   }
-  // Sums that are infinite are not less than one another.
+  // Infinite sums compare as not less, so they are not taken for noise.
   const bool only_noise = sums.centred_squares < sums.squares &&
                           centred_norm <= 8 * accumulation_epsilon(parameter) * norm;
   if (only_noise || scale.factor > 1.7976931348623157e308) {
@@ -97,7 +99,7 @@ SING_HOST_DEVICE GradientScale gradient_scale(const Standardize& options, const 
   return scale;
 }
 
-// What gradients are multiplied by so that all of them together are no longer than the limit.
+// The factor that reduces the norm of all gradients together to the limit.
 SING_HOST_DEVICE double clip_factor(double limit, double total_norm) {
   return total_norm > limit ? limit / total_norm : 1.0;
 }

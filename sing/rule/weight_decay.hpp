@@ -11,13 +11,13 @@ constexpr auto decay_fields() {
   return std::tuple{
       field("weight_decay", &Rule::weight_decay, "strength of the weight decay", at_least(0)),
       field("decoupled_decay", &Rule::decoupled_decay,
-            "decay shrinks the parameter; off: it joins the standardized gradient (L2)")};
+            "decay shrinks the parameter; off adds it to the standardized gradient (L2)")};
 }
 
 template <class Real>
 struct Decay {
-  Real keep;   // what the parameter is multiplied by
-  Real share;  // of the parameter in the gradient
+  Real keep;   // factor of the parameter
+  Real share;  // weight of the parameter in the gradient
 
   SING_HOST_DEVICE static Decay of(const StepScalars& at, bool decoupled) {
     return {Real(decoupled ? 1 - at.learning_rate * at.weight_decay : 1.0),

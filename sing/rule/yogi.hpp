@@ -1,5 +1,5 @@
-// Yogi: Adam whose second moment moves by at most (1 − β₂)ĝ² a step (docs/algorithm.md, eq. 21,
-// 22).
+// Yogi: Adam with a second moment that changes by at most (1 − β₂)ĝ² per step (docs/algorithm.md,
+// eq. 21, 22).
 #pragma once
 
 #include "sing/rule/math.hpp"
@@ -25,7 +25,7 @@ struct Yogi {
   static constexpr auto fields() {
     return std::tuple_cat(moment_fields<Yogi>(), epsilon_field<Yogi>(),
                           std::tuple{field("initial_moment", &Yogi::initial_moment,
-                                           "what both moments start from", at_least(0))},
+                                           "initial value of both moments", at_least(0))},
                           decay_fields<Yogi>());
   }
 
@@ -33,7 +33,7 @@ struct Yogi {
 
   template <class Real>
   struct Constants {
-    Moments<Real> moments;
+    RunningMean<Real> first, second;
     Decay<Real> decay;
     Real start;        // added to both moments: initial_moment in the first step, then 0
     Real step_size;    // learning rate / (1 − beta1^t)
@@ -43,12 +43,12 @@ struct Yogi {
 
   template <class Real>
   SING_HOST_DEVICE Constants<Real> constants(const StepScalars& at) const {
-    const BiasCorrection correction = BiasCorrection::of(beta1, beta2, at.step);
-    return {.moments = Moments<Real>::of(beta1, beta2),
+    return {.first = RunningMean<Real>::of(beta1),
+            .second = RunningMean<Real>::of(beta2),
             .decay = Decay<Real>::of(at, decoupled_decay),
             .start = Real(at.step == 1 ? initial_moment : 0.0),
-            .step_size = Real(at.learning_rate / correction.first),
-            .root_factor = Real(1 / correction.second_root),
+            .step_size = Real(at.learning_rate / bias_divisor(beta1, at.step)),
+            .root_factor = Real(1 / ::sqrt(bias_divisor(beta2, at.step))),
             .epsilon = Real(epsilon)};
   }
 
@@ -58,8 +58,8 @@ struct Yogi {
     const Real gradient = c.decay.gradient(e);
     const Real square = gradient * gradient;
     const Real old = state.slot[1] + c.start;
-    const Real m = c.moments.first(state.slot[0] + c.start, gradient);
-    const Real v = old - c.moments.rest2 * sign(old - square) * square;
+    const Real m = c.first.next(state.slot[0] + c.start, gradient);
+    const Real v = old - c.second.rest * sign(old - square) * square;
     state.slot[0] = m;
     state.slot[1] = v;
     return c.decay.keep * e.parameter -

@@ -1,4 +1,4 @@
-// AdaMod: Adam whose step sizes are held below their own running mean (docs/algorithm.md, eq. 25).
+// AdaMod: Adam with step sizes bounded by their running mean (docs/algorithm.md, eq. 25).
 #pragma once
 
 #include "sing/rule/math.hpp"
@@ -33,21 +33,20 @@ struct AdaMod {
 
   template <class Real>
   struct Constants {
-    Moments<Real> moments;
+    RunningMean<Real> first, second;
     Decay<Real> decay;
-    Real beta3, rest3;
+    RunningMean<Real> mean_size;
     Real step_size;  // with both bias corrections
     Real epsilon;
   };
 
   template <class Real>
   SING_HOST_DEVICE Constants<Real> constants(const StepScalars& at) const {
-    const BiasCorrection correction = BiasCorrection::of(beta1, beta2, at.step);
-    return {.moments = Moments<Real>::of(beta1, beta2),
+    return {.first = RunningMean<Real>::of(beta1),
+            .second = RunningMean<Real>::of(beta2),
             .decay = Decay<Real>::of(at, decoupled_decay),
-            .beta3 = Real(beta3),
-            .rest3 = Real(1 - beta3),
-            .step_size = Real(at.learning_rate * correction.second_root / correction.first),
+            .mean_size = RunningMean<Real>::of(beta3),
+            .step_size = Real(corrected_rate(at, beta1, beta2)),
             .epsilon = Real(epsilon)};
   }
 
@@ -55,10 +54,10 @@ struct AdaMod {
   SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<AdaMod, Real>& state) {
     const Real gradient = c.decay.gradient(e);
-    const Real m = c.moments.first(state.slot[0], gradient);
-    const Real v = c.moments.second(state.slot[1], gradient);
+    const Real m = c.first.next(state.slot[0], gradient);
+    const Real v = c.second.next_square(state.slot[1], gradient);
     const Real size = c.step_size / (square_root(v) + c.epsilon);
-    const Real mean = c.beta3 * state.slot[2] + c.rest3 * size;
+    const Real mean = c.mean_size.next(state.slot[2], size);
     state.slot[0] = m;
     state.slot[1] = v;
     state.slot[2] = mean;

@@ -1,11 +1,13 @@
-// AdamNorm: Adam whose first moment takes no gradient shorter than gradients have been of late
+// AdamNorm: Adam whose first moment stretches short gradients to the running mean of their norm
 // (docs/algorithm.md, eq. 35, 36).
 #pragma once
 
 #include <cmath>
 
 #include "sing/rule/math.hpp"
+#include "sing/rule/moments.hpp"
 #include "sing/rule/update_rule.hpp"
+#include "sing/rule/weight_decay.hpp"
 
 namespace sing {
 
@@ -24,59 +26,50 @@ struct AdaNorm {
                                     {"gradient_norm", SlotShape::kScalar}};
 
   static constexpr auto fields() {
-    return std::tuple{
-        field("learning_rate", &AdaNorm::learning_rate, "step size", at_least(0)),
-        field("beta1", &AdaNorm::beta1, "decay of the first moment", from_zero_below(1)),
-        field("beta2", &AdaNorm::beta2, "decay of the second moment", from_zero_below(1)),
-        field("norm_decay", &AdaNorm::norm_decay, "decay of the mean of the gradient's norm",
-              from_zero_below(1)),
-        field("epsilon", &AdaNorm::epsilon, "added to the second moment and to its root",
-              at_least(0)),
-        field("weight_decay", &AdaNorm::weight_decay, "weight decay", at_least(0)),
-        field("decoupled_decay", &AdaNorm::decoupled_decay,
-              "decay the parameter itself, not its gradient")};
+    return std::tuple_cat(
+        moment_fields<AdaNorm>(),
+        std::tuple{field("norm_decay", &AdaNorm::norm_decay,
+                         "decay of the running mean of the gradient's norm", from_zero_below(1)),
+                   field("epsilon", &AdaNorm::epsilon, "added to the second moment and to its root",
+                         at_least(0))},
+        decay_fields<AdaNorm>());
   }
 
   bool uses_slot(std::size_t /*slot*/, bool /*factored*/) const { return true; }
 
   template <class Real>
   struct Constants {
-    Real beta1, rest1, beta2, rest2;  // rest = 1 − beta
-    Real keep;                        // 1 − learning rate · weight decay where that is decoupled
-    Real decay;                       // added to the gradient
-    Real step_size;                   // learning rate / (1 − beta1^t)
-    Real root_factor;                 // 1 / √(1 − beta2^t)
+    RunningMean<Real> first, second;
+    Decay<Real> decay;
+    Real step_size;    // learning rate / (1 − beta1^t)
+    Real root_factor;  // 1 / √(1 − beta2^t)
     Real epsilon;
     Real norm_decay;
-    Real norm;     // of the gradient; from finish()
-    Real stretch;  // of the gradient in the first moment, at least 1; from advance()
+    Real norm;     // norm of the gradient; from finish()
+    Real stretch;  // factor of the gradient in the first moment, at least 1; from advance()
   };
 
   template <class Real>
   SING_HOST_DEVICE Constants<Real> constants(const StepScalars& at) const {
-    const double step = static_cast<double>(at.step);
-    return {.beta1 = Real(beta1),
-            .rest1 = Real(1 - beta1),
-            .beta2 = Real(beta2),
-            .rest2 = Real(1 - beta2),
-            .keep = Real(decoupled_decay ? 1 - at.learning_rate * at.weight_decay : 1.0),
-            .decay = Real(decoupled_decay ? 0.0 : at.weight_decay),
-            .step_size = Real(at.learning_rate / (1 - ::pow(beta1, step))),
-            .root_factor = Real(1 / ::sqrt(1 - ::pow(beta2, step))),
+    return {.first = RunningMean<Real>::of(beta1),
+            .second = RunningMean<Real>::of(beta2),
+            .decay = Decay<Real>::of(at, decoupled_decay),
+            .step_size = Real(at.learning_rate / bias_divisor(beta1, at.step)),
+            .root_factor = Real(1 / ::sqrt(bias_divisor(beta2, at.step))),
             .epsilon = Real(epsilon),
             .norm_decay = Real(norm_decay),
             .norm = Real(0),
             .stretch = Real(1)};
   }
 
-  // Squared gradient, L2 decay included.
+  // Sum of the squared gradient, L2 decay included.
   static constexpr std::size_t kSums = 1;
 
   template <class Real>
   SING_HOST_DEVICE static void sums(const Constants<Real>& c, const Element<Real>& e,
                                     const ElementState<AdaNorm, Real>& /*state*/,
                                     Real (&out)[kSums]) {
-    const Real gradient = e.gradient + c.decay * e.parameter;
+    const Real gradient = c.decay.gradient(e);
     out[0] = gradient * gradient;
   }
 
@@ -98,12 +91,13 @@ struct AdaNorm {
   template <class Real>
   SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<AdaNorm, Real>& state) {
-    const Real gradient = e.gradient + c.decay * e.parameter;
-    const Real m = c.beta1 * state.slot[0] + c.rest1 * (c.stretch * gradient);
-    const Real v = c.beta2 * state.slot[1] + c.rest2 * gradient * gradient + c.epsilon;
+    const Real gradient = c.decay.gradient(e);
+    const Real m = c.first.next(state.slot[0], c.stretch * gradient);
+    const Real v = c.second.next_square(state.slot[1], gradient) + c.epsilon;
     state.slot[0] = m;
     state.slot[1] = v;
-    return c.keep * e.parameter - c.step_size * m / (square_root(v) * c.root_factor + c.epsilon);
+    return c.decay.keep * e.parameter -
+           c.step_size * m / (square_root(v) * c.root_factor + c.epsilon);
   }
 };
 static_assert(UpdateRule<AdaNorm>);

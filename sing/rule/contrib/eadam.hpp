@@ -1,4 +1,4 @@
-// EAdam: Adam whose epsilon stays in the second moment (docs/algorithm.md, eq. 26).
+// EAdam: Adam with an epsilon that accumulates in the second moment (docs/algorithm.md, eq. 26).
 #pragma once
 
 #include "sing/rule/math.hpp"
@@ -23,8 +23,8 @@ struct EAdam {
   static constexpr auto fields() {
     return std::tuple_cat(
         moment_fields<EAdam>(),
-        std::tuple{// Nothing else keeps the root of a gradient that is 0 from being 0.
-                   field("epsilon", &EAdam::epsilon, "added to the second moment each step",
+        std::tuple{// Without epsilon, a zero gradient would divide by zero.
+                   field("epsilon", &EAdam::epsilon, "added to the second moment in each step",
                          at_least(1e-30))},
         decay_fields<EAdam>());
   }
@@ -33,7 +33,7 @@ struct EAdam {
 
   template <class Real>
   struct Constants {
-    Moments<Real> moments;
+    RunningMean<Real> first, second;
     Decay<Real> decay;
     Real step_size;  // with both bias corrections
     Real epsilon;
@@ -41,10 +41,10 @@ struct EAdam {
 
   template <class Real>
   SING_HOST_DEVICE Constants<Real> constants(const StepScalars& at) const {
-    const BiasCorrection correction = BiasCorrection::of(beta1, beta2, at.step);
-    return {.moments = Moments<Real>::of(beta1, beta2),
+    return {.first = RunningMean<Real>::of(beta1),
+            .second = RunningMean<Real>::of(beta2),
             .decay = Decay<Real>::of(at, decoupled_decay),
-            .step_size = Real(at.learning_rate * correction.second_root / correction.first),
+            .step_size = Real(corrected_rate(at, beta1, beta2)),
             .epsilon = Real(epsilon)};
   }
 
@@ -52,8 +52,8 @@ struct EAdam {
   SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<EAdam, Real>& state) {
     const Real gradient = c.decay.gradient(e);
-    const Real m = c.moments.first(state.slot[0], gradient);
-    const Real v = c.moments.second(state.slot[1], gradient) + c.epsilon;
+    const Real m = c.first.next(state.slot[0], gradient);
+    const Real v = c.second.next_square(state.slot[1], gradient) + c.epsilon;
     state.slot[0] = m;
     state.slot[1] = v;
     return c.decay.keep * e.parameter - c.step_size * m / square_root(v);

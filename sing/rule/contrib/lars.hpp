@@ -1,4 +1,4 @@
-// LARS: momentum over gradients scaled by each tensor's own trust ratio (docs/algorithm.md, eq. 33,
+// LARS: momentum of gradients that each tensor's trust ratio scales (docs/algorithm.md, eq. 33,
 // 34).
 #pragma once
 
@@ -6,6 +6,7 @@
 
 #include "sing/rule/math.hpp"
 #include "sing/rule/update_rule.hpp"
+#include "sing/rule/weight_decay.hpp"
 
 namespace sing {
 
@@ -25,16 +26,18 @@ struct Lars {
   static constexpr auto fields() {
     return std::tuple{
         field("learning_rate", &Lars::learning_rate, "step size", at_least(0)),
-        field("momentum", &Lars::momentum, "decay of the momentum; 0: none", from_zero_below(1)),
-        field("nesterov", &Lars::nesterov, "look one momentum step ahead"),
-        field("weight_decay", &Lars::weight_decay, "weight decay, inside the ratio", at_least(0)),
+        field("momentum", &Lars::momentum, "decay of the momentum; 0 keeps none",
+              from_zero_below(1)),
+        field("nesterov", &Lars::nesterov, "use Nesterov's momentum"),
+        field("weight_decay", &Lars::weight_decay,
+              "strength of the weight decay, which is part of the trust ratio", at_least(0)),
         field("trust_coefficient", &Lars::trust_coefficient,
-              "size of a step against the parameter's norm", at_least(0)),
-        field("epsilon", &Lars::epsilon, "added to the ratio's denominator", at_least(0)),
+              "size of a step relative to the parameter's norm", at_least(0)),
+        field("epsilon", &Lars::epsilon, "added to the trust ratio's denominator", at_least(0)),
         field("always_adapt", &Lars::always_adapt,
-              "give tensors without weight decay a trust ratio too"),
+              "use a trust ratio for tensors without weight decay too"),
         field("decoupled_decay", &Lars::decoupled_decay,
-              "decay the parameter itself, outside the ratio")};
+              "decay the parameter directly, outside the trust ratio")};
   }
 
   bool uses_slot(std::size_t /*slot*/, bool /*factored*/) const { return momentum > 0; }
@@ -42,10 +45,9 @@ struct Lars {
   template <class Real>
   struct Constants {
     Real momentum;
-    Real keep;   // 1 − learning rate · weight decay where that is decoupled
-    Real decay;  // inside the ratio
+    Decay<Real> decay;  // its share is inside the ratio
     Real learning_rate;
-    Real of_gradient, of_momentum;  // share of each in the step
+    Real of_gradient, of_momentum;  // weight of each in the step
     Real trust_coefficient, epsilon;
     Real trust;  // from finish()
     bool adapts;
@@ -54,8 +56,7 @@ struct Lars {
   template <class Real>
   SING_HOST_DEVICE Constants<Real> constants(const StepScalars& at) const {
     return {.momentum = Real(momentum),
-            .keep = Real(decoupled_decay ? 1 - at.learning_rate * at.weight_decay : 1.0),
-            .decay = Real(decoupled_decay ? 0.0 : at.weight_decay),
+            .decay = Decay<Real>::of(at, decoupled_decay),
             .learning_rate = Real(at.learning_rate),
             .of_gradient = Real(nesterov ? 1 : 0),
             .of_momentum = Real(nesterov ? momentum : 1),
@@ -65,7 +66,7 @@ struct Lars {
             .adapts = always_adapt || at.weight_decay != 0};
   }
 
-  // Squared parameter, squared gradient.
+  // Sums of the squared parameter and of the squared gradient.
   static constexpr std::size_t kSums = 2;
 
   template <class Real>
@@ -78,22 +79,23 @@ struct Lars {
   template <class Real>
   SING_HOST_DEVICE static void finish(Constants<Real>& c, const double (&totals)[kSums],
                                       std::int64_t /*size*/) {
-    const double weights = ::fabs(static_cast<double>(c.keep)) * ::sqrt(totals[0]);
+    const double weights = ::fabs(static_cast<double>(c.decay.keep)) * ::sqrt(totals[0]);
     const double gradient = ::sqrt(totals[1]);
     if (c.adapts && weights > 0 && gradient > 0) {
-      c.trust = Real(
-          static_cast<double>(c.trust_coefficient) * weights /
-          (gradient + static_cast<double>(c.decay) * weights + static_cast<double>(c.epsilon)));
+      c.trust = Real(static_cast<double>(c.trust_coefficient) * weights /
+                     (gradient + static_cast<double>(c.decay.share) * weights +
+                      static_cast<double>(c.epsilon)));
     }
   }
 
   template <class Real>
   SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<Lars, Real>& state) {
-    const Real direction = c.trust * (e.gradient + c.decay * e.parameter);
+    const Real direction = c.trust * (c.decay.gradient(e));
     const Real m = c.momentum * state.slot[0] + direction;
     state.slot[0] = m;
-    return c.keep * e.parameter - c.learning_rate * (c.of_gradient * direction + c.of_momentum * m);
+    return c.decay.keep * e.parameter -
+           c.learning_rate * (c.of_gradient * direction + c.of_momentum * m);
   }
 };
 static_assert(UpdateRule<Lars>);

@@ -1,5 +1,5 @@
-// SAdam: Adam with a softplus of the root of the largest second moment (docs/algorithm.md, eq. 27,
-// 28).
+// SAdam: Adam that divides by the softplus of the root of the largest second moment
+// (docs/algorithm.md, eq. 27, 28).
 #pragma once
 
 #include <optional>
@@ -29,12 +29,12 @@ struct SAdam {
   static constexpr auto fields() {
     return std::tuple_cat(
         moment_fields<SAdam>(),
-        std::tuple{
-            field("epsilon", &SAdam::epsilon,
-                  "added to the root of the second moment where softplus is off", at_least(0)),
-            field("softplus_beta", &SAdam::softplus_beta,
-                  "sharpness of the softplus of the root; none: root + epsilon", at_least(1e-3)),
-            field("amsgrad", &SAdam::amsgrad, "divide by the largest second moment so far")},
+        std::tuple{field("epsilon", &SAdam::epsilon,
+                         "added to the root of the second moment if softplus is off", at_least(0)),
+                   field("softplus_beta", &SAdam::softplus_beta,
+                         "sharpness of the softplus of the root; none uses root + epsilon",
+                         at_least(1e-3)),
+                   field("amsgrad", &SAdam::amsgrad, "divide by the largest second moment so far")},
         decay_fields<SAdam>());
   }
 
@@ -42,7 +42,7 @@ struct SAdam {
 
   template <class Real>
   struct Constants {
-    Moments<Real> moments;
+    RunningMean<Real> first, second;
     Decay<Real> decay;
     Real step_size;  // with both bias corrections and softplus_beta
     Real epsilon;
@@ -51,12 +51,11 @@ struct SAdam {
 
   template <class Real>
   SING_HOST_DEVICE Constants<Real> constants(const StepScalars& at) const {
-    const BiasCorrection correction = BiasCorrection::of(beta1, beta2, at.step);
     const double sharpness = softplus_beta.has_value() ? *softplus_beta : 0.0;
-    return {.moments = Moments<Real>::of(beta1, beta2),
+    return {.first = RunningMean<Real>::of(beta1),
+            .second = RunningMean<Real>::of(beta2),
             .decay = Decay<Real>::of(at, decoupled_decay),
-            .step_size = Real(at.learning_rate * correction.second_root / correction.first *
-                              (sharpness > 0 ? sharpness : 1.0)),
+            .step_size = Real(corrected_rate(at, beta1, beta2) * (sharpness > 0 ? sharpness : 1.0)),
             .epsilon = Real(epsilon),
             .softplus = Softplus<Real>::of(sharpness, 1)};
   }
@@ -65,8 +64,8 @@ struct SAdam {
   SING_HOST_DEVICE static Real update(const Constants<Real>& c, const Element<Real>& e,
                                       ElementState<SAdam, Real>& state) {
     const Real gradient = c.decay.gradient(e);
-    const Real m = c.moments.first(state.slot[0], gradient);
-    const Real v = c.moments.second(state.slot[1], gradient);
+    const Real m = c.first.next(state.slot[0], gradient);
+    const Real v = c.second.next_square(state.slot[1], gradient);
     const Real most = larger(state.slot[2], v);  // an unused slot holds 0
     state.slot[0] = m;
     state.slot[1] = v;
