@@ -142,7 +142,7 @@ def test_axis_beyond_the_rank():
     weight = torch.nn.Parameter(torch.ones(2, 2))
     weight.grad = torch.ones(2, 2)
     optimizer = sing.SING([("weight", weight)], centralize_axis=2)
-    with pytest.raises(ValueError, match="weight.*centralize_axis must be below the rank 2"):
+    with pytest.raises(ValueError, match="weight.*centralize_axis below its rank 2"):
         optimizer.step()
 
 

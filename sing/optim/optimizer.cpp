@@ -1,20 +1,43 @@
-// Groups, state allocation and the step; formulas and loops live behind the backend.
+// Composes the stores of an optimizer into its interface and the step.
 #include "sing/optim/optimizer.hpp"
 
 #include <atomic>
-#include <unordered_map>
+#include <cmath>
 
 #include "sing/base/message.hpp"
-#include "sing/base/name_list.hpp"
-#include "sing/base/strides.hpp"
+#include "sing/io/safetensors.hpp"
+#include "sing/optim/parameter_store.hpp"
+#include "sing/optim/progress_store.hpp"
+#include "sing/optim/state_file.hpp"
+#include "sing/optim/state_store.hpp"
+#include "sing/optim/weight_swap.hpp"
 
 namespace sing {
-// One count for the whole program: a backend may serve several optimizers and must tell their
-// requests apart.
-std::uint64_t Optimizer::next_version() {
+namespace {
+
+// One count for the whole program: a backend may serve several optimizers and
+// must tell their requests apart.
+std::uint64_t next_version() {
   static std::atomic<std::uint64_t> last = 0;
   return ++last;
 }
+
+void check_rate(std::string_view name, double rate) {
+  SING_CHECK(rate >= 0 && std::isfinite(rate),
+             "[optimizer] wanted {} at least 0 and finite, got {}", name, rate);
+}
+
+void apply_overrides(Options& options, const Overrides& overrides) {
+  for (const auto& [name, value] : overrides) {
+    SING_CHECK(name != "non_finite",
+               "[optimizer] wanted an option of one group, got 'non_finite'; "
+               "set_non_finite() sets "
+               "it for all groups");
+    set_option(options, name, value);
+  }
+}
+
+}  // namespace
 
 Optimizer::Optimizer(std::vector<Parameter> parameters, Options defaults,
                      std::shared_ptr<Backend> backend)
@@ -24,319 +47,289 @@ Optimizer::Optimizer(std::vector<Parameter> parameters, Options defaults,
 
 Optimizer::Optimizer(Options defaults, std::shared_ptr<Backend> backend)
     : backend_(backend != nullptr ? std::move(backend) : make_cpu_backend({})),
-      defaults_(defaults) {
+      defaults_(defaults),
+      parameters_(std::make_unique<ParameterStore>()),
+      state_(std::make_unique<StateStore>(backend_)),
+      progress_(std::make_unique<ProgressStore>(backend_)),
+      weight_swap_(std::make_unique<WeightSwap>(backend_)) {
   validate(defaults_);
-  progress_ = backend_->allocate(sizeof(OptimizerProgress));
 }
+
+Optimizer::~Optimizer() = default;
+Optimizer::Optimizer(Optimizer&&) noexcept = default;
+Optimizer& Optimizer::operator=(Optimizer&&) noexcept = default;
 
 std::size_t Optimizer::add_group(std::vector<Parameter> parameters, const Overrides& overrides) {
-  SING_CHECK(!slow_weights_in_use_, "[optimizer] a group was added while slow weights are in use");
+  check_fast_weights("add_group");
   Options options = defaults_;
-  for (const auto& [name, value] : overrides) {
-    SING_CHECK(name != "non_finite", "[optimizer] non_finite is one for the whole optimizer");
-    sing::set_option(options, name, value);
-  }
+  apply_overrides(options, overrides);
   validate(options);
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].name.empty()) {
-      parameters[i].name = std::to_string(parameters_.size() + i);
-    }
-    check_parameter(parameters[i], options);
-    if (!parameters[i].strides.empty() &&
-        is_contiguous(parameters[i].shape, parameters[i].strides)) {
-      parameters[i].strides.clear();
-    }
-  }
-  std::vector<Parameter> added = without_repeats(std::move(parameters));
-  check_overlap(added);
-  std::unordered_map<std::string_view, int> names;
-  for (const Record& record : parameters_) {
-    ++names[record.parameter.name];
-  }
-  for (const Parameter& parameter : added) {
-    SING_CHECK(++names[parameter.name] == 1, "[optimizer] two parameters are named '{}'",
-               parameter.name);
-  }
+  std::vector<Parameter> added = parameters_->prepare(std::move(parameters), options);
 
-  Group group{.options = options,
-              .progress = backend_->allocate(sizeof(GroupProgress)),
-              .tensor_progress = backend_->allocate(sizeof(TensorProgress) * added.size())};
-  const std::size_t index = groups_.size();
-  const std::size_t first = parameters_.size();
-  parameters_.reserve(first + added.size());
-  tensor_steps_.reserve(first + added.size());
-  group_steps_.reserve(index + 1);
-  groups_.push_back(std::move(group));
+  // Everything that may throw comes before the first change.
+  const std::size_t group = options_.size();
+  const std::size_t count = parameters_->size() + added.size();
+  options_.reserve(group + 1);
+  group_steps_.reserve(group + 1);
+  tensor_steps_.reserve(count);
+  parameters_->reserve_more(added.size());
+  progress_->add_group(added.size());
+
+  options_.push_back(options);
   group_steps_.emplace_back();
-  refresh_group_step(index);
-  for (Parameter& parameter : added) {
-    const Layout layout = layout_of(parameter, groups_[index].options.standardize.centralize_axis);
-    parameters_.push_back({std::move(parameter), index, layout, std::nullopt, nullptr});
-    TensorStep& step = tensor_steps_.emplace_back();
-    step.progress = static_cast<TensorProgress*>(groups_[index].tensor_progress.get()) +
-                    (parameters_.size() - 1 - first);
-    refresh_tensor_step(parameters_.size() - 1);
-  }
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    tensor_steps_[i].name = parameters_[i].parameter.name;  // adding may have moved the text
+  refresh_group_step(group);
+  parameters_->add(std::move(added), group, options.standardize.centralize_axis);
+  tensor_steps_.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    refresh_tensor_step(i);  // adding may have moved the names of earlier parameters
   }
   version_ = next_version();
-  return index;
+  return group;
 }
 
+std::size_t Optimizer::parameter_count() const { return parameters_->size(); }
+
 const std::string& Optimizer::parameter_name(std::size_t parameter) const {
-  SING_CHECK(parameter < parameters_.size(), "[optimizer] wanted a parameter below {}, got {}",
-             parameters_.size(), parameter);
-  return parameters_[parameter].parameter.name;
+  parameters_->check_index(parameter);
+  return (*parameters_)[parameter].parameter.name;
 }
 
 std::size_t Optimizer::find_parameter(std::string_view name) const {
-  std::vector<std::string> known;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (parameters_[i].parameter.name == name) {
-      return i;
-    }
-    known.push_back(parameters_[i].parameter.name);
-  }
-  throw std::invalid_argument(
-      fmt::format("[optimizer] no parameter is named '{}'{}", name, did_you_mean(name, known)));
+  return parameters_->find(name);
 }
 
 void Optimizer::set_gradient(std::size_t parameter, const void* gradient) {
-  parameter_name(parameter);
-  parameters_[parameter].parameter.gradient = gradient;
+  parameters_->set_gradient(parameter, gradient);
   tensor_steps_[parameter].gradient = gradient;
 }
 
 void Optimizer::set_gradient(std::size_t parameter, const void* gradient, Dtype dtype) {
-  parameter_name(parameter);
-  Record& record = parameters_[parameter];
-  Parameter changed = record.parameter;
-  changed.gradient_dtype = dtype;
-  check_parameter(changed, groups_[record.group].options);
-  record.parameter.gradient_dtype = dtype;
+  parameters_->set_gradient_dtype(parameter, dtype);
   tensor_steps_[parameter].gradient_dtype = dtype;
   set_gradient(parameter, gradient);
 }
 
+bool Optimizer::takes_curvature(std::size_t parameter) const {
+  parameters_->check_index(parameter);
+  return std::visit([]<class R>(const R&) { return kTakesCurvature<R>; },
+                    options_[(*parameters_)[parameter].group].rule);
+}
+
 void Optimizer::set_curvature(std::size_t parameter, const void* curvature) {
   SING_CHECK(takes_curvature(parameter) || curvature == nullptr,
-             "[optimizer] parameter '{}': wanted a rule that takes curvature, got '{}'",
-             parameter_name(parameter),
-             name_of(groups_[parameters_[parameter].group].options.rule));
+             "[optimizer] parameter '{}': wanted a rule that takes curvature, got {}",
+             parameter_name(parameter), name_of(options_[(*parameters_)[parameter].group].rule));
   tensor_steps_[parameter].curvature = curvature;
 }
 
 void Optimizer::set_data(std::size_t parameter, void* data) {
-  parameter_name(parameter);
-  SING_CHECK(!slow_weights_in_use_,
-             "[optimizer] a parameter's storage was moved while slow weights are in use");
-  Record& record = parameters_[parameter];
-  if (record.parameter.data == data) {
-    return;
-  }
-  Parameter changed = record.parameter;
-  changed.data = data;
-  check_parameter(changed, groups_[record.group].options);
-  record.parameter.data = data;
-  tensor_steps_[parameter].parameter = data;
-  storage_moved_ = true;
-  version_ = next_version();
-}
-
-void Optimizer::set_low_precision_copy(std::size_t parameter, void* copy, Dtype dtype) {
-  parameter_name(parameter);
-  Record& record = parameters_[parameter];
-  Parameter changed = record.parameter;
-  changed.low_precision_copy = copy;
-  changed.low_precision_dtype = dtype;
-  check_parameter(changed, groups_[record.group].options);
-  record.parameter = std::move(changed);
-  refresh_tensor_step(parameter);
-  version_ = next_version();
-}
-
-void Optimizer::refresh_group_step(std::size_t index) {
-  const Group& group = groups_[index];
-  group_steps_[index] = {.standardize = group.options.standardize,
-                         .rule = group.options.rule,
-                         .lookahead = group.options.lookahead,
-                         .decay_vectors = group.options.decay_vectors,
-                         .learning_rate_factor = learning_rate_factor_,
-                         .learning_rate_source = group.learning_rate_source,
-                         .progress = static_cast<GroupProgress*>(group.progress.get())};
-}
-
-void Optimizer::refresh_tensor_step(std::size_t index) {
-  const Record& record = parameters_[index];
-  const Parameter& parameter = record.parameter;
-  TensorStep& step = tensor_steps_[index];
-  step.layout = record.layout;
-  step.dtype = parameter.dtype;
-  step.gradient_dtype = parameter.gradient_dtype.value_or(parameter.dtype);
-  step.group = record.group;
-  step.parameter = parameter.data;
-  step.gradient = parameter.gradient;
-  step.low_precision_copy = parameter.low_precision_copy;
-  step.low_precision_dtype = parameter.low_precision_dtype;
-  if (record.memory) {
-    for (std::size_t k = 0; k < kMaxSlots; ++k) {
-      step.slots[k] = record.memory->slots[k].get();
-    }
-    step.slow = record.memory->slow.get();
-    step.master = static_cast<float*>(record.memory->master.get());
-  }
-}
-
-std::vector<Optimizer::StateShape> Optimizer::state_shapes(const Record& record) const {
-  return state_shapes(record, groups_[record.group].options);
-}
-
-std::vector<Optimizer::StateShape> Optimizer::state_shapes(const Record& record,
-                                                           const Options& options) {
-  const std::vector<std::int64_t>& shape = record.parameter.shape;
-  const Dtype dtype = state_dtype(record.parameter.dtype);
-  std::vector<StateShape> shapes;
-  std::visit(
-      [&](const auto& rule) {
-        for (std::size_t k = 0; k < std::size(rule.kSlots); ++k) {
-          if (!rule.uses_slot(k, record.layout.factored())) {
-            continue;
-          }
-          const Slot& slot = rule.kSlots[k];
-          shapes.push_back({std::string(slot.name), dtype, shape_of(slot.shape, shape)});
-        }
-      },
-      options.rule);
-  if (options.lookahead) {
-    shapes.push_back({"slow", dtype, shape});
-  }
-  if (options.master_weights && is_low_precision(record.parameter.dtype)) {
-    shapes.push_back({"master", Dtype::kFloat32, shape});
-  }
-  return shapes;
-}
-
-std::shared_ptr<void>& Optimizer::array_of(Memory& memory, const Rule& rule,
-                                           std::string_view slot) {
-  if (slot == "slow") {
-    return memory.slow;
-  }
-  if (slot == "master") {
-    return memory.master;
-  }
-  const std::size_t index = std::visit(
-      [&](const auto& each) {
-        std::size_t k = 0;
-        while (each.kSlots[k].name != slot) {
-          ++k;
-        }
-        return k;
-      },
-      rule);
-  return memory.slots[index];
-}
-
-Optimizer::Memory Optimizer::allocate_state(const Record& record) const {
-  Memory memory;
-  for (const StateShape& each : state_shapes(record)) {
-    array_of(memory, groups_[record.group].options.rule, each.slot) =
-        backend_->allocate(count_elements(each.shape) * size_of(each.dtype));
-  }
-  return memory;
-}
-
-// All of it before any of it is put in place: running out of memory changes nothing.
-void Optimizer::allocate_missing_state() {
-  std::vector<std::pair<std::size_t, Memory>> fresh;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (parameters_[i].parameter.gradient != nullptr && !parameters_[i].memory) {
-      fresh.emplace_back(i, allocate_state(parameters_[i]));
-    }
-  }
-  for (auto& [index, memory] : fresh) {
-    parameters_[index].memory = std::move(memory);
-    refresh_tensor_step(index);
-  }
-  version_ = fresh.empty() ? version_ : next_version();
-}
-
-void Optimizer::create_state(std::size_t parameter) {
-  parameter_name(parameter);
-  if (!parameters_[parameter].memory) {
-    parameters_[parameter].memory = allocate_state(parameters_[parameter]);
-    refresh_tensor_step(parameter);
+  parameters_->check_index(parameter);
+  check_fast_weights("set_data");
+  if (tensor_steps_[parameter].parameter != data) {
+    parameters_->set_data(parameter, data);
+    tensor_steps_[parameter].parameter = data;
     version_ = next_version();
   }
 }
 
+void Optimizer::set_low_precision_copy(std::size_t parameter, void* copy, Dtype dtype) {
+  parameters_->set_low_precision_copy(parameter, copy, dtype);
+  refresh_tensor_step(parameter);
+  version_ = next_version();
+}
+
+void Optimizer::create_state(std::size_t parameter) {
+  parameters_->check_index(parameter);
+  if (state_->find(parameter) != nullptr) {
+    return;
+  }
+  const auto& [owner, group, layout] = (*parameters_)[parameter];
+  StateMemory memory = state_->allocate(state_shapes(owner, options_[group]));
+  state_->resize(parameters_->size());
+  state_->replace(parameter, std::move(memory));
+  refresh_tensor_step(parameter);
+  version_ = next_version();
+}
+
+// All state is allocated before the first parameter gets its own: running out
+// of memory changes nothing.
+void Optimizer::allocate_missing_state() {
+  std::vector<std::pair<std::size_t, StateMemory>> missing;
+  for (std::size_t i = 0; i < parameters_->size(); ++i) {
+    const auto& [parameter, group, layout] = (*parameters_)[i];
+    if (parameter.gradient != nullptr && state_->find(i) == nullptr) {
+      missing.emplace_back(i, state_->allocate(state_shapes(parameter, options_[group])));
+    }
+  }
+  if (missing.empty()) {
+    return;
+  }
+  state_->resize(parameters_->size());
+  for (auto& [index, memory] : missing) {
+    state_->replace(index, std::move(memory));
+    refresh_tensor_step(index);
+  }
+  version_ = next_version();
+}
+
 void Optimizer::step(double loss_scale) {
-  SING_CHECK(!slow_weights_in_use_,
-             "[optimizer] a step was asked for while slow weights are in use");
+  check_fast_weights("step");
   SING_CHECK(loss_scale > 0 && std::isfinite(loss_scale),
-             "[optimizer] loss_scale must be positive and finite, got {}", loss_scale);
+             "[optimizer] wanted a loss_scale above 0 and finite, got {}", loss_scale);
   backend_->step(prepare_request(loss_scale));
   if (backend_->synchronous()) {
-    throw_non_finite(read_progress());
+    throw_non_finite(progress_->read_whole());
   }
 }
 
+void Optimizer::upload(double loss_scale) { backend_->upload(prepare_request(loss_scale)); }
+
 StepRequest Optimizer::prepare_request(double loss_scale) {
-  if (storage_moved_) {
-    check_overlap({});
-    storage_moved_ = false;
-  }
+  parameters_->check_moved();
   allocate_missing_state();
   return {.groups = group_steps_,
           .tensors = tensor_steps_,
-          .progress = static_cast<OptimizerProgress*>(progress_.get()),
+          .progress = progress_->whole().get(),
           .non_finite = defaults_.non_finite,
           .loss_scale = loss_scale,
           .version = version_};
 }
 
-void Optimizer::upload(double loss_scale) { backend_->upload(prepare_request(loss_scale)); }
-
-OptimizerProgress Optimizer::read_progress() const {
-  OptimizerProgress progress;
-  backend_->read(&progress, progress_.get(), sizeof(progress));
-  return progress;
+void Optimizer::refresh_group_step(std::size_t group) {
+  const Options& options = options_[group];
+  GroupStep& step = group_steps_[group];
+  step.standardize = options.standardize;
+  step.rule = options.rule;
+  step.lookahead = options.lookahead;
+  step.decay_vectors = options.decay_vectors;
+  step.learning_rate_factor = learning_rate_factor_;
+  step.progress = progress_->group(group).get();
 }
 
-void Optimizer::throw_non_finite(const OptimizerProgress& progress) {
-  if (defaults_.non_finite != NonFinite::kThrow || progress.first_non_finite == 0) {
+void Optimizer::refresh_tensor_step(std::size_t index) {
+  const auto& [parameter, group, layout] = (*parameters_)[index];
+  TensorStep& step = tensor_steps_[index];
+  step.name = parameter.name;
+  step.layout = layout;
+  step.dtype = parameter.dtype;
+  step.gradient_dtype = parameter.gradient_dtype.value_or(parameter.dtype);
+  step.group = group;
+  step.parameter = parameter.data;
+  step.gradient = parameter.gradient;
+  step.low_precision_copy = parameter.low_precision_copy;
+  step.low_precision_dtype = parameter.low_precision_dtype;
+  step.progress = progress_->tensor(index).get();
+  static const StateMemory kNone;
+  const StateMemory* const found = state_->find(index);
+  const StateMemory& memory = found != nullptr ? *found : kNone;
+  for (std::size_t k = 0; k < kMaxSlots; ++k) {
+    step.slots[k] = memory[k].get();
+  }
+  step.slow = memory[kSlowPlace].get();
+  step.master = static_cast<float*>(memory[kMasterPlace].get());
+}
+
+void Optimizer::check_group_index(std::size_t group) const {
+  SING_CHECK(group < options_.size(), "[optimizer] wanted a group below {}, got {}",
+             options_.size(), group);
+}
+
+void Optimizer::check_fast_weights(std::string_view action) const {
+  SING_CHECK(!weight_swap_->slow_in_use(),
+             "[{}] wanted fast weights, got slow weights in use; call "
+             "use_fast_weights() first",
+             action);
+}
+
+const Options& Optimizer::options(std::size_t group) const {
+  check_group_index(group);
+  return options_[group];
+}
+
+Options Optimizer::changed_options(std::size_t group, const Overrides& overrides) const {
+  Options changed = options(group);
+  apply_overrides(changed, overrides);
+  return changed;
+}
+
+void Optimizer::set_options(std::size_t group, const Overrides& overrides) {
+  const Options changed = changed_options(group, overrides);
+  check_replacement(group, changed);
+  replace_options(group, changed);
+}
+
+void Optimizer::set_option(std::size_t group, std::string_view name, const Value& value) {
+  set_options(group, {{std::string(name), value}});
+}
+
+void Optimizer::check_options(std::size_t group, const Overrides& overrides) const {
+  check_replacement(group, changed_options(group, overrides));
+}
+
+// The state of one rule means nothing to another, even under the same names.
+void Optimizer::check_replacement(std::size_t group, const Options& changed) const {
+  validate(changed);
+  const Options& present = options_[group];
+  SING_CHECK(changed.rule.index() == present.rule.index(),
+             "[optimizer] group {}: wanted rule {}, got {}; the rule cannot change", group,
+             name_of(present.rule), name_of(changed.rule));
+  parameters_->check_options(group, changed);
+  for (const auto& [parameter, owner, layout] : *parameters_) {
+    if (owner == group) {
+      check_same_state(parameter, present, changed);
+    }
+  }
+}
+
+void Optimizer::replace_options(std::size_t group, const Options& changed) {
+  const std::int64_t previous_axis = options_[group].standardize.centralize_axis;
+  options_[group] = changed;
+  refresh_group_step(group);
+  if (changed.standardize.centralize_axis == previous_axis) {
     return;
   }
-  OptimizerProgress cleared = progress;
-  cleared.first_non_finite = 0;
-  backend_->write(progress_.get(), &cleared, sizeof(cleared));
-  const auto index = static_cast<std::size_t>(progress.first_non_finite - 1);
-  throw NonFiniteError(fmt::format(
-      "[optimizer] wanted finite gradients, but that of {} is not; the step changed nothing",
-      describe(parameters_[index].parameter)));
-}
-
-OptimizerProgress Optimizer::status() {
-  const OptimizerProgress progress = read_progress();
-  throw_non_finite(progress);
-  return progress;
-}
-
-std::vector<TensorProgress> Optimizer::tensor_progress() const {
-  std::vector<TensorProgress> all(parameters_.size());
-  std::size_t first = 0;
-  while (first < parameters_.size()) {
-    const std::size_t group = parameters_[first].group;
-    std::size_t last = first;
-    while (last < parameters_.size() && parameters_[last].group == group) {
-      ++last;
-    }
-    backend_->read(&all[first], groups_[group].tensor_progress.get(),
-                   sizeof(TensorProgress) * (last - first));
-    first = last;
+  parameters_->set_centralize_axis(group, changed.standardize.centralize_axis);
+  for (std::size_t i = 0; i < parameters_->size(); ++i) {
+    tensor_steps_[i].layout = (*parameters_)[i].layout;
   }
-  return all;
+  version_ = next_version();
 }
+
+void Optimizer::set_learning_rate(double learning_rate) {
+  check_rate("learning_rate", learning_rate);
+  for (std::size_t group = 0; group < options_.size(); ++group) {
+    set_learning_rate(group, learning_rate);
+  }
+}
+
+void Optimizer::set_learning_rate(std::size_t group, double learning_rate) {
+  check_group_index(group);
+  check_rate("learning_rate", learning_rate);
+  std::visit([&](auto& rule) { rule.learning_rate = learning_rate; }, options_[group].rule);
+  refresh_group_step(group);
+}
+
+void Optimizer::set_learning_rate_source(std::size_t group, const float* source) {
+  check_group_index(group);
+  group_steps_[group].learning_rate_source = source;
+}
+
+void Optimizer::set_non_finite(NonFinite policy) {
+  defaults_.non_finite = policy;
+  for (Options& options : options_) {
+    options.non_finite = policy;
+  }
+}
+
+void Optimizer::set_learning_rate_factor(double factor) {
+  check_rate("learning_rate_factor", factor);
+  learning_rate_factor_ = factor;
+  for (GroupStep& step : group_steps_) {
+    step.learning_rate_factor = factor;
+  }
+}
+
+std::vector<TensorProgress> Optimizer::tensor_progress() const { return progress_->read_tensors(); }
 
 std::vector<double> Optimizer::gradient_norms() const {
   std::vector<double> norms;
@@ -346,43 +339,159 @@ std::vector<double> Optimizer::gradient_norms() const {
   return norms;
 }
 
+OptimizerProgress Optimizer::status() {
+  const OptimizerProgress progress = progress_->read_whole();
+  throw_non_finite(progress);
+  return progress;
+}
+
+void Optimizer::throw_non_finite(const OptimizerProgress& progress) {
+  if (defaults_.non_finite != NonFinite::kThrow || progress.first_non_finite == 0) {
+    return;
+  }
+  OptimizerProgress cleared = progress;
+  cleared.first_non_finite = 0;
+  progress_->write_whole(cleared);
+  const auto index = static_cast<std::size_t>(progress.first_non_finite - 1);
+  throw NonFiniteError(
+      fmt::format("[optimizer] wanted finite gradients, got a "
+                  "non-finite gradient of {}; the step "
+                  "changed nothing",
+                  describe((*parameters_)[index].parameter)));
+}
+
+void Optimizer::use_slow_weights() {
+  weight_swap_->use_slow(group_steps_, tensor_steps_, progress_->read_tensors());
+}
+
+void Optimizer::use_fast_weights() { weight_swap_->use_fast(tensor_steps_); }
+
 std::vector<StateTensor> Optimizer::state(std::size_t parameter) const {
-  const std::string& name = parameter_name(parameter);
-  const Record& record = parameters_[parameter];
+  parameters_->check_index(parameter);
   std::vector<StateTensor> tensors;
-  if (!record.memory) {
+  const StateMemory* const memory = state_->find(parameter);
+  if (memory == nullptr) {
     return tensors;
   }
-  Memory memory = *record.memory;
-  for (StateShape& each : state_shapes(record)) {
-    tensors.push_back({fmt::format("{}.{}", name, each.slot), each.dtype, std::move(each.shape),
-                       array_of(memory, groups_[record.group].options.rule, each.slot)});
+  const auto& [owner, group, layout] = (*parameters_)[parameter];
+  for (StateShape& each : state_shapes(owner, options_[group])) {
+    tensors.push_back(
+        {tensor_name(owner, each), each.dtype, std::move(each.shape), (*memory)[each.place]});
   }
   return tensors;
 }
 
 std::shared_ptr<TensorProgress> Optimizer::progress_memory(std::size_t parameter) const {
-  parameter_name(parameter);
-  return {groups_[parameters_[parameter].group].tensor_progress, tensor_steps_[parameter].progress};
+  parameters_->check_index(parameter);
+  return progress_->tensor(parameter);
 }
 
 std::shared_ptr<GroupProgress> Optimizer::group_progress_memory(std::size_t group) const {
-  options(group);
-  return {groups_[group].progress, group_steps_[group].progress};
+  check_group_index(group);
+  return progress_->group(group);
 }
 
 std::shared_ptr<OptimizerProgress> Optimizer::optimizer_progress_memory() const {
-  return {progress_, static_cast<OptimizerProgress*>(progress_.get())};
+  return progress_->whole();
 }
 
 std::size_t Optimizer::state_bytes() const {
   std::size_t bytes = 0;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+  for (std::size_t i = 0; i < parameters_->size(); ++i) {
     for (const StateTensor& tensor : state(i)) {
       bytes += count_elements(tensor.shape) * size_of(tensor.dtype);
     }
   }
   return bytes;
+}
+
+double Optimizer::current_learning_rate(std::size_t group) const {
+  const float* const source = group_steps_[group].learning_rate_source;
+  if (source == nullptr) {
+    return learning_rate_of(options_[group].rule);
+  }
+  float rate = 0;
+  backend_->read(&rate, source, sizeof(rate));
+  return static_cast<double>(rate);
+}
+
+SavedOptimizer Optimizer::saved(const std::vector<TensorProgress>& progress) const {
+  SavedOptimizer saved{.learning_rate_factor = learning_rate_factor_,
+                       .progress = progress_->read_whole(),
+                       .groups = {}};
+  for (std::size_t group = 0; group < options_.size(); ++group) {
+    Options options = options_[group];
+    std::visit([&](auto& rule) { rule.learning_rate = current_learning_rate(group); },
+               options.rule);
+    saved.groups.push_back({options, progress_->read_group(group), {}});
+  }
+  for (std::size_t i = 0; i < parameters_->size(); ++i) {
+    const auto& [parameter, group, layout] = (*parameters_)[i];
+    saved.groups[group].parameters.push_back(
+        {parameter.name, std::string(name_of(parameter.dtype)), parameter.shape, progress[i]});
+  }
+  return saved;
+}
+
+void Optimizer::save(const std::filesystem::path& path) const {
+  check_fast_weights("save");
+  const std::vector<TensorProgress> progress = tensor_progress();
+  const SavedArrays arrays = collect_arrays(*backend_, *parameters_, options_, *state_, progress);
+  write_safetensors(path, to_metadata(saved(progress)), arrays.tensors);
+}
+
+std::string Optimizer::save_bytes() const {
+  check_fast_weights("save");
+  const std::vector<TensorProgress> progress = tensor_progress();
+  const SavedArrays arrays = collect_arrays(*backend_, *parameters_, options_, *state_, progress);
+  return format_safetensors(to_metadata(saved(progress)), arrays.tensors);
+}
+
+void Optimizer::load(const std::filesystem::path& path) {
+  load(SafetensorsReader(path), path.string());
+}
+
+void Optimizer::load_bytes(std::string_view bytes) {
+  load(SafetensorsReader(std::as_bytes(std::span(bytes)), "bytes"), "bytes");
+}
+
+void Optimizer::load(const SafetensorsReader& reader, std::string_view where) {
+  check_fast_weights("load");
+  try {
+    restore(reader);
+  } catch (const std::invalid_argument& error) {
+    throw FileError(fmt::format("[load] {}: {}", where, error.what()));
+  }
+}
+
+// Everything is read and checked before the first change.
+void Optimizer::restore(const SafetensorsReader& reader) {
+  const SavedOptimizer saved = from_metadata(reader.metadata());
+  SING_CHECK(saved.groups.size() == options_.size(), "wanted {} groups, got {}", options_.size(),
+             saved.groups.size());
+  std::vector<Options> options;
+  for (std::size_t group = 0; group < options_.size(); ++group) {
+    options.push_back(saved.groups[group].options);
+    check_replacement(group, options[group]);
+  }
+  const std::vector<TensorProgress> progress = match_parameters(saved, *parameters_);
+  std::vector<std::optional<StateMemory>> memories =
+      read_arrays(reader, *backend_, *parameters_, options, *state_, progress);
+  state_->resize(parameters_->size());
+
+  defaults_.non_finite = options.empty() ? defaults_.non_finite : options[0].non_finite;
+  learning_rate_factor_ = saved.learning_rate_factor;
+  progress_->write_whole(saved.progress);
+  for (std::size_t group = 0; group < options_.size(); ++group) {
+    progress_->write_group(group, saved.groups[group].progress);
+    replace_options(group, options[group]);
+  }
+  for (std::size_t i = 0; i < parameters_->size(); ++i) {
+    progress_->write_tensor(i, progress[i]);
+    state_->replace(i, std::move(memories[i]));
+    refresh_tensor_step(i);
+  }
+  version_ = next_version();
 }
 
 }  // namespace sing

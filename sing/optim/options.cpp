@@ -1,4 +1,4 @@
-// Walks the field lists of the nested option structs as one flat list.
+// Access to the fields of the nested option structs as one flat list.
 #include "sing/optim/options.hpp"
 
 #include "sing/base/message.hpp"
@@ -29,7 +29,8 @@ std::vector<OptionInfo> list_options(const Options& options) {
   std::vector<OptionInfo> list;
   list.push_back(
       {std::string(kRuleName), "the host optimizer", std::string(name_of(options.rule))});
-  list.push_back({std::string(kLookaheadName), "draw the weights to a slow copy",
+  list.push_back({std::string(kLookaheadName),
+                  "move the weights towards a slow copy every few steps",
                   options.lookahead.has_value()});
   append(list, list_fields(options.standardize));
   std::visit([&](const auto& rule) { append(list, list_fields(rule)); }, options.rule);
@@ -43,7 +44,7 @@ std::vector<OptionInfo> list_options(const Options& options) {
 void set_option(Options& options, std::string_view name, const Value& value) {
   if (name == kRuleName) {
     const auto* rule = std::get_if<std::string>(&value);
-    SING_CHECK(rule != nullptr, "[rule] wanted a rule's name, got {}", to_text(value));
+    SING_CHECK(rule != nullptr, "[rule] wanted the name of a rule, got {}", to_text(value));
     options.rule = make_rule(*rule);
     return;
   }
@@ -59,8 +60,10 @@ void set_option(Options& options, std::string_view name, const Value& value) {
   }
   Options with_lookahead = options;
   with_lookahead.lookahead.emplace();
-  SING_CHECK(!assign_any_field(with_lookahead, name, value),
-             "[options] '{}' was given, but lookahead is off", name);
+  SING_CHECK(
+      !assign_any_field(with_lookahead, name, value),
+      "[options] wanted an option that applies without lookahead, got '{}'; lookahead is off",
+      name);
   refuse_name(options, name);
 }
 
@@ -82,9 +85,10 @@ void validate(const Options& options) {
   std::visit(
       [](const auto& rule) {
         if constexpr (requires { rule.nesterov; }) {
-          // A rule that keeps its slot without momentum has a meaning for it.
+          // A rule that keeps its slot without momentum gives Nesterov's step a meaning.
           SING_CHECK(!rule.nesterov || rule.momentum > 0 || rule.uses_slot(0, true),
-                     "[{}] nesterov needs a momentum above 0, got {}", rule.kName, rule.momentum);
+                     "[{}] wanted a momentum above 0 with nesterov, got {}", rule.kName,
+                     rule.momentum);
         }
       },
       options.rule);

@@ -23,28 +23,29 @@ struct Options {
 
   static constexpr auto fields() {
     return std::tuple{field("decay_vectors", &Options::decay_vectors,
-                            "weight decay for tensors of rank 0 and 1 too"),
+                            "apply weight decay to tensors of rank 0 and 1 too"),
                       field("master_weights", &Options::master_weights,
-                            "keep a float32 master of each 16-bit parameter"),
+                            "keep a float32 master copy of each 16-bit parameter"),
                       field("non_finite", &Options::non_finite,
-                            "what becomes of a non-finite gradient; one for the whole optimizer")};
+                            "policy for non-finite gradients, the same for the whole optimizer")};
   }
 };
 
-// Options by name, as groups, files, the C interface and command lines give them. Names are those
-// of the fields, and two more: "rule" (a rule's name, resets the rule's options) and "lookahead"
-// (true or false). Applied in order.
+// Options by name, as groups, files, the C interface and command lines set them, applied in order.
+// Besides the names of the fields there are "rule" (a rule's name, which resets the rule's options)
+// and "lookahead" (true or false).
 using Overrides = std::vector<std::pair<std::string, Value>>;
 
-// Every option with its present value. With LookAhead off its two options are left out.
+// Every option with its present value. If LookAhead is off, the list leaves out its two options.
 std::vector<OptionInfo> list_options(const Options& options);
 
-// Throws std::invalid_argument for an unknown name (naming the nearest) or a wrong kind of value.
+// Throws std::invalid_argument for a name that is no option, with the nearest one that is, and for
+// a value of the wrong kind.
 void set_option(Options& options, std::string_view name, const Value& value);
 
 Value get_option(const Options& options, std::string_view name);
 
-// Throws std::invalid_argument if a value is out of its bounds or the options contradict.
+// Throws std::invalid_argument if a value is out of its bounds or options contradict each other.
 void validate(const Options& options);
 
 }  // namespace sing

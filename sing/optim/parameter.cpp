@@ -1,4 +1,4 @@
-// What a parameter's shape and strides say.
+// Sizes, layouts and descriptions from a parameter's shape and strides.
 #include "sing/optim/parameter.hpp"
 
 #include "sing/base/message.hpp"

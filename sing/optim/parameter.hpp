@@ -1,4 +1,4 @@
-// What a caller hands to the optimizer: one tensor and its gradient, never copied.
+// A tensor of the caller and its gradient, which the optimizer reads and writes in place.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +14,23 @@
 
 namespace sing {
 
-// The tensor is dense in any order of its axes; its gradient, its state and its 16-bit copy lie in
+// The tensor is dense in any order of its axes. Its gradient, its state and its 16-bit copy have
 // the same order.
 struct Parameter {
-  std::string name = {};  // key of its state; empty: its position in the optimizer
+  std::string name = {};  // key of its state; if empty, its index in the optimizer
   void* data = nullptr;
   std::vector<std::int64_t> shape = {};
-  std::vector<std::int64_t> strides = {};  // elements per step along each axis; empty: contiguous
+  std::vector<std::int64_t> strides = {};  // in elements; if empty, contiguous
   Dtype dtype = Dtype::kFloat32;
-  const void* gradient = nullptr;            // null: none yet
-  std::optional<Dtype> gradient_dtype = {};  // unset: as the parameter
-  void* low_precision_copy = nullptr;        // written by each step beside a float32 parameter
+  const void* gradient = nullptr;            // null if there is none yet
+  std::optional<Dtype> gradient_dtype = {};  // if unset, the parameter's type
+  void* low_precision_copy = nullptr;  // 16-bit copy of a float32 parameter, written by each step
   Dtype low_precision_dtype = Dtype::kBFloat16;
 };
 
 std::size_t count_elements(const std::vector<std::int64_t>& shape);
 
-// The shape of a slot of a parameter of this shape.
+// The shape of a slot, for a parameter of this shape.
 std::vector<std::int64_t> shape_of(SlotShape slot, std::vector<std::int64_t> shape);
 
 // The rows and matrices of a parameter in memory.

@@ -1,4 +1,4 @@
-// Standardizing is a step of the rule `gradient` whose parameters are the destinations.
+// Standardizing is a step of the rule `gradient`; its parameters are the destinations.
 #include "sing/optim/standardizer.hpp"
 
 #include <unordered_map>
@@ -12,10 +12,10 @@ std::string name_in_list(const StandardizeTensor& tensor, std::size_t index) {
   return tensor.name.empty() ? std::to_string(index) : tensor.name;
 }
 
-// Of each tensor of the list, its place among those that differ in memory.
+// The index of each tensor among the tensors that differ in memory.
 std::vector<std::size_t> find_slots(std::span<const StandardizeTensor> tensors) {
   std::vector<std::size_t> slots;
-  std::unordered_map<const void*, std::size_t> first;  // with this destination
+  std::unordered_map<const void*, std::size_t> first;  // by destination
   std::size_t count = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const StandardizeTensor& tensor = tensors[i];
@@ -35,8 +35,8 @@ std::vector<std::size_t> find_slots(std::span<const StandardizeTensor> tensors) 
     SING_CHECK(
         earlier.gradient == tensor.gradient && earlier.shape == tensor.shape &&
             earlier.strides == tensor.strides && earlier.dtype == tensor.dtype,
-        "[standardize] '{}' has the destination of '{}', but not its gradient, shape, strides and "
-        "type",
+        "[standardize] '{}': wanted the gradient, shape, strides and type of '{}', which has the "
+        "same destination, got others",
         name_in_list(tensor, i), name_in_list(earlier, found->second));
     slots.push_back(slots[found->second]);
   }
@@ -63,7 +63,7 @@ bool Standardizer::fits(std::span<const StandardizeTensor> tensors,
   std::size_t next = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (slots[i] != next) {
-      continue;  // listed before
+      continue;  // a repeated listing
     }
     const StandardizeTensor& known = tensors_[next++];
     if (known.shape != tensors[i].shape || known.strides != tensors[i].strides ||

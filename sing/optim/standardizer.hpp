@@ -1,4 +1,4 @@
-// Centralizes and normalizes gradients alone: before any other optimizer, or to look at them.
+// Centralizes and normalizes gradients without an update: for other optimizers, or to inspect them.
 #pragma once
 
 #include <memory>
@@ -12,29 +12,30 @@
 namespace sing {
 
 struct StandardizeTensor {
-  std::string name = {};  // for messages; empty: its position in the list
+  std::string name = {};  // for messages; if empty, its index in the list
   std::vector<std::int64_t> shape = {};
   std::vector<std::int64_t> strides = {};  // as those of a Parameter
   Dtype dtype = Dtype::kFloat32;
   const void* gradient = nullptr;
-  // Of the same shape, strides and type: the gradient itself, or memory apart from it.
+  // The gradient itself, or other memory of the same shape, strides and type.
   void* destination = nullptr;
 };
 
-// Keeps its work plan from call to call while the list's shapes and types stay the same. A tensor
-// whose gradient is skipped as non-finite leaves its destination as it was.
+// Keeps its work plan between calls as long as the shapes and types of the list stay the same. The
+// destination of a non-finite gradient that is skipped does not change.
 class Standardizer {
  public:
   // Without a backend: CPU, all cores.
   explicit Standardizer(const Standardize& options, std::shared_ptr<Backend> backend = nullptr,
                         NonFinite non_finite = NonFinite::kSkipTensor);
 
-  // A tensor listed twice is standardized once. Asynchronous backends return before it is done.
+  // A tensor that is listed twice is standardized once. Asynchronous backends return before they
+  // have finished.
   void run(std::span<const StandardizeTensor> tensors, double loss_scale = 1);
 
-  // Norms of the last list's gradients as given, loss scale removed.
+  // Norms of the last list's gradients before standardizing, loss scale removed.
   std::vector<double> gradient_norms() const;
-  // As Optimizer::status(): counts over all calls with lists alike.
+  // Like Optimizer::status(), counted over all calls with lists of the same shapes and types.
   OptimizerProgress status();
   Backend& backend() { return *backend_; }
 
@@ -45,11 +46,11 @@ class Standardizer {
   std::shared_ptr<Backend> backend_;
   Options options_;
   std::optional<Optimizer> optimizer_;
-  std::vector<StandardizeTensor> tensors_;  // of the last list, each once
-  std::vector<std::size_t> slots_;          // of each tensor of the last list in tensors_
+  std::vector<StandardizeTensor> tensors_;  // the last list without repeated listings
+  std::vector<std::size_t> slots_;          // index in tensors_ of each tensor of the last list
 };
 
-// One call without anything kept; returns the gradients' norms.
+// Standardizes once, without a plan that is kept. Returns the gradients' norms.
 std::vector<double> standardize(std::span<const StandardizeTensor> tensors,
                                 const Standardize& options = {},
                                 std::shared_ptr<Backend> backend = nullptr,

@@ -29,7 +29,7 @@ Rule make_rule(std::string_view name) {
       made = rule;
     }
   });
-  SING_CHECK(made, "[rule] wanted a known rule, got '{}'{}", name,
+  SING_CHECK(made, "[rule] wanted the name of a rule, got '{}'{}", name,
              did_you_mean(name, rule_names()));
   return *made;
 }

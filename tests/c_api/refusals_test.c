@@ -136,7 +136,8 @@ static void test_parameters(void) {
   parameter.shape = NULL;
   CHECK_FAILS(sing_optimizer_add_group(optimizer, &parameter, 1, NULL, NULL), wanted, "shape");
   parameter.shape = negative;
-  CHECK_FAILS(sing_optimizer_add_group(optimizer, &parameter, 1, NULL, NULL), wanted, "negative");
+  CHECK_FAILS(sing_optimizer_add_group(optimizer, &parameter, 1, NULL, NULL), wanted,
+              "wanted extents of at least 0, got -2");
   parameter = make_parameter();
   parameter.dtype = 5;
   CHECK_FAILS(sing_optimizer_add_group(optimizer, &parameter, 1, NULL, NULL), wanted, "sing_dtype");

@@ -210,7 +210,7 @@ TEST_P(BadStateFile, MissingTensor) {
                   parts.entries.erase(parts.entries.begin() + place);
                   parts.bytes.erase(parts.bytes.begin() + place);
                 }),
-                AllOf(HasSubstr(name), HasSubstr("missing")));
+                HasSubstr(std::string("wanted tensor '") + name + "', got none"));
   }
 }
 
@@ -248,7 +248,7 @@ TEST_P(BadStateFile, OtherShapeOrTypeOfAParameter) {
 TEST_P(BadStateFile, MissingParameter) {
   EXPECT_THAT(
       refusal([](FileParts& parts) { parts.optimizer["groups"][1]["parameters"].erase(1); }),
-      AllOf(HasSubstr("'bias'"), HasSubstr("missing")));
+      HasSubstr("wanted parameter 'bias' in group 1, got none"));
 }
 
 TEST_P(BadStateFile, ExtraParameter) {

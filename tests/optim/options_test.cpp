@@ -239,7 +239,7 @@ TEST(Groups, TheRuleCannotChange) {
   float a = 1;
   Optimizer optimizer({{.name = "a", .data = &a, .shape = {1}}});
   EXPECT_THAT(message_of<std::invalid_argument>([&] { optimizer.set_option(0, "rule", "yogi"); }),
-              HasSubstr("group 0 is adamw, got yogi; the rule cannot change"));
+              HasSubstr("group 0: wanted rule adamw, got yogi; the rule cannot change"));
 }
 
 TEST(Groups, WhatWouldBeAddedToTheStateIsNamed) {
