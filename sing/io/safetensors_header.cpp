@@ -1,4 +1,5 @@
-// Parses the header event by event, so that duplicate keys and deep nesting are seen as they come.
+// Parses and formats the JSON header of safetensors files; files come from anywhere and may be
+// hostile.
 #include "sing/io/safetensors_header.hpp"
 
 #include <algorithm>
@@ -6,12 +7,15 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "sing/base/message.hpp"
 
 namespace sing {
 namespace {
+
+using Json = nlohmann::json;
 
 constexpr std::string_view kMetadataKey = "__metadata__";
 constexpr std::string_view kDtypeKey = "dtype";
@@ -27,215 +31,180 @@ constexpr std::array kDtypeCodes = {
     DtypeCode{Dtype::kBFloat16, "BF16"}, DtypeCode{Dtype::kFloat16, "F16"},
     DtypeCode{Dtype::kInt64, "I64"}};
 
-// Text from a file is shown escaped and cut, so that a hostile name cannot spoil a message.
+// Text from a file is escaped and cut, so that a hostile name cannot spoil a message.
 std::string for_message(const std::string& text) {
   constexpr std::size_t kShown = 80;
   const std::string shown = text.size() <= kShown ? text : text.substr(0, kShown) + "...";
-  return nlohmann::json(shown).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return Json(shown).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-struct ByteRange {
-  std::uint64_t begin;
-  std::uint64_t end;
-
-  bool operator<(const ByteRange& other) const {
-    return std::pair(begin, end) < std::pair(other.begin, other.end);
+std::string kind_or_value(const Json& value) {
+  if (value.is_string()) {
+    return for_message(value.get_ref<const std::string&>());
   }
-};
+  if (value.is_structured()) {
+    return value.is_array() ? "an array" : "an object";
+  }
+  return value.is_boolean() ? "a boolean" : value.dump();
+}
 
-class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
+// The parser's callback. It refuses keys that occur twice, which a parsed document no longer shows,
+// and nesting that is deeper than the format's.
+class StructureCheck {
  public:
-  explicit HeaderEvents(std::string_view file) : file_(file) {}
-
-  bool null() override { return unexpected("null"); }
-  bool boolean(bool /*value*/) override { return unexpected("a boolean"); }
-  bool number_integer(number_integer_t value) override {
-    return unexpected(fmt::format("{}", value));
-  }
-  bool number_float(number_float_t value, const string_t& /*text*/) override {
-    return unexpected(fmt::format("{}", value));
-  }
-  bool binary(binary_t& /*value*/) override { return unexpected("binary data"); }
-
-  bool number_unsigned(number_unsigned_t value) override {
-    if (place_ == Place::kOffsets) {
-      offsets_.push_back(value);
-      return true;
-    }
-    if (place_ != Place::kShape || value > std::numeric_limits<std::int64_t>::max()) {
-      return unexpected(fmt::format("{}", value));
-    }
-    entry_.shape.push_back(static_cast<std::int64_t>(value));
-    return true;
-  }
-
-  bool string(string_t& value) override {
-    if (place_ == Place::kMetadata) {
-      metadata[inner_key_] = std::move(value);
-      return true;
-    }
-    if (place_ != Place::kTensor || inner_key_ != kDtypeKey) {
-      return unexpected(for_message(value));
-    }
-    const auto* const known = std::find_if(kDtypeCodes.begin(), kDtypeCodes.end(),
-                                           [&](const auto& row) { return row.code == value; });
-    if (known == kDtypeCodes.end()) {
-      fail("{}wanted one of F32, F64, BF16, F16, I64, got {}", where(), for_message(value));
-    }
-    entry_.dtype = known->dtype;
-    return true;
-  }
-
-  bool start_object(std::size_t /*size*/) override {
-    if (place_ == Place::kOutside) {
-      place_ = Place::kFile;
-    } else if (place_ == Place::kFile) {
-      place_ = outer_key_ == kMetadataKey ? Place::kMetadata : Place::kTensor;
-      inner_keys_.clear();
-      inner_key_.clear();
-      entry_ = {};
-      offsets_.clear();
-    } else {
-      return unexpected("an object");
+  bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
+    const auto level = static_cast<std::size_t>(depth);  // 0 outside, 1 in the outermost object
+    if (event == Json::parse_event_t::key) {
+      const auto& key = parsed.get_ref<const std::string&>();
+      SING_CHECK(keys_.at(level - 1).insert(key).second, "{}wanted each key once, got {} twice",
+                 level == 1 ? "" : for_message(outer_key_) + ": ", for_message(key));
+      outer_key_ = level == 1 ? key : outer_key_;
+    } else if (event == Json::parse_event_t::object_start ||
+               event == Json::parse_event_t::array_start) {
+      SING_CHECK(level < keys_.size(), "{}: wanted at most {} levels of nesting, got more",
+                 for_message(outer_key_), keys_.size());
+      keys_[level].clear();
     }
     return true;
   }
-
-  bool key(string_t& value) override {
-    const bool in_file = place_ == Place::kFile;
-    if (place_ == Place::kTensor && value != kDtypeKey && value != kShapeKey &&
-        value != kOffsetsKey) {
-      fail("{}: unknown key {}", for_message(outer_key_), for_message(value));
-    }
-    if (!(in_file ? outer_keys_ : inner_keys_).insert(value).second) {
-      fail("{}key {} occurs twice", in_file ? "" : for_message(outer_key_) + ": ",
-           for_message(value));
-    }
-    (in_file ? outer_key_ : inner_key_) = std::move(value);
-    return true;
-  }
-
-  bool end_object() override {
-    if (place_ == Place::kTensor) {
-      finish_tensor();
-    }
-    place_ = place_ == Place::kFile ? Place::kOutside : Place::kFile;
-    return true;
-  }
-
-  bool start_array(std::size_t /*size*/) override {
-    if (place_ == Place::kTensor && inner_key_ == kShapeKey) {
-      place_ = Place::kShape;
-    } else if (place_ == Place::kTensor && inner_key_ == kOffsetsKey) {
-      place_ = Place::kOffsets;
-    } else {
-      return unexpected("an array");
-    }
-    return true;
-  }
-
-  bool end_array() override {
-    place_ = Place::kTensor;
-    return true;
-  }
-
-  bool parse_error(std::size_t position, const std::string& /*token*/,
-                   const nlohmann::detail::exception& /*error*/) override {
-    fail("the header is not valid JSON at its byte {}", position);
-  }
-
-  template <class... Values>
-  [[noreturn]] void fail(fmt::format_string<const Values&...> text, const Values&... values) const {
-    throw FileError(fmt::format("[safetensors] '{}': {}", file_, fmt::format(text, values...)));
-  }
-
-  std::map<std::string, std::string> metadata;
-  std::vector<std::pair<ByteRange, TensorEntry>> tensors;
 
  private:
-  enum class Place { kOutside, kFile, kMetadata, kTensor, kShape, kOffsets };
-
-  std::string where() const {
-    std::string text = for_message(outer_key_) + ": ";
-    return place_ == Place::kFile ? text : text + for_message(inner_key_) + ": ";
-  }
-
-  bool unexpected(const std::string& found) const {
-    switch (place_) {
-      case Place::kOutside:
-        fail("wanted the header to be an object, got {}", found);
-      case Place::kFile:
-        fail("{}wanted an object, got {}", where(), found);
-      case Place::kMetadata:
-        fail("{}wanted a string, got {}", where(), found);
-      case Place::kTensor:
-        fail("{}{}{}", where(),
-             inner_key_ == kDtypeKey ? "wanted a string, got " : "wanted an array, got ", found);
-      case Place::kShape:
-      case Place::kOffsets:
-        fail("{}wanted an integer from 0 to 2^63 - 1, got {}", where(), found);
-    }
-    return false;
-  }
-
-  void finish_tensor() {
-    for (const std::string_view required : {kDtypeKey, kShapeKey, kOffsetsKey}) {
-      if (!inner_keys_.contains(std::string(required))) {
-        fail("{}: wanted the key \"{}\", got none", for_message(outer_key_), required);
-      }
-    }
-    entry_.name = outer_key_;
-    const std::optional<std::uint64_t> bytes = byte_size_of(entry_);
-    if (!bytes) {
-      fail("{}: \"shape\": its size in bytes does not fit 64 bits", for_message(outer_key_));
-    }
-    if (offsets_.size() != 2 || offsets_[0] > offsets_[1]) {
-      fail("{}: \"data_offsets\": wanted [begin, end] with begin <= end", for_message(outer_key_));
-    }
-    if (offsets_[1] - offsets_[0] != *bytes) {
-      fail("{}: \"data_offsets\": wanted {} bytes for its shape and dtype, got {}",
-           for_message(outer_key_), *bytes, offsets_[1] - offsets_[0]);
-    }
-    tensors.emplace_back(ByteRange{offsets_[0], offsets_[1]}, std::move(entry_));
-  }
-
-  std::string_view file_;
-  Place place_ = Place::kOutside;
-  std::set<std::string> outer_keys_;
-  std::set<std::string> inner_keys_;
+  std::array<std::set<std::string>, 3> keys_;  // of the file, of one tensor, and none of its shape
   std::string outer_key_;
-  std::string inner_key_;
-  TensorEntry entry_{};
-  std::vector<std::uint64_t> offsets_;
 };
 
-// Sorts the tensors by their bytes and checks that those follow each other and fill the payload.
-void expect_exact_cover(HeaderEvents& events, std::uint64_t payload_bytes) {
-  std::stable_sort(events.tensors.begin(), events.tensors.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::uint64_t end = 0;
-  for (const auto& [range, entry] : events.tensors) {
-    if (range.begin != end) {
-      events.fail(
-          "{}: \"data_offsets\": wanted to begin at {} where the tensor before it ends, got {}",
-          for_message(entry.name), end, range.begin);
-    }
-    end = range.end;
-  }
-  if (end != payload_bytes) {
-    events.fail("{}wanted {} bytes of tensors after the header, got {}",
-                end > payload_bytes ? "truncated: " : "bytes after the last tensor: ", end,
-                payload_bytes);
+Json parse_json(std::span<const std::byte> bytes) {
+  const auto* const begin = reinterpret_cast<const char*>(bytes.data());
+  const std::string_view text(begin, bytes.size());
+  SING_CHECK(text.starts_with('{'), "wanted a header that begins with '{{', got another file");
+  // The parser would take a NUL for the end of the text and ignore the rest.
+  SING_CHECK(text.find('\0') == std::string_view::npos, "wanted valid JSON, got a NUL byte");
+  try {
+    return Json::parse(text, StructureCheck{});
+  } catch (const Json::parse_error& error) {
+    throw std::invalid_argument(
+        fmt::format("wanted valid JSON, got an error at byte {} of the header", error.byte));
+  } catch (const Json::out_of_range&) {
+    throw std::invalid_argument("wanted valid JSON, got a number out of range");
   }
 }
 
-std::string json_text(const nlohmann::json& value) {
+// A member of a tensor's object.
+const Json& member(const Json& object, std::string_view key, std::string_view where) {
+  const auto found = object.find(key);
+  SING_CHECK(found != object.end(), "{}: wanted the key \"{}\", got none", where, key);
+  return *found;
+}
+
+std::vector<std::uint64_t> read_integers(const Json& list, std::uint64_t most,
+                                         std::string_view where) {
+  SING_CHECK(list.is_array(), "{}: wanted an array, got {}", where, kind_or_value(list));
+  std::vector<std::uint64_t> integers;
+  for (const Json& each : list) {
+    SING_CHECK(each.is_number_unsigned() && each.get<std::uint64_t>() <= most,
+               "{}: wanted an integer from 0 to {}, got {}", where, most, kind_or_value(each));
+    integers.push_back(each.get<std::uint64_t>());
+  }
+  return integers;
+}
+
+Dtype read_dtype(const Json& code, std::string_view where) {
+  SING_CHECK(code.is_string(), "{}: wanted a string, got {}", where, kind_or_value(code));
+  for (const DtypeCode& row : kDtypeCodes) {
+    if (code == row.code) {
+      return row.dtype;
+    }
+  }
+  throw std::invalid_argument(fmt::format("{}: wanted one of F32, F64, BF16, F16, I64, got {}",
+                                          where, kind_or_value(code)));
+}
+
+struct ListedTensor {
+  std::uint64_t begin, end;  // of its bytes in the payload
+  TensorEntry entry;
+};
+
+ListedTensor read_tensor(const std::string& name, const Json& object) {
+  const std::string where = for_message(name);
+  SING_CHECK(object.is_object(), "{}: wanted an object, got {}", where, kind_or_value(object));
+  for (const auto& [key, value] : object.items()) {
+    SING_CHECK(key == kDtypeKey || key == kShapeKey || key == kOffsetsKey,
+               "{}: wanted the keys {}, {} and {}, got {}", where, kDtypeKey, kShapeKey,
+               kOffsetsKey, for_message(key));
+  }
+  const auto where_in = [&](std::string_view key) { return fmt::format("{}: \"{}\"", where, key); };
+  const Dtype dtype = read_dtype(member(object, kDtypeKey, where), where_in(kDtypeKey));
+  const std::vector<std::uint64_t> shape =
+      read_integers(member(object, kShapeKey, where), std::numeric_limits<std::int64_t>::max(),
+                    where_in(kShapeKey));
+  const std::vector<std::uint64_t> offsets =
+      read_integers(member(object, kOffsetsKey, where), std::numeric_limits<std::uint64_t>::max(),
+                    where_in(kOffsetsKey));
+  TensorEntry entry{name, dtype, {shape.begin(), shape.end()}};
+  const std::optional<std::uint64_t> bytes = byte_size_of(entry);
+  SING_CHECK(bytes, "{}: wanted a size in bytes that fits 64 bits, got more", where_in(kShapeKey));
+  SING_CHECK(offsets.size() == 2 && offsets[0] <= offsets[1],
+             "{}: wanted [begin, end] with begin <= end, got other numbers", where_in(kOffsetsKey));
+  SING_CHECK(offsets[1] - offsets[0] == *bytes,
+             "{}: wanted {} bytes for its shape and dtype, got {}", where_in(kOffsetsKey), *bytes,
+             offsets[1] - offsets[0]);
+  return {offsets[0], offsets[1], std::move(entry)};
+}
+
+std::map<std::string, std::string> read_metadata(const Json& object) {
+  SING_CHECK(object.is_object(), "\"{}\": wanted an object, got {}", kMetadataKey,
+             kind_or_value(object));
+  std::map<std::string, std::string> metadata;
+  for (const auto& [key, value] : object.items()) {
+    SING_CHECK(value.is_string(), "\"{}\": {}: wanted a string, got {}", kMetadataKey,
+               for_message(key), kind_or_value(value));
+    metadata[key] = value.get<std::string>();
+  }
+  return metadata;
+}
+
+// The bytes of sorted tensors must follow each other and fill the payload.
+void check_cover(std::span<const ListedTensor> tensors, std::uint64_t payload_bytes) {
+  std::uint64_t end = 0;
+  for (const ListedTensor& tensor : tensors) {
+    SING_CHECK(tensor.begin == end,
+               "{}: \"{}\": wanted to begin at {} where the tensor before it ends, got {}",
+               for_message(tensor.entry.name), kOffsetsKey, end, tensor.begin);
+    end = tensor.end;
+  }
+  SING_CHECK(end == payload_bytes, "wanted {} bytes of tensors after the header, got {}; {}", end,
+             payload_bytes,
+             end > payload_bytes ? "the file is truncated" : "bytes follow the last tensor");
+}
+
+SafetensorsHeader read_header(const Json& root, std::uint64_t payload_bytes) {
+  SafetensorsHeader header;
+  std::vector<ListedTensor> tensors;
+  for (const auto& [name, value] : root.items()) {
+    if (name == kMetadataKey) {
+      header.metadata = read_metadata(value);
+    } else {
+      tensors.push_back(read_tensor(name, value));
+    }
+  }
+  std::stable_sort(tensors.begin(), tensors.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
+  });
+  check_cover(tensors, payload_bytes);
+  for (ListedTensor& tensor : tensors) {
+    header.tensors.push_back(std::move(tensor.entry));
+    header.offsets.push_back(tensor.begin);
+  }
+  return header;
+}
+
+std::string json_text(const Json& value) {
   try {
     return value.dump();
-  } catch (const nlohmann::json::type_error&) {
-    const std::string shown =
-        value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).substr(0, 80);
-    throw std::invalid_argument(fmt::format("[safetensors] wanted UTF-8 text, got {}", shown));
+  } catch (const Json::type_error&) {
+    throw std::invalid_argument(
+        fmt::format("[safetensors] wanted UTF-8 text, got {}",
+                    value.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80)));
   }
 }
 
@@ -253,32 +222,18 @@ std::optional<std::uint64_t> byte_size_of(const TensorEntry& entry) {
 
 SafetensorsHeader parse_safetensors_header(std::span<const std::byte> json_text,
                                            std::uint64_t payload_bytes, std::string_view file) {
-  HeaderEvents events(file);
-  if (json_text.empty() || json_text.front() != std::byte{'{'}) {
-    events.fail("wanted a safetensors header that begins with '{{'");
+  try {
+    return read_header(parse_json(json_text), payload_bytes);
+  } catch (const std::invalid_argument& error) {
+    throw FileError(fmt::format("[safetensors] '{}': {}", file, error.what()));
   }
-  // The parser would take a NUL for the end of the text and ignore what follows.
-  if (std::find(json_text.begin(), json_text.end(), std::byte{0}) != json_text.end()) {
-    events.fail("the header is not valid JSON: it contains a NUL byte");
-  }
-  const char* const text = reinterpret_cast<const char*>(json_text.data());
-  nlohmann::json::sax_parse(text, text + json_text.size(), &events);
-  expect_exact_cover(events, payload_bytes);
-
-  SafetensorsHeader header;
-  header.metadata = std::move(events.metadata);
-  for (auto& [range, entry] : events.tensors) {
-    header.tensors.push_back(std::move(entry));
-    header.offsets.push_back(range.begin);
-  }
-  return header;
 }
 
 std::string format_safetensors_header(const std::map<std::string, std::string>& metadata,
                                       std::span<const TensorEntry> tensors) {
   std::string text = "{";
   if (!metadata.empty()) {
-    text += fmt::format("{}{}\":{}{}", '"', kMetadataKey, json_text(metadata), ',');
+    text += fmt::format("\"{}\":{},", kMetadataKey, json_text(metadata));
   }
   std::set<std::string_view> names = {kMetadataKey};
   std::uint64_t offset = 0;
@@ -289,21 +244,21 @@ std::string format_safetensors_header(const std::map<std::string, std::string>& 
     const auto* const code =
         std::find_if(kDtypeCodes.begin(), kDtypeCodes.end(),
                      [&](const auto& row) { return row.dtype == entry.dtype; });
-    SING_CHECK(code != kDtypeCodes.end(), "[safetensors] {}: unknown dtype", name);
+    SING_CHECK(code != kDtypeCodes.end(), "[safetensors] {}: wanted a dtype of the format, got {}",
+               name, static_cast<int>(entry.dtype));
     const std::optional<std::uint64_t> bytes = byte_size_of(entry);
     const std::uint64_t begin = offset;
     SING_CHECK(bytes && !__builtin_add_overflow(begin, *bytes, &offset),
                "[safetensors] {}: wanted sizes >= 0 and a product that fits 64 bits, got shape {}",
-               name, nlohmann::json(entry.shape).dump());
-    text += fmt::format("{}:{{\"{}\":\"{}\",\"", name, kDtypeKey, code->code);
-    text += fmt::format("{}\":{},\"", kShapeKey, nlohmann::json(entry.shape).dump());
-    text += fmt::format("{}\":[{}{}{}]}},", kOffsetsKey, begin, ',', offset);
+               name, Json(entry.shape).dump());
+    text += fmt::format(R"({}:{{"{}":"{}","{}":{},"{}":[{},{}]}},)", name, kDtypeKey, code->code,
+                        kShapeKey, Json(entry.shape).dump(), kOffsetsKey, begin, offset);
   }
   if (text.back() == ',') {
     text.pop_back();
   }
   text += '}';
-  // The eight bytes of the length come first: the payload then begins at a multiple of eight.
+  // The eight bytes of the length come first, so the payload begins at a multiple of eight.
   text.append((8 - text.size() % 8) % 8, ' ');
   SING_CHECK(text.size() <= kMaxHeaderBytes,
              "[safetensors] wanted a header of at most {} bytes, got {}", kMaxHeaderBytes,
