@@ -20,7 +20,7 @@ std::optional<double> warmup_factor(std::int64_t step, std::int64_t warmup_steps
   return static_cast<double>(step + 1) / static_cast<double>(warmup_steps);
 }
 
-// Position of `step` on the way from `begin` (0) to `end` (1 from there on).
+// The fraction of the way from `begin` to `end` that `step` has covered; 1 from `end` on.
 double progress(std::int64_t step, std::int64_t begin, std::int64_t end) {
   if (step >= end) {
     return 1;
@@ -28,13 +28,13 @@ double progress(std::int64_t step, std::int64_t begin, std::int64_t end) {
   return static_cast<double>(step - begin) / static_cast<double>(end - begin);
 }
 
-// Both end at exactly `final_factor` for x = 1: cos π is exactly −1, and 1 − 1 exactly 0.
-double fall_by_cosine(double x, double final_factor) {
+// Both give exactly `final_factor` at x = 1: the rounded cos π is −1.
+double cosine_fall(double x, double final_factor) {
   const double remaining = 0.5 * (1 + std::cos(std::numbers::pi * x));
   return final_factor + (1 - final_factor) * remaining;
 }
 
-double fall_linearly(double x, double final_factor) {
+double linear_fall(double x, double final_factor) {
   return final_factor + (1 - final_factor) * (1 - x);
 }
 
@@ -65,18 +65,18 @@ void check_lengths(std::string_view where, std::int64_t before_fall, std::int64_
 void check_knots(std::string_view where, const std::vector<Knot>& knots) {
   SING_CHECK(!knots.empty(), "[{}] wanted at least one knot, got none", where);
   for (std::size_t i = 0; i < knots.size(); ++i) {
-    SING_CHECK(knots[i].step >= 0, "[{}] knot {} must be at step 0 or later, got {}", where, i,
+    SING_CHECK(knots[i].step >= 0, "[{}] wanted knot {} at step 0 or later, got {}", where, i,
                knots[i].step);
     SING_CHECK(knots[i].factor >= 0 && std::isfinite(knots[i].factor),
-               "[{}] the factor of knot {} must be at least 0 and finite, got {}", where, i,
+               "[{}] wanted a factor of knot {} at least 0 and finite, got {}", where, i,
                knots[i].factor);
     SING_CHECK(i == 0 || knots[i - 1].step < knots[i].step,
-               "[{}] wanted knots in rising order of steps, got {} after {}", where, knots[i].step,
+               "[{}] wanted knots with increasing steps, got {} after {}", where, knots[i].step,
                knots[i - 1].step);
   }
 }
 
-// A sum of two counts that may each be anything up to the largest; the largest instead of overflow.
+// The sum of two counts, or the largest count instead of an overflow.
 std::int64_t add_saturated(std::int64_t a, std::int64_t b) {
   const std::int64_t largest = std::numeric_limits<std::int64_t>::max();
   return b > largest - a ? largest : a + b;
@@ -88,7 +88,7 @@ double ConstantSchedule::factor(std::int64_t /*step*/) const { return 1; }
 
 double WarmupCosine::factor(std::int64_t step) const {
   return warmup_factor(step, warmup_steps)
-      .value_or(fall_by_cosine(progress(step, warmup_steps, total_steps), final_factor));
+      .value_or(cosine_fall(progress(step, warmup_steps, total_steps), final_factor));
 }
 
 double WarmupHoldCosine::factor(std::int64_t step) const {
@@ -97,7 +97,7 @@ double WarmupHoldCosine::factor(std::int64_t step) const {
     return 1;
   }
   return warmup_factor(step, warmup_steps)
-      .value_or(fall_by_cosine(progress(step, fall, total_steps), final_factor));
+      .value_or(cosine_fall(progress(step, fall, total_steps), final_factor));
 }
 
 double WarmupInverseSquareRoot::factor(std::int64_t step) const {
@@ -108,7 +108,7 @@ double WarmupInverseSquareRoot::factor(std::int64_t step) const {
 
 double WarmupLinear::factor(std::int64_t step) const {
   return warmup_factor(step, warmup_steps)
-      .value_or(fall_linearly(progress(step, warmup_steps, total_steps), final_factor));
+      .value_or(linear_fall(progress(step, warmup_steps, total_steps), final_factor));
 }
 
 double PiecewiseLinear::factor(std::int64_t step) const {
@@ -187,8 +187,8 @@ Schedule make_schedule(std::string_view name) {
       return std::move(each);
     }
   }
-  throw std::invalid_argument(fmt::format("[schedule] wanted a known schedule, got '{}'{}", name,
-                                          did_you_mean(name, schedule_names())));
+  throw std::invalid_argument(fmt::format("[schedule] wanted the name of a schedule, got '{}'{}",
+                                          name, did_you_mean(name, schedule_names())));
 }
 
 std::vector<OptionInfo> list_options(const Schedule& schedule) {

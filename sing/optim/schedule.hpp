@@ -11,10 +11,26 @@
 
 namespace sing {
 
-// Steps count from 0. Every kind with a warm-up of w > 0 steps gives (t + 1) / w to the steps
-// t < w, so that the first step moves and step w − 1 is the first of full rate; w = 0 starts at 1.
-// Every kind with `total_steps` reaches its final factor at step total_steps, one after the last,
-// and holds it from there on.
+// Steps count from 0. A schedule with a warm-up of w > 0 steps gives (t + 1) / w to the steps t <
+// w: the first step has a rate above 0, and step w − 1 is the first with the full rate. Without a
+// warm-up the first step has the full rate. A schedule with `total_steps` reaches its final factor
+// at step total_steps, one after the last step, and keeps it from there on.
+
+// The field of a schedule with a warm-up.
+template <class Kind>
+constexpr auto warmup_field() {
+  return std::tuple{
+      field("warmup_steps", &Kind::warmup_steps, "steps of the linear warm-up", at_least(0))};
+}
+
+// The fields of a schedule that falls to a final factor.
+template <class Kind>
+constexpr auto end_fields() {
+  return std::tuple{
+      field("total_steps", &Kind::total_steps,
+            "steps from the start until the final factor is reached", at_least(1)),
+      field("final_factor", &Kind::final_factor, "factor from total_steps on", between(0, 1))};
+}
 
 struct ConstantSchedule {
   static constexpr std::string_view kName = "constant";
@@ -30,17 +46,12 @@ struct WarmupCosine {
 
   static constexpr std::string_view kName = "warmup_cosine";
   static constexpr auto fields() {
-    return std::tuple{
-        field("warmup_steps", &WarmupCosine::warmup_steps, "steps of linear rise", at_least(0)),
-        field("total_steps", &WarmupCosine::total_steps,
-              "steps until the final factor, warm-up included", at_least(1)),
-        field("final_factor", &WarmupCosine::final_factor, "factor from total_steps on",
-              between(0, 1))};
+    return std::tuple_cat(warmup_field<WarmupCosine>(), end_fields<WarmupCosine>());
   }
   double factor(std::int64_t step) const;
 };
 
-// As WarmupCosine, but full rate for `hold_steps` between the rise and the fall.
+// As WarmupCosine, with the full rate for `hold_steps` between warm-up and fall.
 struct WarmupHoldCosine {
   std::int64_t warmup_steps = 0;
   std::int64_t hold_steps = 0;
@@ -49,27 +60,21 @@ struct WarmupHoldCosine {
 
   static constexpr std::string_view kName = "warmup_hold_cosine";
   static constexpr auto fields() {
-    return std::tuple{
-        field("warmup_steps", &WarmupHoldCosine::warmup_steps, "steps of linear rise", at_least(0)),
-        field("hold_steps", &WarmupHoldCosine::hold_steps, "steps of full rate after the rise",
-              at_least(0)),
-        field("total_steps", &WarmupHoldCosine::total_steps,
-              "steps until the final factor, warm-up and hold included", at_least(1)),
-        field("final_factor", &WarmupHoldCosine::final_factor, "factor from total_steps on",
-              between(0, 1))};
+    return std::tuple_cat(
+        warmup_field<WarmupHoldCosine>(),
+        std::tuple{field("hold_steps", &WarmupHoldCosine::hold_steps,
+                         "steps of the full rate after the warm-up", at_least(0))},
+        end_fields<WarmupHoldCosine>());
   }
   double factor(std::int64_t step) const;
 };
 
-// √(w / (t + 1)) after the rise (Vaswani et al. 2017, section 5.3); w = 0 falls as w = 1 does.
+// √(w / (t + 1)) after the warm-up (Vaswani et al. 2017, section 5.3); w = 0 falls as w = 1 does.
 struct WarmupInverseSquareRoot {
   std::int64_t warmup_steps = 0;
 
   static constexpr std::string_view kName = "warmup_inverse_square_root";
-  static constexpr auto fields() {
-    return std::tuple{field("warmup_steps", &WarmupInverseSquareRoot::warmup_steps,
-                            "steps of linear rise", at_least(0))};
-  }
+  static constexpr auto fields() { return warmup_field<WarmupInverseSquareRoot>(); }
   double factor(std::int64_t step) const;
 };
 
@@ -81,30 +86,26 @@ struct WarmupLinear {
 
   static constexpr std::string_view kName = "warmup_linear";
   static constexpr auto fields() {
-    return std::tuple{
-        field("warmup_steps", &WarmupLinear::warmup_steps, "steps of linear rise", at_least(0)),
-        field("total_steps", &WarmupLinear::total_steps,
-              "steps until the final factor, warm-up included", at_least(1)),
-        field("final_factor", &WarmupLinear::final_factor, "factor from total_steps on",
-              between(0, 1))};
+    return std::tuple_cat(warmup_field<WarmupLinear>(), end_fields<WarmupLinear>());
   }
   double factor(std::int64_t step) const;
 };
 
+// A point of a piecewise linear schedule.
 struct Knot {
   std::int64_t step = 0;
   double factor = 1;
   bool operator==(const Knot&) const = default;
 };
 
-// Straight lines between the knots; the first knot's factor before it, the last one's after it.
+// Linear between the knots, constant before the first and after the last.
 struct PiecewiseLinear {
   std::vector<Knot> knots;
 
   static constexpr std::string_view kName = "piecewise_linear";
   static constexpr auto fields() {
     return std::tuple{field("knots", &PiecewiseLinear::knots,
-                            "step:factor pairs in rising order of steps, as in 0:1,100:0.5")};
+                            "step:factor pairs with increasing steps, for example 0:1,100:0.5")};
   }
   double factor(std::int64_t step) const;
 };
@@ -119,7 +120,7 @@ struct Schedule {
       PiecewiseLinear>;
   Kind kind;
 
-  // What the learning rate of step `step` (from 0) is multiplied by; for a schedule that passes
+  // The factor of the learning rate in a step, counted from 0, for a schedule that passes
   // validate(). Throws std::invalid_argument for a negative step.
   double factor(std::int64_t step) const;
 };
@@ -128,15 +129,17 @@ std::string_view name_of(const Schedule& schedule);
 std::vector<std::string> schedule_names();
 
 // The schedule of that name with its default options, which validate() may refuse until they are
-// set; an unknown name is an error that names the nearest known one.
+// set. Throws std::invalid_argument for a name that is not in the list, with the nearest name that
+// is.
 Schedule make_schedule(std::string_view name);
 
 std::vector<OptionInfo> list_options(const Schedule& schedule);
-// Throws std::invalid_argument for an unknown name (naming the nearest) or a wrong kind of value.
+// Throws std::invalid_argument for a name that is no option, with the nearest one that is, and for
+// a value of the wrong kind.
 void set_option(Schedule& schedule, std::string_view name, const Value& value);
 
-// Throws std::invalid_argument if a value is out of its bounds, if the warm-up and hold are longer
-// than the whole, or if knots are missing or out of order.
+// Throws std::invalid_argument if a value is out of its bounds, if warm-up and hold are longer than
+// the schedule, or if knots are missing or out of order.
 void validate(const Schedule& schedule);
 
 }  // namespace sing

@@ -166,7 +166,7 @@ TEST(Schedule, EachNameMakesItsKind) {
 
 TEST(Schedule, UnknownNameNamesTheNearest) {
   const auto message = message_of<std::invalid_argument>([] { make_schedule("warmup_cosin"); });
-  EXPECT_THAT(message, HasSubstr("[schedule] wanted a known schedule, got 'warmup_cosin'"));
+  EXPECT_THAT(message, HasSubstr("[schedule] wanted the name of a schedule, got 'warmup_cosin'"));
   EXPECT_THAT(message, HasSubstr("'warmup_cosine'"));
 }
 
@@ -228,7 +228,7 @@ TEST(Schedule, ValidateSaysWhatIsWrong) {
       {{WarmupInverseSquareRoot{.warmup_steps = -1}}, "wanted warmup_steps at least 0"},
       {{WarmupLinear{.warmup_steps = 2, .total_steps = 1}}, "[schedule warmup_linear]"},
       {{PiecewiseLinear{}}, "at least one knot"},
-      {{PiecewiseLinear{.knots = {{-1, 1}}}}, "knot 0 must be at step 0"},
+      {{PiecewiseLinear{.knots = {{-1, 1}}}}, "wanted knot 0 at step 0 or later, got -1"},
       {{PiecewiseLinear{.knots = {{0, -1}}}}, "factor of knot 0"},
       {{PiecewiseLinear{.knots = {{0, 1}, {1, nan}}}}, "factor of knot 1"},
       {{PiecewiseLinear{.knots = {{3, 1}, {3, 2}}}}, "got 3 after 3"}};
