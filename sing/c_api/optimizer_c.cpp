@@ -13,7 +13,7 @@ constexpr std::size_t kBackendRequired = SING_SIZE_THROUGH(sing_backend, threads
 constexpr std::size_t kParameterRequired = SING_SIZE_THROUGH(sing_parameter, dtype);
 constexpr std::size_t kCountsRequired = SING_SIZE_THROUGH(sing_counts, skipped_tensors);
 
-// A field added after padding would be read from bytes that older callers never set.
+// A field that is added after padding would be read from bytes that older callers never set.
 static_assert(SING_SIZE_THROUGH(sing_backend, stream) == sizeof(sing_backend));
 static_assert(SING_SIZE_THROUGH(sing_parameter, low_precision_dtype) == sizeof(sing_parameter));
 static_assert(kCountsRequired == sizeof(sing_counts));
@@ -57,7 +57,7 @@ std::shared_ptr<Backend> make_backend(const sing_backend* given) {
                        : read_struct(given, kBackendRequired, "optimizer_create: backend");
   switch (backend.kind) {
     case SING_BACKEND_CPU: {
-      SING_CHECK(backend.threads >= 0, "[optimizer_create] threads must be at least 0, got {}",
+      SING_CHECK(backend.threads >= 0, "[optimizer_create] wanted threads of at least 0, got {}",
                  backend.threads);
       CpuResources resources{.threads = backend.threads,
                              .executor = nullptr,
@@ -99,7 +99,7 @@ Parameter parameter_from(const sing_parameter& given, std::size_t index) {
   return parameter;
 }
 
-// The array's stride is the size its caller knows, which may not be ours.
+// The stride of the array is the struct's size in the caller's version, which may differ from ours.
 std::vector<Parameter> parameters_from(const sing_parameter* given, std::size_t count) {
   std::vector<Parameter> parameters;
   if (count == 0) {
@@ -119,16 +119,23 @@ std::vector<Parameter> parameters_from(const sing_parameter* given, std::size_t 
 }
 
 void check_count(std::size_t given, std::size_t wanted, std::string_view where) {
-  SING_CHECK(given == wanted, "[{}] wanted one for each of the {} parameters, got {}", where,
+  SING_CHECK(given == wanted, "[{}] wanted one value per parameter, {} in all, got {}", where,
              wanted, given);
 }
 
-Optimizer& optimizer_of(sing_optimizer* handle, std::string_view where) {
-  return required(handle, where, "an optimizer").optimizer;
+// The body of a C function that acts on an optimizer; `function` is its name without the prefix.
+template <class Handle, class Action>
+sing_status act(Handle* handle, std::string_view function, Action&& action) {
+  return guarded([&] { action(required(handle, function, "an optimizer").optimizer); });
 }
 
-const Optimizer& optimizer_of(const sing_optimizer* handle, std::string_view where) {
-  return required(handle, where, "an optimizer").optimizer;
+// The body of a C function that writes one value of an optimizer to `result`.
+template <class Result, class Read>
+sing_status get(const sing_optimizer* handle, std::string_view function, Result* result,
+                Read&& read) {
+  return act(handle, function, [&](const Optimizer& optimizer) {
+    required(result, function, "a place for the result") = read(optimizer);
+  });
 }
 
 }  // namespace
@@ -154,8 +161,7 @@ void sing_optimizer_destroy(sing_optimizer* optimizer) { delete optimizer; }
 
 sing_status sing_optimizer_add_group(sing_optimizer* optimizer, const sing_parameter* parameters,
                                      size_t count, const sing_options* overrides, size_t* group) {
-  return guarded([&] {
-    sing::Optimizer& owner = optimizer_of(optimizer, "optimizer_add_group");
+  return act(optimizer, "optimizer_add_group", [&](sing::Optimizer& owner) {
     const std::size_t index =
         owner.add_group(parameters_from(parameters, count),
                         overrides == nullptr ? sing::Overrides{} : overrides->overrides);
@@ -166,40 +172,31 @@ sing_status sing_optimizer_add_group(sing_optimizer* optimizer, const sing_param
 }
 
 sing_status sing_optimizer_group_count(const sing_optimizer* optimizer, size_t* count) {
-  return guarded([&] {
-    required(count, "optimizer_group_count", "a place for the count") =
-        optimizer_of(optimizer, "optimizer_group_count").group_count();
-  });
+  return get(optimizer, "optimizer_group_count", count,
+             [](const sing::Optimizer& owner) { return owner.group_count(); });
 }
 
 sing_status sing_optimizer_parameter_count(const sing_optimizer* optimizer, size_t* count) {
-  return guarded([&] {
-    required(count, "optimizer_parameter_count", "a place for the count") =
-        optimizer_of(optimizer, "optimizer_parameter_count").parameter_count();
-  });
+  return get(optimizer, "optimizer_parameter_count", count,
+             [](const sing::Optimizer& owner) { return owner.parameter_count(); });
 }
 
 sing_status sing_optimizer_parameter_name(const sing_optimizer* optimizer, size_t parameter,
                                           const char** name) {
-  return guarded([&] {
-    required(name, "optimizer_parameter_name", "a place for the name") =
-        optimizer_of(optimizer, "optimizer_parameter_name").parameter_name(parameter).c_str();
-  });
+  return get(optimizer, "optimizer_parameter_name", name,
+             [&](const sing::Optimizer& owner) { return owner.parameter_name(parameter).c_str(); });
 }
 
 sing_status sing_optimizer_find_parameter(const sing_optimizer* optimizer, const char* name,
                                           size_t* parameter) {
-  return guarded([&] {
-    required(name, "optimizer_find_parameter", "a parameter's name");
-    required(parameter, "optimizer_find_parameter", "a place for the index") =
-        optimizer_of(optimizer, "optimizer_find_parameter").find_parameter(name);
+  return get(optimizer, "optimizer_find_parameter", parameter, [&](const sing::Optimizer& owner) {
+    return owner.find_parameter(&required(name, "optimizer_find_parameter", "a parameter's name"));
   });
 }
 
 sing_status sing_optimizer_set_gradient(sing_optimizer* optimizer, size_t parameter,
                                         const void* gradient, sing_dtype dtype) {
-  return guarded([&] {
-    sing::Optimizer& owner = optimizer_of(optimizer, "optimizer_set_gradient");
+  return act(optimizer, "optimizer_set_gradient", [&](sing::Optimizer& owner) {
     if (dtype == SING_DTYPE_DEFAULT) {
       owner.set_gradient(parameter, gradient);
     } else {
@@ -211,15 +208,13 @@ sing_status sing_optimizer_set_gradient(sing_optimizer* optimizer, size_t parame
 
 sing_status sing_optimizer_set_curvature(sing_optimizer* optimizer, size_t parameter,
                                          const void* curvature) {
-  return guarded([&] {
-    optimizer_of(optimizer, "optimizer_set_curvature").set_curvature(parameter, curvature);
-  });
+  return act(optimizer, "optimizer_set_curvature",
+             [&](sing::Optimizer& owner) { owner.set_curvature(parameter, curvature); });
 }
 
 sing_status sing_optimizer_set_gradients(sing_optimizer* optimizer, const void* const* gradients,
                                          size_t count) {
-  return guarded([&] {
-    sing::Optimizer& owner = optimizer_of(optimizer, "optimizer_set_gradients");
+  return act(optimizer, "optimizer_set_gradients", [&](sing::Optimizer& owner) {
     check_count(count, owner.parameter_count(), "optimizer_set_gradients");
     if (count > 0) {
       required(gradients, "optimizer_set_gradients", "gradients");
@@ -231,22 +226,20 @@ sing_status sing_optimizer_set_gradients(sing_optimizer* optimizer, const void* 
 }
 
 sing_status sing_optimizer_step(sing_optimizer* optimizer, double loss_scale) {
-  return guarded([&] { optimizer_of(optimizer, "optimizer_step").step(loss_scale); });
+  return act(optimizer, "optimizer_step", [&](sing::Optimizer& owner) { owner.step(loss_scale); });
 }
 
 sing_status sing_optimizer_learning_rate(const sing_optimizer* optimizer, size_t group,
                                          double* learning_rate) {
-  return guarded([&] {
-    required(learning_rate, "optimizer_learning_rate", "a place for the learning rate") =
-        sing::learning_rate_of(
-            optimizer_of(optimizer, "optimizer_learning_rate").options(group).rule);
-  });
+  return get(optimizer, "optimizer_learning_rate", learning_rate,
+             [&](const sing::Optimizer& owner) {
+               return sing::learning_rate_of(owner.options(group).rule);
+             });
 }
 
 sing_status sing_optimizer_set_learning_rate(sing_optimizer* optimizer, size_t group,
                                              double learning_rate) {
-  return guarded([&] {
-    sing::Optimizer& owner = optimizer_of(optimizer, "optimizer_set_learning_rate");
+  return act(optimizer, "optimizer_set_learning_rate", [&](sing::Optimizer& owner) {
     if (group == SING_ALL_GROUPS) {
       owner.set_learning_rate(learning_rate);
     } else {
@@ -256,36 +249,32 @@ sing_status sing_optimizer_set_learning_rate(sing_optimizer* optimizer, size_t g
 }
 
 sing_status sing_optimizer_set_learning_rate_factor(sing_optimizer* optimizer, double factor) {
-  return guarded([&] {
-    optimizer_of(optimizer, "optimizer_set_learning_rate_factor").set_learning_rate_factor(factor);
-  });
+  return act(optimizer, "optimizer_set_learning_rate_factor",
+             [&](sing::Optimizer& owner) { owner.set_learning_rate_factor(factor); });
 }
 
 sing_status sing_optimizer_option(const sing_optimizer* optimizer, size_t group, const char* name,
                                   const char** text) {
-  return guarded([&] {
+  return get(optimizer, "optimizer_option", text, [&](const sing::Optimizer& owner) {
     thread_local std::string kept;
     required(name, "optimizer_option", "an option's name");
-    required(text, "optimizer_option", "a place for the text");
-    const sing::Options& options = optimizer_of(optimizer, "optimizer_option").options(group);
-    kept = plain_text(sing::get_option(options, name));
-    *text = kept.c_str();
+    kept = plain_text(sing::get_option(owner.options(group), name));
+    return kept.c_str();
   });
 }
 
 sing_status sing_optimizer_set_option(sing_optimizer* optimizer, size_t group, const char* name,
                                       const char* text) {
-  return guarded([&] {
+  return act(optimizer, "optimizer_set_option", [&](sing::Optimizer& owner) {
     required(name, "optimizer_set_option", "an option's name");
     required(text, "optimizer_set_option", "a value");
-    optimizer_of(optimizer, "optimizer_set_option").set_option(group, name, std::string(text));
+    owner.set_option(group, name, std::string(text));
   });
 }
 
 sing_status sing_optimizer_gradient_norms(const sing_optimizer* optimizer, double* norms,
                                           size_t count) {
-  return guarded([&] {
-    const sing::Optimizer& owner = optimizer_of(optimizer, "optimizer_gradient_norms");
+  return act(optimizer, "optimizer_gradient_norms", [&](const sing::Optimizer& owner) {
     check_count(count, owner.parameter_count(), "optimizer_gradient_norms");
     if (count > 0) {
       required(norms, "optimizer_gradient_norms", "a place for the norms");
@@ -296,8 +285,7 @@ sing_status sing_optimizer_gradient_norms(const sing_optimizer* optimizer, doubl
 }
 
 sing_status sing_optimizer_counts(sing_optimizer* optimizer, sing_counts* counts) {
-  return guarded([&] {
-    sing::Optimizer& owner = optimizer_of(optimizer, "optimizer_counts");
+  return act(optimizer, "optimizer_counts", [&](sing::Optimizer& owner) {
     check_struct_size<sing_counts>(
         required(counts, "optimizer_counts", "counts to fill in").struct_size, kCountsRequired,
         "optimizer_counts");
@@ -311,30 +299,28 @@ sing_status sing_optimizer_counts(sing_optimizer* optimizer, sing_counts* counts
 }
 
 sing_status sing_optimizer_state_bytes(const sing_optimizer* optimizer, size_t* bytes) {
-  return guarded([&] {
-    required(bytes, "optimizer_state_bytes", "a place for the number") =
-        optimizer_of(optimizer, "optimizer_state_bytes").state_bytes();
-  });
+  return get(optimizer, "optimizer_state_bytes", bytes,
+             [](const sing::Optimizer& owner) { return owner.state_bytes(); });
 }
 
 sing_status sing_optimizer_use_slow_weights(sing_optimizer* optimizer) {
-  return guarded([&] { optimizer_of(optimizer, "optimizer_use_slow_weights").use_slow_weights(); });
+  return act(optimizer, "optimizer_use_slow_weights",
+             [](sing::Optimizer& owner) { owner.use_slow_weights(); });
 }
 
 sing_status sing_optimizer_use_fast_weights(sing_optimizer* optimizer) {
-  return guarded([&] { optimizer_of(optimizer, "optimizer_use_fast_weights").use_fast_weights(); });
+  return act(optimizer, "optimizer_use_fast_weights",
+             [](sing::Optimizer& owner) { owner.use_fast_weights(); });
 }
 
 sing_status sing_optimizer_save(const sing_optimizer* optimizer, const char* path) {
-  return guarded([&] {
-    required(path, "optimizer_save", "a path");
-    optimizer_of(optimizer, "optimizer_save").save(path);
+  return act(optimizer, "optimizer_save", [&](const sing::Optimizer& owner) {
+    owner.save(&required(path, "optimizer_save", "a path"));
   });
 }
 
 sing_status sing_optimizer_load(sing_optimizer* optimizer, const char* path) {
-  return guarded([&] {
-    required(path, "optimizer_load", "a path");
-    optimizer_of(optimizer, "optimizer_load").load(path);
+  return act(optimizer, "optimizer_load", [&](sing::Optimizer& owner) {
+    owner.load(&required(path, "optimizer_load", "a path"));
   });
 }

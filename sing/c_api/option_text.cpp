@@ -2,6 +2,7 @@
 #include "sing/c_api/option_text.hpp"
 
 #include "sing/base/message.hpp"
+#include "sing/c_api/guard.hpp"
 #include "sing/c_api/versioned.hpp"
 
 namespace sing::c_api {
@@ -45,6 +46,14 @@ void write_option_info(const std::vector<OptionText>& options, std::size_t index
                 .default_text = option.default_text.c_str(),
                 .kind = option.kind.data()},
                SING_SIZE_THROUGH(sing_option_info, default_text), where);
+}
+
+void write_name(const std::vector<std::string>& names, std::size_t index, const char** name,
+                std::string_view where, std::string_view kind) {
+  required(name, where, "a place for the name");
+  SING_CHECK(index < names.size(), "[{}] wanted a {} below {}, got {}", where, kind, names.size(),
+             index);
+  *name = names[index].c_str();
 }
 
 }  // namespace sing::c_api

@@ -1,8 +1,4 @@
 // The C functions about the library, its rules and their options.
-#include <algorithm>
-#include <map>
-#include <optional>
-
 #include "sing/base/message.hpp"
 #include "sing/base/name_list.hpp"
 #include "sing/c_api/guard.hpp"
@@ -17,31 +13,28 @@ namespace {
 constexpr const char* kVersion = SING_QUOTE(SING_VERSION_MAJOR) "." SING_QUOTE(
     SING_VERSION_MINOR) "." SING_QUOTE(SING_VERSION_PATCH);
 
-// Made once and never changed, so that its texts can be handed out. The key "" stands for the
-// defaults of an optimizer, which differ from those of its rule by softplus.
-const std::map<std::string, std::vector<OptionText>, std::less<>>& option_texts() {
-  static const auto texts = [] {
-    std::map<std::string, std::vector<OptionText>, std::less<>> all;
-    all[""] = describe_options(list_options(Options{}));
-    for (const std::string& rule : rule_names()) {
-      Options options;
-      options.rule = make_rule(rule);
-      all[rule] = describe_options(list_options(options));
-    }
-    return all;
-  }();
-  return texts;
+const std::vector<std::string>& names_of_rules() {
+  static const std::vector<std::string> names = rule_names();
+  return names;
 }
 
+// The texts are made once and never change, so that callers may keep pointers to them.
 const std::vector<OptionText>& options_of(const char* rule) {
+  static const auto of_rules = describe_all(names_of_rules(), [](const std::string& name) {
+    Options options;
+    options.rule = make_rule(name);
+    return list_options(options);
+  });
+  // The defaults of an optimizer differ from those of its rule by softplus.
+  static const std::vector<OptionText> of_defaults = describe_options(list_options(Options{}));
   if (rule == nullptr) {
-    return option_texts().at("");
+    return of_defaults;
   }
-  make_rule(rule);  // refuses an unknown name
-  return option_texts().find(std::string_view(rule))->second;
+  make_rule(rule);  // throws for a name that is no rule's
+  return of_rules.find(std::string_view(rule))->second;
 }
 
-// The rules that options may end up with: the last one they name, or any if the defaults decide.
+// The rules that options may apply to: the last one they name, or all rules if they name none.
 std::vector<std::string> possible_rules(const Overrides& overrides) {
   std::vector<std::string> named;
   for (const auto& [name, value] : overrides) {
@@ -52,8 +45,8 @@ std::vector<std::string> possible_rules(const Overrides& overrides) {
   return named.empty() ? rule_names() : named;
 }
 
-// Refuses what no optimizer could accept. LookAhead is on here, as an optimizer's defaults may have
-// it.
+// Refuses options that no optimizer could accept. LookAhead is on here, because an optimizer's
+// defaults may turn it on.
 void check_override(const Overrides& before, std::string_view name, const Value& value) {
   const std::vector<std::string> rules = possible_rules(before);
   std::vector<std::string> known;
@@ -90,25 +83,10 @@ int32_t sing_cuda_available(void) {
   return available;
 }
 
-namespace {
-
-const std::vector<std::string>& names_of_rules() {
-  static const std::vector<std::string> names = sing::rule_names();
-  return names;
-}
-
-}  // namespace
-
 size_t sing_rule_count(void) { return names_of_rules().size(); }
 
 sing_status sing_rule_name(size_t index, const char** name) {
-  return guarded([&] {
-    const std::vector<std::string>& names = names_of_rules();
-    required(name, "rule_name", "a place for the name");
-    SING_CHECK(index < names.size(), "[rule_name] wanted a rule below {}, got {}", names.size(),
-               index);
-    *name = names[index].c_str();
-  });
+  return guarded([&] { write_name(names_of_rules(), index, name, "rule_name", "rule"); });
 }
 
 sing_status sing_option_count(const char* rule, size_t* count) {

@@ -9,17 +9,18 @@
 namespace sing::c_api {
 namespace {
 
-// Made once and never changed, so that its texts can be handed out.
+const std::vector<std::string>& names_of_schedules() {
+  static const std::vector<std::string> names = schedule_names();
+  return names;
+}
+
+// The texts are made once and never change, so that callers may keep pointers to them.
 const std::vector<OptionText>& options_of(const char* schedule, std::string_view where) {
-  static const auto texts = [] {
-    std::map<std::string, std::vector<OptionText>, std::less<>> all;
-    for (const std::string& name : schedule_names()) {
-      all[name] = describe_options(list_options(make_schedule(name)));
-    }
-    return all;
-  }();
+  static const auto texts = describe_all(names_of_schedules(), [](const std::string& name) {
+    return list_options(make_schedule(name));
+  });
   required(schedule, where, "a schedule's name");
-  make_schedule(schedule);  // refuses an unknown name
+  make_schedule(schedule);  // throws for a name that is no schedule's
   return texts.find(std::string_view(schedule))->second;
 }
 
@@ -28,16 +29,11 @@ const std::vector<OptionText>& options_of(const char* schedule, std::string_view
 
 using namespace sing::c_api;  // NOLINT: the functions below are the same interface in C
 
-size_t sing_schedule_count(void) { return std::variant_size_v<sing::Schedule::Kind>; }
+size_t sing_schedule_count(void) { return names_of_schedules().size(); }
 
 sing_status sing_schedule_name(size_t index, const char** name) {
-  return guarded([&] {
-    static const std::vector<std::string> names = sing::schedule_names();
-    required(name, "schedule_name", "a place for the name");
-    SING_CHECK(index < names.size(), "[schedule_name] wanted a schedule below {}, got {}",
-               names.size(), index);
-    *name = names[index].c_str();
-  });
+  return guarded(
+      [&] { write_name(names_of_schedules(), index, name, "schedule_name", "schedule"); });
 }
 
 sing_status sing_schedule_option_count(const char* schedule, size_t* count) {
