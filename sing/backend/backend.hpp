@@ -1,4 +1,4 @@
-// The interface between a step's composition (optim) and the loops that carry it out.
+// The interface between the optimizer, which prepares a step, and the backends, which run it.
 #pragma once
 
 #include <array>
@@ -22,10 +22,10 @@ namespace sing {
 
 // The policy for gradients that are not finite.
 enum class NonFinite : std::int32_t {
-  kSkipTensor,   // the tensor is left as if it had no gradient
-  kSkipStep,     // nothing changes, counters included
-  kThrow,        // as kSkipStep, and an error names the tensor
-  kPassThrough,  // the tensor is updated all the same
+  kSkipTensor,   // the step leaves the tensor out, as without a gradient
+  kSkipStep,     // the step changes nothing, not even counters
+  kThrow,        // as kSkipStep, and throws an error that names the tensor
+  kPassThrough,  // the step applies the gradient as it is
 };
 
 constexpr auto enum_names(NonFinite) {
@@ -35,42 +35,44 @@ constexpr auto enum_names(NonFinite) {
                                              {NonFinite::kPassThrough, "pass_through"}});
 }
 
-// Counters that a step advances. They live in the backend's memory, so that a captured CUDA graph
-// advances them without the host.
+// Counters that a step advances. They are in backend memory, so that a captured CUDA graph advances
+// them without the host.
 struct TensorProgress {
-  std::int64_t steps = 0;       // updates this parameter has had
-  std::int64_t non_finite = 0;  // steps in which its gradient was not finite
-  double gradient_norm = 0;     // of the last measured gradient, loss scale removed
+  std::int64_t steps = 0;       // number of the parameter's updates
+  std::int64_t non_finite = 0;  // number of steps in which its gradient was not finite
+  double gradient_norm = 0;     // norm of the last measured gradient, loss scale removed
 };
 
 struct GroupProgress {
-  std::int64_t steps = 0;  // of the group, skipped ones not counted; drives LookAhead
+  std::int64_t steps =
+      0;  // number of the group's steps without skipped ones; LookAhead counts them
 };
 
 struct OptimizerProgress {
   std::int64_t skipped_steps = 0;
   std::int64_t skipped_tensors = 0;
-  // 1 + index of the first non-finite tensor of the last step that had one, 0 when none since
-  // the field was last cleared by the host.
+  // 1 + index of the first non-finite tensor of the last step that had one; 0 if there was none
+  // since the host last cleared the field.
   std::int64_t first_non_finite = 0;
 };
 
-// Options of a group as one step sees them.
+// The options of a group in one step.
 struct GroupStep {
   Standardize standardize;
   Rule rule;
   std::optional<Lookahead> lookahead;
   bool decay_vectors = false;
   double learning_rate_factor = 1;
-  // Backend memory, read at each step (and replay) in place of the rule's learning rate; or null.
+  // Backend memory that each step and each replay reads instead of the rule's learning rate, or
+  // null.
   const float* learning_rate_source = nullptr;
   GroupProgress* progress = nullptr;  // backend memory
 
-  // Weight decay, decoupled or L2, of a tensor of this rank.
+  // Weight decay of a tensor of this rank, decoupled or not.
   double weight_decay(std::int64_t rank) const {
     return rank >= 2 || decay_vectors ? weight_decay_of(rule) : 0;
   }
-  // Only for backends in host memory: the source lies in the backend's memory.
+  // For backends in host memory; others cannot read the source here.
   double learning_rate() const {
     const double rate = learning_rate_source != nullptr ? static_cast<double>(*learning_rate_source)
                                                         : learning_rate_of(rule);
@@ -80,8 +82,8 @@ struct GroupStep {
 
 inline constexpr std::size_t kMaxSlots = 4;
 
-// One parameter and all the memory its step touches. Arrays marked "state type" hold
-// state_dtype(dtype); all of them have the layout of the parameter.
+// One parameter and all memory that its step uses. Arrays marked "state type" hold
+// state_dtype(dtype). All arrays have the layout of the parameter.
 struct TensorStep {
   std::string_view name = {};  // for messages
   Layout layout;
@@ -89,13 +91,13 @@ struct TensorStep {
   Dtype gradient_dtype = Dtype::kFloat32;
   std::size_t group = 0;
   void* parameter = nullptr;
-  const void* gradient = nullptr;   // null: the step leaves the tensor out
-  const void* curvature = nullptr;  // of the gradient's type; null: the gradient
-  std::array<void*, kMaxSlots>
-      slots{};                         // state type, in the order of the rule's list; null: unused
+  const void* gradient = nullptr;   // null if this step leaves the tensor out
+  const void* curvature = nullptr;  // of the gradient's type; null stands for the gradient
+  // State type, in the order of the rule's list; null if unused.
+  std::array<void*, kMaxSlots> slots{};
   void* slow = nullptr;                // state type; null without LookAhead
-  float* master = nullptr;             // full-precision twin of a 16-bit parameter, or null
-  void* low_precision_copy = nullptr;  // 16-bit twin of a float32 parameter, or null
+  float* master = nullptr;             // full-precision copy of a 16-bit parameter, or null
+  void* low_precision_copy = nullptr;  // 16-bit copy of a float32 parameter, or null
   Dtype low_precision_dtype = Dtype::kBFloat16;
   TensorProgress* progress = nullptr;  // backend memory
 };
@@ -106,17 +108,17 @@ struct StepRequest {
   OptimizerProgress* progress = nullptr;  // backend memory
   NonFinite non_finite = NonFinite::kSkipTensor;
   double loss_scale = 1;
-  // Changes whenever tensors, their layouts or their memory change, except for gradients, which may
-  // come, go and move. Backends keep work plans from step to step by it (plan_key.hpp).
+  // Changes whenever tensors, their layouts or their memory change. Gradients may appear, disappear
+  // and move without a change. Backends compare it to keep their work plan (plan_key.hpp).
   std::uint64_t version = 0;
 };
 
-// Whether a tensor with this gradient is updated, in a step that is not given up.
+// Whether a tensor with this gradient is updated, in a step that is not skipped.
 inline bool takes_part(const StepRequest& request, const GradientScale& scale) {
   return scale.finite || request.non_finite != NonFinite::kSkipTensor;
 }
 
-// Whether every tensor's statistics must be known before the first write.
+// Whether a step needs the statistics of every tensor before its first write.
 inline bool measures_everything_first(const StepRequest& request) {
   bool clips = false;
   for (const GroupStep& group : request.groups) {
@@ -126,7 +128,7 @@ inline bool measures_everything_first(const StepRequest& request) {
          request.non_finite == NonFinite::kThrow;
 }
 
-// Weights on the line from one array to another.
+// The weights from + share · (towards − from).
 struct Blend {
   const void* from;
   Dtype from_dtype;
@@ -134,9 +136,9 @@ struct Blend {
   double share;
 };
 
-// C ← alpha · A B + beta · C for row-major matrices in the backend's memory; A is rows × inner as
-// it is or stored transposed, B inner × columns likewise. Or `count` such products, the As one
-// after the other in memory, the Bs and the Cs likewise.
+// C ← alpha · A B + beta · C for row-major matrices in backend memory, where A is rows × inner and
+// B is inner × columns; each may be stored transposed. With `count` above 1 there are that many
+// products: the matrices A follow each other in memory, and so do the matrices B and C.
 struct MatrixProduct {
   Dtype dtype;  // float32 or float64
   std::int64_t rows, columns, inner;
@@ -146,12 +148,13 @@ struct MatrixProduct {
   bool b_transposed;
   void* c;
   double alpha, beta;
-  // C comes out symmetric, and is so if beta is not 0: one triangle may be computed and mirrored.
+  // The result is symmetric, and C is symmetric before if beta is not 0. One triangle may be
+  // computed and mirrored.
   bool is_symmetric = false;
   std::int64_t count = 1;
 };
 
-// Carries out a product, or `count` of them, on the backend's stream where it has one.
+// Computes one or `count` products, on the backend's stream if it has one.
 using Multiply = std::function<void(const MatrixProduct&)>;
 
 class Backend {
@@ -160,38 +163,40 @@ class Backend {
 
   virtual Device device() const = 0;
 
-  // Returns zeroed memory. It may outlive the backend and is freed with the pointer's last copy.
+  // Zeroed memory, which is freed with the last copy of the pointer. The pointer may outlive the
+  // backend.
   virtual std::shared_ptr<void> allocate(std::size_t bytes) = 0;
   virtual void read(void* host, const void* memory, std::size_t bytes) const = 0;
   virtual void write(void* memory, const void* host, std::size_t bytes) const = 0;
 
-  // Copies `count` elements within the backend's memory, converting; 64-bit with 64-bit only.
+  // Copies and converts `count` elements in backend memory. float64 converts to float64 only.
   virtual void convert(void* destination, Dtype destination_dtype, const void* source,
                        Dtype source_dtype, std::int64_t count) = 0;
 
-  // to ← from + share · (towards − from), in the state type of `to`, which `towards` has.
+  // to ← from + share · (towards − from), computed in the state type of `to`, which is also the
+  // type of `towards`.
   virtual void blend(void* to, Dtype to_dtype, const Blend& blend, std::int64_t count) = 0;
 
-  // Takes one step. All arguments were checked by the caller.
+  // Takes one step. The caller has checked all arguments.
   virtual void step(const StepRequest& request) = 0;
 
-  // Copies changed options to the device without taking a step, as a captured CUDA graph needs
-  // between replays. A backend that reads the request itself has nothing to copy.
+  // Uploads changed options to the device without taking a step, as a captured CUDA graph needs
+  // between replays. A backend that reads the request itself has nothing to do.
   virtual void upload(const StepRequest& /*request*/) {}
 
-  // True if step() has finished when it returns; otherwise progress is known after a read().
+  // True if the step has finished when step() returns. Otherwise read() waits for it.
   virtual bool synchronous() const = 0;
 
-  // Bytes that the backend holds for its plan, without the arrays that allocate() returned.
+  // Bytes that the backend holds for its last plan, without the memory of allocate().
   virtual std::size_t scratch_bytes() const = 0;
 };
 
-// Runs task(0) … task(count − 1), possibly at the same time, and returns when all have returned.
-// Tasks may be run one after the other.
+// Runs task(0) … task(count − 1), concurrently or one after the other, and returns when all have
+// returned.
 using Executor = std::function<void(int count, const std::function<void(int)>& task)>;
 
 // Returns zeroed memory on the backend's device, aligned to at least 16 bytes. The state and the
-// counters of an optimizer lie in it, so that another library's allocator can own them.
+// counters of an optimizer are allocated with it, so that another library's allocator can own them.
 using Allocator = std::function<std::shared_ptr<void>(std::size_t bytes)>;
 
 enum class InstructionSet { kBest, kBaseline, kAvx2, kAvx512 };
@@ -204,33 +209,33 @@ constexpr auto enum_names(InstructionSet) {
 }
 
 struct CpuResources {
-  int threads = 0;         // 0: as many as the machine has cores
-  Executor executor = {};  // empty: the library's own thread pool
+  int threads = 0;         // 0 uses all cores of the machine
+  Executor executor = {};  // if empty, the library's own thread pool
   InstructionSet instruction_set = InstructionSet::kBest;
-  Allocator allocator = {};  // empty: the library's own
-  // Empty: the library's own loops. Called from several threads at a time, for one product each;
-  // must not throw.
+  Allocator allocator = {};  // if empty, the library's own
+  // If empty, the library's own loops. Several threads call it concurrently, for one product each.
+  // It must not throw.
   Multiply multiply = {};
 };
 
-// Throws std::invalid_argument if this machine lacks the instruction set asked for.
+// Throws std::invalid_argument if this machine does not have the instruction set.
 std::unique_ptr<Backend> make_cpu_backend(const CpuResources& resources);
 bool is_supported(InstructionSet instruction_set);
 
-// The oracle: double, one element at a time, no fusion. CPU memory.
+// The oracle of the tests: double precision, one element at a time, in CPU memory.
 std::unique_ptr<Backend> make_reference_backend();
 
 struct CudaResources {
   int device = 0;
   void* stream = nullptr;  // a cudaStream_t
-  // Returns the stream for each piece of work, in place of `stream`; a new stream waits for the
-  // work on the one before it. Empty: always `stream`.
+  // If set, called for the stream before each piece of work, instead of `stream`. A new stream
+  // waits for the work on the previous one.
   std::function<void*()> current_stream = {};
-  Allocator allocator = {};  // empty: the library's own
-  Multiply multiply = {};    // empty: cuBLAS, looked for when it is first needed
+  Allocator allocator = {};  // if empty, the library's own
+  Multiply multiply = {};    // if empty, cuBLAS, which is loaded when it is first needed
 };
 
-// Throws CudaError if the library was built without CUDA or no device is found.
+// Throws CudaError if the library was built without CUDA or there is no device.
 std::unique_ptr<Backend> make_cuda_backend(const CudaResources& resources);
 bool is_cuda_available();
 

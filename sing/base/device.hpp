@@ -1,4 +1,4 @@
-// Where a tensor's memory lives.
+// The device that holds a tensor's memory.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ enum class DeviceType : std::int32_t { kCpu, kCuda };
 
 struct Device {
   DeviceType type = DeviceType::kCpu;
-  std::int32_t index = 0;  // of a CUDA device; 0 for the CPU
+  std::int32_t index = 0;  // number of the CUDA device; 0 for the CPU
   bool operator==(const Device&) const = default;
 };
 

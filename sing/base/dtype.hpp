@@ -37,13 +37,13 @@ constexpr auto enum_names(Dtype) {
 constexpr bool is_floating(Dtype dtype) { return dtype != Dtype::kInt64; }
 constexpr bool is_low_precision(Dtype dtype) { return size_of(dtype) == 2; }
 
-// The type a parameter's state is kept in: as precise as the parameter, never below float32.
+// The type of a parameter's state: as precise as the parameter, and at least float32.
 constexpr Dtype state_dtype(Dtype parameter) {
   return parameter == Dtype::kFloat64 ? Dtype::kFloat64 : Dtype::kFloat32;
 }
 
-// Storage types; arithmetic happens in float. Conversions are branch-free integer text (selects
-// only) so that loops over them vectorise and give the same bits for every instruction set.
+// Storage types; arithmetic is done in float. The conversions use integer operations and selects,
+// no branches, so that loops over them vectorise and give the same bits on every instruction set.
 struct BFloat16 {
   std::uint16_t bits;
 };

@@ -1,4 +1,4 @@
-// The library's exception types. A mistake of the caller is a std::invalid_argument instead.
+// The library's exception types. Errors of the caller throw std::invalid_argument instead.
 #pragma once
 
 #include <stdexcept>
@@ -17,7 +17,7 @@ struct CudaError : Error {
   using Error::Error;
 };
 
-// Thrown by a step under NonFinite::kThrow. Names the tensor; the step has changed nothing.
+// Thrown by a step under NonFinite::kThrow. The message names the tensor; the step changed nothing.
 struct NonFiniteError : Error {
   using Error::Error;
 };

@@ -59,8 +59,8 @@ std::vector<std::string> names_of(const std::vector<OptionInfo>& options) {
   return names;
 }
 
-void refuse_value(std::string_view where, std::string_view wanted, const Value& given) {
-  throw std::invalid_argument(fmt::format("[{}] wanted {}, got {}", where, wanted, to_text(given)));
+void refuse_value(std::string_view where, std::string_view wanted, const Value& value) {
+  throw std::invalid_argument(fmt::format("[{}] wanted {}, got {}", where, wanted, to_text(value)));
 }
 
 void check_bounds(std::string_view where, std::string_view name, const Bounds& bounds,

@@ -1,5 +1,5 @@
-// The one list of an options struct's fields: names, help and bounds, visited for parsing,
-// validation, files and documentation.
+// Lists of the fields of option structs, with names, help and bounds. Parsing, validation, files
+// and documentation all use these lists.
 #pragma once
 
 #include <charconv>
@@ -19,14 +19,14 @@
 
 namespace sing {
 
-// The value of an option as a file, a command line or another language gives it.
-// std::monostate is "none": the absence of an optional number.
+// The value of an option in a file, on a command line or in another language. std::monostate is
+// "none", the absence of an optional number.
 using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
-// The shortest text that reads back as the same number.
+// The shortest text that is parsed to the same number.
 std::string shortest_text(double number);
 
-// Reads the whole text as a number, in any locale; nullopt if it is not one.
+// Parses the whole text as a number, independently of the locale; nullopt if it is not one.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number number{};
@@ -35,10 +35,10 @@ std::optional<Number> parse_number(std::string_view text) {
   return error == std::errc{} && stop == end ? std::optional<Number>(number) : std::nullopt;
 }
 
-// The value as messages show it, with text in quotes.
+// The value in messages, with text in quotes.
 std::string to_text(const Value& value);
 
-// Numbers outside [low, high] are refused; `open_high` excludes the upper end.
+// The allowed numbers are those in [low, high], or in [low, high) with `open_high`.
 struct Bounds {
   double low = -HUGE_VAL;
   double high = HUGE_VAL;
@@ -70,7 +70,7 @@ constexpr Field<Struct, Member> field(std::string_view name, Member Struct::* me
   return {name, member, help, bounds};
 }
 
-// An options struct lists its fields in a static function `fields()` returning a tuple of Field.
+// An options struct lists its fields in a static function `fields()` that returns a tuple of Field.
 template <class Options>
 concept HasFields = requires { Options::fields(); };
 
@@ -112,10 +112,10 @@ std::vector<OptionInfo> list_fields(const Structs&... structs) {
 void append(std::vector<OptionInfo>& list, std::vector<OptionInfo> more);
 std::vector<std::string> names_of(const std::vector<OptionInfo>& options);
 
-// Throws std::invalid_argument: "[where] wanted <wanted>, got <given>".
-[[noreturn]] void refuse_value(std::string_view where, std::string_view wanted, const Value& given);
+// Throws std::invalid_argument: "[where] wanted <wanted>, got <value>".
+[[noreturn]] void refuse_value(std::string_view where, std::string_view wanted, const Value& value);
 
-// Each throws std::invalid_argument, naming `where`, if the value is of the wrong kind.
+// Each throws std::invalid_argument with the prefix `where` if the value is of the wrong kind.
 void assign(bool& member, const Value& value, std::string_view where);
 void assign(std::int64_t& member, const Value& value, std::string_view where);
 void assign(double& member, const Value& value, std::string_view where);
@@ -130,7 +130,7 @@ void assign(Enum& member, const Value& value, std::string_view where) {
   member = *parsed;
 }
 
-// Assigns to the field of that name; false if there is none.
+// Assigns to the field of that name. Returns false if there is none.
 template <HasFields Options>
 bool assign_field(Options& options, std::string_view name, const Value& value) {
   bool found = false;

@@ -1,4 +1,4 @@
-// How a dense tensor is cut into rows for centring and into matrices for factored moments.
+// The division of a dense tensor into rows for centring and into matrices for factored moments.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The check that throws a formatted message. Private to .cpp files: installed headers do not need
-// fmt.
+// The check that throws a formatted message. Only .cpp files include it, so that installed headers
+// do not need fmt.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
-// Lets one text of a formula compile for the host and for CUDA devices.
+// The qualifier of formulas that compile for the host and for CUDA devices.
 #pragma once
 
-// always_inline on the host: the same function is compiled with several instruction sets, and a
-// copy that the linker merged could carry instructions the machine does not have.
+// The same function is compiled for several instruction sets. always_inline keeps the linker from
+// merging the copies into one that this machine cannot run.
 #if defined(__CUDACC__)
 #define SING_HOST_DEVICE __host__ __device__ __forceinline__
 #elif defined(__GNUC__)

@@ -1,4 +1,4 @@
-// Where the elements of a tensor lie in memory: one stride per axis, counted in elements.
+// Strides of a tensor: the distance in memory, in elements, between neighbours along each axis.
 #pragma once
 
 #include <algorithm>

@@ -39,7 +39,7 @@ struct TaskRun {
     }
     const int ran = finished.load(std::memory_order_acquire);
     if (ran != count) {
-      throw Error(fmt::format("[executor] wanted {} tasks to have run, but {} did", count, ran));
+      throw Error(fmt::format("[executor] wanted {} finished tasks, got {}", count, ran));
     }
   }
 };

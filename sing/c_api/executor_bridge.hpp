@@ -6,8 +6,9 @@
 
 namespace sing::c_api {
 
-// An executor that calls `executor`. What a task throws is kept from the caller's frames and thrown
-// after them; an executor that leaves tasks out is an Error.
+// An executor that calls `executor`. An exception of a task does not pass through the caller's
+// frames; it is thrown again when they have returned. An executor that does not run every task is
+// an Error.
 Executor bridge_executor(sing_executor executor, void* context);
 
 }  // namespace sing::c_api

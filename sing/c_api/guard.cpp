@@ -1,4 +1,4 @@
-// Which exception becomes which status, and the message each thread keeps.
+// The status of each exception type, and the last error of each thread.
 #include "sing/c_api/guard.hpp"
 
 #include <exception>
@@ -11,7 +11,7 @@ namespace {
 
 struct LastError {
   std::string message;
-  const char* text = "";  // the message, or a literal where there was no memory for one
+  const char* text = "";  // the message, or a literal if there is no memory for it
 };
 
 thread_local LastError last_error;
@@ -21,7 +21,7 @@ sing_status record(sing_status status, const char* message) noexcept {
     last_error.message = message;
     last_error.text = last_error.message.c_str();
   } catch (...) {
-    last_error.text = "[sing] no memory for the message of an error";
+    last_error.text = "[sing] wanted memory for the message of an error, got none";
   }
   return status;
 }
@@ -42,11 +42,12 @@ sing_status record_exception() noexcept {
   } catch (const CudaError& error) {
     return record(SING_CUDA_ERROR, error.what());
   } catch (const std::bad_alloc&) {
-    return record(SING_OUT_OF_MEMORY, "[sing] wanted more memory than there is");
+    return record(SING_OUT_OF_MEMORY, "[sing] wanted memory, got none");
   } catch (const std::exception& error) {
     return record(SING_INTERNAL_ERROR, error.what());
   } catch (...) {
-    return record(SING_INTERNAL_ERROR, "[sing] an exception of an unknown type");
+    return record(SING_INTERNAL_ERROR,
+                  "[sing] wanted success, got an exception that is no std::exception");
   }
 }
 

@@ -8,8 +8,8 @@
 
 namespace sing::c_api {
 
-// The status that stands for the exception being handled, whose message becomes the last error of
-// this thread. Call it in a catch block.
+// Returns the status of the exception that is being handled, and keeps its message as the thread's
+// last error. Call it in a catch block.
 sing_status record_exception() noexcept;
 
 template <class Body>

@@ -1,4 +1,4 @@
-// What the opaque handles of the C interface hold.
+// The types behind the opaque handles of the C interface.
 #pragma once
 
 #include "sing/c_api/sing.h"

@@ -1,17 +1,16 @@
-/* The C interface of SING: optimizers over raw pointers for programs in C and in languages that
+/* The C interface of SING: optimizers over raw pointers, for programs in C and in languages that
  * call C.
  *
- * Every call that can fail returns a sing_status; sing_last_error() then says what was wanted and
- * what was given. A failed call has changed nothing, save a step that ends in SING_INTERNAL_ERROR
- * or SING_CUDA_ERROR. No exception leaves the library. One handle may be used by one thread at a
- * time; different handles are independent.
+ * Every call that can fail returns a sing_status; sing_last_error() then returns a message that
+ * says what the call wanted and what it got. A failed call changes nothing, except a step that ends
+ * with SING_INTERNAL_ERROR or SING_CUDA_ERROR. No exception leaves the library. One thread at a
+ * time may use a handle; different handles are independent.
  *
- * Structs begin with their own size, set by the caller: p.struct_size = sizeof p. A shorter struct,
- * as an older version of this header has it, is accepted and the missing fields take their
- * defaults. A longer one, as a newer version has it, is accepted if all it adds is zero, and
- * refused otherwise. Zero is the default of every field. In an array of structs all have the same
- * size. Structs that the library fills in get as much as fits, and zero in what only the caller
- * knows.
+ * Structs begin with their size, which the caller sets: p.struct_size = sizeof p. A shorter struct,
+ * from an older version of this header, is accepted, and the missing fields have their defaults. A
+ * longer struct, from a newer version, is accepted if its additional bytes are zero. Zero is the
+ * default of every field. All structs of an array have the same size. The library fills in the
+ * fields it knows of a caller's struct, and sets the others to zero.
  */
 #ifndef SING_C_API_SING_H
 #define SING_C_API_SING_H
@@ -29,33 +28,33 @@ extern "C" {
 
 typedef enum sing_status {
   SING_OK = 0,
-  SING_INVALID_ARGUMENT = 1, /* a mistake of the caller */
-  SING_NON_FINITE = 2,       /* a gradient under the policy non_finite=throw */
-  SING_FILE_ERROR = 3,       /* a state file that cannot be read, written or understood */
-  SING_CUDA_ERROR = 4,       /* the device, or a library built without CUDA */
+  SING_INVALID_ARGUMENT = 1, /* an error of the caller */
+  SING_NON_FINITE = 2,       /* a non-finite gradient under the policy non_finite=throw */
+  SING_FILE_ERROR = 3,       /* a state file that cannot be read or written, or is not valid */
+  SING_CUDA_ERROR = 4,       /* an error of the device, or no CUDA in this build */
   SING_OUT_OF_MEMORY = 5,
-  SING_INTERNAL_ERROR = 6 /* none of the above */
+  SING_INTERNAL_ERROR = 6 /* any other error */
 } sing_status;
 
 /* Element types of tensors. */
 typedef int32_t sing_dtype;
 enum {
-  SING_DTYPE_DEFAULT = 0, /* what the field's comment says */
+  SING_DTYPE_DEFAULT = 0, /* as the field's comment says */
   SING_FLOAT32 = 1,
   SING_FLOAT64 = 2,
   SING_BFLOAT16 = 3,
   SING_FLOAT16 = 4
 };
 
-/* Where steps are carried out. */
+/* The backend that runs the steps. */
 typedef int32_t sing_backend_kind;
 enum {
   SING_BACKEND_CPU = 0,
-  SING_BACKEND_REFERENCE = 1, /* CPU, double precision, one element at a time: the oracle */
+  SING_BACKEND_REFERENCE = 1, /* CPU, double precision, one element at a time; for tests */
   SING_BACKEND_CUDA = 2
 };
 
-/* Instruction set of the CPU backend; one that the machine lacks is refused. */
+/* Instruction set of the CPU backend. One that the machine does not have is an error. */
 typedef int32_t sing_instruction_set;
 enum {
   SING_INSTRUCTION_SET_BEST = 0,
@@ -64,17 +63,17 @@ enum {
   SING_INSTRUCTION_SET_AVX512 = 3
 };
 
-/* The largest rank of a tensor. */
+/* The highest rank of a tensor. */
 #define SING_MAX_RANK 64
 
-/* In place of a group's index where all groups are meant. */
+/* Stands for all groups in place of a group's index. */
 #define SING_ALL_GROUPS SIZE_MAX
 
 typedef struct sing_optimizer sing_optimizer;
 typedef struct sing_options sing_options;
 typedef struct sing_schedule sing_schedule;
 
-/* Runs task(argument, 0) ... task(argument, count - 1), each once, possibly at the same time, and
+/* Runs task(argument, 0) ... task(argument, count - 1), each once, possibly concurrently, and
  * returns when all have returned. `context` is the backend's executor_context. */
 typedef void (*sing_task)(void* argument, int index);
 typedef void (*sing_executor)(void* context, int count, sing_task task, void* argument);
@@ -82,43 +81,44 @@ typedef void (*sing_executor)(void* context, int count, sing_task task, void* ar
 typedef struct sing_backend {
   size_t struct_size;
   sing_backend_kind kind;
-  int32_t threads;                      /* CPU; 0: as many as the machine has cores */
-  sing_executor executor;               /* CPU; null: the library's own threads */
-  void* executor_context;               /* handed to the executor */
+  int32_t threads;                      /* CPU; 0 uses all cores of the machine */
+  sing_executor executor;               /* CPU; null uses the library's own threads */
+  void* executor_context;               /* passed to the executor */
   sing_instruction_set instruction_set; /* CPU */
   int32_t device;                       /* CUDA device */
-  void* stream;                         /* CUDA: a cudaStream_t; null: the default stream */
+  void* stream;                         /* CUDA: a cudaStream_t; null is the default stream */
 } sing_backend;
 
-/* One tensor, in the backend's memory, dense, axis 0 outermost. The optimizer keeps the addresses
- * of data, gradient and low_precision_copy; name and shape are copied. The first six fields are
- * required. */
+/* One dense tensor in the backend's memory, with axis 0 outermost. The optimizer keeps the
+ * addresses of data, gradient and low_precision_copy, and copies name and shape. The first six
+ * fields are required. */
 typedef struct sing_parameter {
   size_t struct_size;
-  const char* name; /* key of its state in files; null: its index in the optimizer */
+  const char* name; /* key of its state in files; if null, its index in the optimizer */
   void* data;
-  const int64_t* shape; /* rank extents; null if the rank is 0 */
+  const int64_t* shape; /* `rank` extents; null if the rank is 0 */
   int32_t rank;
-  sing_dtype dtype;               /* default: float32 */
-  const void* gradient;           /* null: none yet */
-  void* low_precision_copy;       /* written by each step beside a float32 parameter; null: none */
-  sing_dtype gradient_dtype;      /* default: as the parameter */
+  sing_dtype dtype;          /* default: float32 */
+  const void* gradient;      /* null if there is none yet */
+  void* low_precision_copy;  /* 16-bit copy of a float32 parameter, written by each step, or null */
+  sing_dtype gradient_dtype; /* default: the parameter's type */
   sing_dtype low_precision_dtype; /* default: bfloat16 */
 } sing_parameter;
 
-/* What steps under a non_finite policy left out, since the optimizer was made or loaded. */
+/* Steps and tensors that the non_finite policy skipped since the optimizer was created or loaded.
+ */
 typedef struct sing_counts {
   size_t struct_size;
   int64_t skipped_steps;
   int64_t skipped_tensors;
 } sing_counts;
 
-/* One option; the texts live as long as the program. */
+/* One option; the texts stay valid as long as the program runs. */
 typedef struct sing_option_info {
   size_t struct_size;
   const char* name;
   const char* help;
-  const char* default_text; /* what sing_options_set would be given */
+  const char* default_text; /* as an argument of sing_options_set */
   const char* kind;         /* "bool", "integer", "number" or "text"; a number may also be "none" */
 } sing_option_info;
 
@@ -130,39 +130,42 @@ const char* sing_last_error(void);
 const char* sing_version(void);
 int32_t sing_version_number(void);
 
-/* 1 if a CUDA backend can be made, else 0. */
+/* 1 if a CUDA backend can be created, else 0. */
 int32_t sing_cuda_available(void);
 
-/* Rules (host optimizers) by index; the names live as long as the program. */
+/* Rules (host optimizers) by index; the names stay valid as long as the program runs. */
 size_t sing_rule_count(void);
 sing_status sing_rule_name(size_t index, const char** name);
 
-/* Options of an optimizer whose rule has this name, by index; null: the defaults of
+/* Options of an optimizer with this rule, by index; null stands for the defaults of
  * sing_options_create. */
 sing_status sing_option_count(const char* rule, size_t* count);
 sing_status sing_option_describe(const char* rule, size_t index, sing_option_info* info);
 
-/* Named options for an optimizer or a group; those never set keep their defaults, which for an
- * optimizer are the paper's SING: AdamW with softplus on standardized gradients, LookAhead. */
+/* Named options for an optimizer or a group. Options that are not set keep their defaults, which
+ * for an optimizer are the paper's SING: AdamW with softplus on standardized gradients, and
+ * LookAhead. */
 sing_status sing_options_create(sing_options** options);
 void sing_options_destroy(sing_options* options);
 
-/* Sets an option from text, as in ("learning_rate", "0.05"). Applied in order: "rule" resets the
- * rule's own options. Unknown names and unreadable values are refused here, values out of bounds
- * where used. */
+/* Sets an option from text, for example ("learning_rate", "0.05"). Options are applied in order;
+ * "rule" resets the rule's own options. A name that is no option and a value that cannot be parsed
+ * are errors here, a value out of its bounds where the options are used. */
 sing_status sing_options_set(sing_options* options, const char* name, const char* text);
 
-/* An optimizer without parameters. Null options: the defaults. Null backend: CPU, all cores. */
+/* An optimizer without parameters. Null options are the defaults, a null backend is the CPU with
+ * all cores. */
 sing_status sing_optimizer_create(const sing_options* options, const sing_backend* backend,
                                   sing_optimizer** optimizer);
 void sing_optimizer_destroy(sing_optimizer* optimizer);
 
-/* Adds parameters whose options are the optimizer's, less what `overrides` (may be null) sets. A
- * tensor listed twice is one parameter. `group` (may be null) receives the group's index. */
+/* Adds parameters as a group with the optimizer's options, changed by `overrides` (may be null). A
+ * tensor that is listed twice is one parameter. `group` (may be null) receives the group's index.
+ */
 sing_status sing_optimizer_add_group(sing_optimizer* optimizer, const sing_parameter* parameters,
                                      size_t count, const sing_options* overrides, size_t* group);
 
-/* Numbers of groups and of parameters; parameters count on from group to group. */
+/* Numbers of groups and of parameters; parameters are numbered across all groups. */
 sing_status sing_optimizer_group_count(const sing_optimizer* optimizer, size_t* count);
 sing_status sing_optimizer_parameter_count(const sing_optimizer* optimizer, size_t* count);
 
@@ -172,21 +175,22 @@ sing_status sing_optimizer_parameter_name(const sing_optimizer* optimizer, size_
 sing_status sing_optimizer_find_parameter(const sing_optimizer* optimizer, const char* name,
                                           size_t* parameter);
 
-/* The gradient of the next step; null: the parameter sits it out. Default dtype: as it was. */
+/* The gradient of the next step, which leaves out parameters whose gradient is null. The default
+ * dtype is the present one. */
 sing_status sing_optimizer_set_gradient(sing_optimizer* optimizer, size_t parameter,
                                         const void* gradient, sing_dtype dtype);
 
-/* The gradients of all parameters, in order; `count` must be their number. */
+/* The gradients of all parameters, in order; `count` is the number of parameters. */
 sing_status sing_optimizer_set_gradients(sing_optimizer* optimizer, const void* const* gradients,
                                          size_t count);
 
 /* An estimate of the Hessian's diagonal for the next steps, of the gradient's type and layout, for
- * rules that take it (others refuse it); null: the gradient takes its place. */
+ * rules that take it; for other rules it is an error. Null uses the gradient instead. */
 sing_status sing_optimizer_set_curvature(sing_optimizer* optimizer, size_t parameter,
                                          const void* curvature);
 
-/* Updates every parameter that has a gradient. `loss_scale`: what the gradients were multiplied by,
- * or 1. */
+/* Updates every parameter that has a gradient. `loss_scale` is the factor that the gradients were
+ * multiplied by, or 1. */
 sing_status sing_optimizer_step(sing_optimizer* optimizer, double loss_scale);
 
 /* The learning rate of a group, before the factor; `group` may be SING_ALL_GROUPS when setting. */
@@ -195,53 +199,58 @@ sing_status sing_optimizer_learning_rate(const sing_optimizer* optimizer, size_t
 sing_status sing_optimizer_set_learning_rate(sing_optimizer* optimizer, size_t group,
                                              double learning_rate);
 
-/* Multiplies the learning rate of every group from the next step on; what a schedule gives. */
+/* A factor of every group's learning rate from the next step on, as a schedule gives it. */
 sing_status sing_optimizer_set_learning_rate_factor(sing_optimizer* optimizer, double factor);
 
 /* An option of a group as text; `text` is valid until this thread's next call of this function. */
 sing_status sing_optimizer_option(const sing_optimizer* optimizer, size_t group, const char* name,
                                   const char** text);
 
-/* Changes an option of a group; the rule and what decides which state exists cannot change. */
+/* Changes an option of a group. The rule, and options that decide which state exists, cannot
+ * change.
+ */
 sing_status sing_optimizer_set_option(sing_optimizer* optimizer, size_t group, const char* name,
                                       const char* text);
 
-/* Norm of each parameter's last gradient, before standardizing, loss scale removed; `count` must be
- * the number of parameters. */
+/* Norm of each parameter's last gradient, before standardizing, loss scale removed; `count` is the
+ * number of parameters. */
 sing_status sing_optimizer_gradient_norms(const sing_optimizer* optimizer, double* norms,
                                           size_t count);
 
-/* Counts of what was skipped. With CUDA this is also where a pending SING_NON_FINITE arrives. */
+/* Counts of skipped steps and tensors. With CUDA, this call also returns a pending SING_NON_FINITE.
+ */
 sing_status sing_optimizer_counts(sing_optimizer* optimizer, sing_counts* counts);
 
-/* Bytes of optimizer state that exist by now. */
+/* Bytes of optimizer state that are allocated. */
 sing_status sing_optimizer_state_bytes(const sing_optimizer* optimizer, size_t* bytes);
 
-/* LookAhead's slow weights, or the average that a rule keeps, take the place of the parameters, for
- * evaluation, until the second call gives back exactly what was there. No step in between. */
+/* For evaluation, the first call replaces the parameters by the slow weights of LookAhead, or by
+ * the average that a rule keeps; the second call restores the parameters exactly. No step in
+ * between. */
 sing_status sing_optimizer_use_slow_weights(sing_optimizer* optimizer);
 sing_status sing_optimizer_use_fast_weights(sing_optimizer* optimizer);
 
-/* Options, counters and state to a safetensors file, written whole or not at all, and back. The
- * parameters themselves are the caller's to keep. */
+/* Writes options, counters and state to a safetensors file, which is replaced as a whole or not at
+ * all, and reads them. The file does not contain the parameters themselves. */
 sing_status sing_optimizer_save(const sing_optimizer* optimizer, const char* path);
 sing_status sing_optimizer_load(sing_optimizer* optimizer, const char* path);
 
-/* Schedules by index, and the options of the one with this name; the texts live as long as the
- * program. */
+/* Schedules by index, and the options of a schedule by its name; the texts stay valid as long as
+ * the program runs. */
 size_t sing_schedule_count(void);
 sing_status sing_schedule_name(size_t index, const char** name);
 sing_status sing_schedule_option_count(const char* schedule, size_t* count);
 sing_status sing_schedule_option_describe(const char* schedule, size_t index,
                                           sing_option_info* info);
 
-/* A learning-rate schedule by name, and its options from text, as in ("total_steps", "1000"). */
+/* A learning-rate schedule by name, and its options from text, for example ("total_steps", "1000").
+ */
 sing_status sing_schedule_create(const char* name, sing_schedule** schedule);
 void sing_schedule_destroy(sing_schedule* schedule);
 sing_status sing_schedule_set(sing_schedule* schedule, const char* name, const char* text);
 
-/* What the learning rate of a step, counted from 0, is to be multiplied by. Refuses a schedule
- * whose options contradict or still miss a value. */
+/* The factor of the learning rate in a step, counted from 0. A schedule whose options contradict
+ * each other or lack a value is an error. */
 sing_status sing_schedule_factor(const sing_schedule* schedule, int64_t step, double* factor);
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
-// Structs that begin with the size their caller knows: older and newer ones than ours.
+// Structs that begin with their size in the caller's version, which may be older or newer than
+// ours.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 
 namespace sing::c_api {
 
-// Rules a size must obey wherever it came from: `required` is what even the first version had.
+// Checks the size of a caller's struct; `required` is the size of its first version.
 template <class Struct>
 void check_struct_size(std::size_t size, std::size_t required, std::string_view where) {
   SING_CHECK(
@@ -20,8 +21,8 @@ void check_struct_size(std::size_t size, std::size_t required, std::string_view 
       where, required, alignof(Struct), size);
 }
 
-// A struct of any version as ours. Missing fields stay zero, their default; a field of a later
-// version that asks for something is refused, since ignoring it would be doing something else.
+// Reads a struct of any version. Missing fields are zero, their default. A nonzero field of a later
+// version is refused, because ignoring it would change the call's meaning.
 template <class Struct>
 Struct read_struct(const Struct* given, std::size_t required, std::string_view where) {
   static_assert(std::is_trivially_copyable_v<Struct>);
@@ -31,15 +32,17 @@ Struct read_struct(const Struct* given, std::size_t required, std::string_view w
   const auto* bytes = reinterpret_cast<const std::byte*>(given);
   const bool tail_is_zero = std::all_of(bytes + std::min(size, sizeof(Struct)), bytes + size,
                                         [](std::byte each) { return each == std::byte{0}; });
-  SING_CHECK(tail_is_zero,
-             "[{}] a field beyond the {} bytes this version knows is set, in a struct of {} bytes",
-             where, sizeof(Struct), size);
+  SING_CHECK(
+      tail_is_zero,
+      "[{}] wanted zeros after the {} bytes of this version, got other values in a struct of "
+      "{} bytes",
+      where, sizeof(Struct), size);
   Struct ours{};
   std::memcpy(&ours, bytes, std::min(size, sizeof(Struct)));
   return ours;
 }
 
-// Fills a caller's struct of any version from ours, keeping its struct_size.
+// Fills a caller's struct of any version. Its struct_size does not change.
 template <class Struct>
 void write_struct(Struct* given, Struct ours, std::size_t required, std::string_view where) {
   static_assert(std::is_trivially_copyable_v<Struct>);
@@ -52,7 +55,7 @@ void write_struct(Struct* given, Struct ours, std::size_t required, std::string_
   std::memcpy(bytes, &ours, std::min(size, sizeof(Struct)));
 }
 
-// What fields up to and including `member` take; a size that all versions share.
+// The size of the fields up to and including `member`.
 #define SING_SIZE_THROUGH(Struct, member) (offsetof(Struct, member) + sizeof(Struct::member))
 
 }  // namespace sing::c_api

@@ -1,4 +1,4 @@
-// The system calls behind AtomicFile, all relative to one open directory.
+// AtomicFile's system calls, all relative to one open directory.
 #include "sing/io/atomic_file.hpp"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 namespace sing {
 namespace {
 
-constexpr int kMaxLinks = 40;                            // what Linux itself follows
+constexpr int kMaxLinks = 40;                            // the limit of Linux
 constexpr std::size_t kMaxWrite = std::size_t{1} << 30;  // one write() is limited to 2 GiB on Linux
 
 std::filesystem::path follow_links(const std::filesystem::path& path) {
@@ -25,7 +25,8 @@ std::filesystem::path follow_links(const std::filesystem::path& path) {
   std::error_code error;
   for (int links = 0; std::filesystem::is_symlink(target, error); ++links) {
     if (links == kMaxLinks) {
-      throw FileError(fmt::format("[atomic_file] '{}': too many symbolic links", path.string()));
+      throw FileError(fmt::format("[atomic_file] '{}': wanted at most {} symbolic links, got more",
+                                  path.string(), kMaxLinks));
     }
     target = target.parent_path() / std::filesystem::read_symlink(target, error);
     if (error) {
@@ -55,7 +56,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(follow_links(p
   if (!directory_.is_open()) {
     fail("cannot open its directory");
   }
-  // The counter keeps threads apart, O_EXCL keeps out other processes and earlier leftovers.
+  // The counter distinguishes threads; O_EXCL avoids the files of other processes and leftovers.
   static std::atomic<std::uint64_t> count = 0;
   do {
     temporary_name_ = fmt::format("{}.{}-{}.tmp", path_.filename().string(), ::getpid(), count++);
@@ -96,7 +97,7 @@ void AtomicFile::commit() {
     fail("cannot replace");
   }
   temporary_name_.clear();
-  // Some file systems do not offer fsync of a directory and say EINVAL.
+  // Some file systems cannot sync a directory and return EINVAL.
   if (::fsync(directory) != 0 && errno != EINVAL) {
     fail("replaced, but cannot write its directory to the disk");
   }

@@ -1,4 +1,5 @@
-// Replaces a file as a whole: a reader, a crash or a kill sees the old content or the new one.
+// Replaces a file as a whole: after a crash, and for every reader, it has the old or the new
+// content.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +12,10 @@
 
 namespace sing {
 
-// Writes to a temporary file in the same directory; commit() gives it the final name. Without
-// commit() the temporary file is removed and the old file is untouched. A process killed before
-// commit() leaves `<name>.<process>-<count>.tmp`, which nothing reads. Errors are FileError.
+// Writes to a temporary file in the same directory, which commit() renames to the final name.
+// Without commit() the temporary file is removed and the old file does not change. A process that
+// is killed before commit() leaves `<name>.<process>-<count>.tmp`, which nothing reads. Errors
+// throw FileError.
 class AtomicFile {
  public:
   // A symbolic link is followed: the file it points to is replaced, the link stays.
@@ -24,14 +26,14 @@ class AtomicFile {
 
   void write(std::span<const std::byte> bytes);
 
-  // fsync of the file, rename, fsync of the directory: afterwards the content survives power loss.
+  // Syncs the file, renames it and syncs the directory. The content then survives a power loss.
   void commit();
 
  private:
   [[noreturn]] void fail(const char* action) const;
 
   std::filesystem::path path_;
-  std::string temporary_name_;  // empty: nothing to remove
+  std::string temporary_name_;  // empty if there is no file to remove
   FileDescriptor directory_;
   FileDescriptor file_;
 };

@@ -21,7 +21,7 @@ class FileDescriptor {
   bool is_open() const { return value_ >= 0; }
   int get() const { return value_; }
 
-  // False, with errno set, when the system reports a write error it had kept until now.
+  // Returns false, with errno set, if the system reports a delayed write error.
   bool close() { return !is_open() || ::close(std::exchange(value_, -1)) == 0; }
 
  private:

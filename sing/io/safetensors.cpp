@@ -22,7 +22,7 @@ constexpr std::uint64_t kLengthBytes = sizeof(std::uint64_t);
 
 std::string reason() { return std::generic_category().message(errno); }
 
-// What a file consists of, one piece after the other; checked, but not yet written anywhere.
+// The parts of a file in their order, checked and ready to be written.
 struct FilePieces {
   std::uint64_t header_bytes = 0;
   std::string header;
@@ -113,7 +113,7 @@ SafetensorsReader::SafetensorsReader(std::span<const std::byte> bytes, std::stri
 void SafetensorsReader::read_header(std::uint64_t file_bytes) {
   if (file_bytes < kLengthBytes) {
     throw FileError(
-        fmt::format("[safetensors] '{}': wanted at least 8 bytes, got {}: truncated or not a "
+        fmt::format("[safetensors] '{}': wanted at least 8 bytes, got {}; it is truncated or not a "
                     "safetensors file",
                     path_, file_bytes));
   }
@@ -121,10 +121,10 @@ void SafetensorsReader::read_header(std::uint64_t file_bytes) {
   read_at(0, std::as_writable_bytes(std::span(&header_bytes, 1)));
   const std::uint64_t most = std::min(kMaxHeaderBytes, file_bytes - kLengthBytes);
   if (header_bytes > most) {
-    throw FileError(
-        fmt::format("[safetensors] '{}': wanted a header of at most {} bytes, its first 8 bytes "
-                    "say {}: truncated or not a safetensors file",
-                    path_, most, header_bytes));
+    throw FileError(fmt::format(
+        "[safetensors] '{}': wanted a header of at most {} bytes, got {} in its first 8 "
+        "bytes; it is truncated or not a safetensors file",
+        path_, most, header_bytes));
   }
   std::vector<std::byte> json_text(header_bytes);
   read_at(kLengthBytes, json_text);
@@ -148,7 +148,7 @@ void SafetensorsReader::read(const TensorEntry& entry, std::byte* destination) c
   read_at(payload_begin_ + header_.offsets[index], {destination, byte_size_of(entry).value()});
 }
 
-// The header was checked against the size: what it names lies within the bytes.
+// The header was checked against the size, so its tensors lie within the bytes.
 void SafetensorsReader::read_at(std::uint64_t offset, std::span<std::byte> destination) const {
   if (!file_.is_open()) {
     const auto source = memory_.subspan(offset, destination.size());

@@ -21,29 +21,28 @@ struct TensorBytes {
   const std::byte* data;  // host memory, byte_size_of(entry) bytes
 };
 
-// Replaces `path` as a whole (atomic_file.hpp). A caller's mistake is std::invalid_argument, a
-// failing system FileError; either way the old file is untouched. Tensors of wider elements come
-// first in the file, so that each one is aligned for readers that map it.
+// Replaces `path` as a whole (atomic_file.hpp). Throws std::invalid_argument for an error of the
+// caller and FileError for one of the system, and leaves the old file as it is. Tensors with wider
+// elements come first in the file, so that each one is aligned for readers that map the file.
 void write_safetensors(const std::filesystem::path& path,
                        const std::map<std::string, std::string>& metadata,
                        std::span<const TensorBytes> tensors);
 
-// The bytes of that file.
+// The bytes of the file that write_safetensors() would write.
 std::string format_safetensors(const std::map<std::string, std::string>& metadata,
                                std::span<const TensorBytes> tensors);
 
-// Checks the whole header when opened and reads a tensor's bytes on demand; reading from several
-// threads is safe. Throws FileError naming the file.
+// Checks the whole header when it is created, and reads a tensor's bytes on demand. Several threads
+// may read at the same time. Errors throw FileError with the file's name.
 class SafetensorsReader {
  public:
   explicit SafetensorsReader(const std::filesystem::path& path);
-  // A file's bytes in memory, which must outlive the reader; `name` stands for the file in
-  // messages.
+  // Reads a file's bytes from memory, which must outlive the reader. Messages use `name`.
   SafetensorsReader(std::span<const std::byte> bytes, std::string name);
 
   const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
   const std::vector<TensorEntry>& tensors() const { return header_.tensors; }  // in file order
-  const TensorEntry* find(std::string_view name) const;                        // nullptr: absent
+  const TensorEntry* find(std::string_view name) const;                        // nullptr if absent
 
   // `entry` is one of tensors(); `destination` has room for byte_size_of(entry) bytes.
   void read(const TensorEntry& entry, std::byte* destination) const;

@@ -1,5 +1,5 @@
-// Option values as JSON: what state files, run directories and the Python package write. For the
-// project's own files: users of the library need no JSON.
+// Option values as JSON, for state files, run folders and the Python package. This header is not
+// installed, so that users of the library do not need a JSON library.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -22,7 +22,7 @@ inline nlohmann::ordered_json to_json(const Value& value) {
       value);
 }
 
-// `where` begins the message about anything but null, a truth value, a number or a text.
+// Throws std::invalid_argument with the prefix `where` for an array or an object.
 inline Value from_json(const nlohmann::ordered_json& json, std::string_view where) {
   if (json.is_boolean()) {
     return json.get<bool>();
@@ -36,7 +36,8 @@ inline Value from_json(const nlohmann::ordered_json& json, std::string_view wher
   if (json.is_string()) {
     return json.get<std::string>();
   }
-  SING_CHECK(json.is_null(), "[{}] wanted a plain value, got {}", where, json.dump());
+  SING_CHECK(json.is_null(), "[{}] wanted null, a boolean, a number or a string, got {}", where,
+             json.dump());
   return std::monostate{};
 }
 
