@@ -117,7 +117,7 @@ bool Optimizer::takes_curvature(std::size_t parameter) const {
 
 void Optimizer::set_curvature(std::size_t parameter, const void* curvature) {
   SING_CHECK(takes_curvature(parameter) || curvature == nullptr,
-             "[optimizer] parameter '{}': wanted a rule that takes curvature, got {}",
+             "[optimizer] parameter '{}': wanted a rule that takes curvature, got '{}'",
              parameter_name(parameter), name_of(options_[(*parameters_)[parameter].group].rule));
   tensor_steps_[parameter].curvature = curvature;
 }

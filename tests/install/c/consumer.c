@@ -9,8 +9,8 @@ static int failed(const char* what) {
   return 1;
 }
 
-static int is_close(float given, float wanted) {
-  return given - wanted < 1e-6F && wanted -, got < 1e-6F;
+static int is_close(float got, float wanted) {
+  return got - wanted < 1e-6F && wanted - got < 1e-6F;
 }
 
 int main(void) {
