@@ -1,5 +1,5 @@
-// Prints every option field of every rule as JSON; tools/make_python_fields.py writes Python from
-// it.
+// Prints every option field of every rule as JSON, for the tools that write Python and Markdown
+// from it.
 #include <cstdio>
 
 #include "sing/io/value_json.hpp"
@@ -59,7 +59,7 @@ std::string type_name() {
   return std::string(name.substr(name.rfind(':') + 1));
 }
 
-// State of a matrix under the default options, and passes over memory that the rule needs.
+// A matrix's state under the default options, and the rule's passes over memory.
 template <class R>
 Json costs_of() {
   std::size_t used_elements = 0;
@@ -79,7 +79,7 @@ Json costs_of() {
           {"passes", passes}};
 }
 
-// What `to` has otherwise than `from`, of the same rule.
+// The options of `to` that differ from those of `from`, for the same rule.
 Json changes(const sing::Options& from, const sing::Options& to) {
   Json changed = Json::object();
   for (const sing::OptionInfo& info : sing::list_options(to)) {
@@ -132,8 +132,8 @@ int main() {
                sing::make_schedule(name).kind);
     schedules[name] = fields;
   }
-  // What an optimizer whose rule is never set has other than the rule's own defaults: the paper's
-  // SING.
+  // The paper's SING is an optimizer whose rule is not set: its defaults differ from the rule's
+  // own.
   sing::Options by_name = options;
   by_name.rule = sing::make_rule(sing::name_of(options.rule));
   const Json all = {

@@ -1,7 +1,7 @@
 // Writes the tables of docs/options.md from the field lists of the option structs.
 //
-// options_table FILE rewrites what stands between the file's markers; options_table --check FILE
-// writes nothing and exits with 1 if that would change the file.
+// options_table FILE replaces the text between the file's markers. options_table --check FILE
+// writes nothing and exits with 1 if the file would change.
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -23,14 +23,14 @@ std::string row(std::string_view name, std::string_view default_text, std::strin
   return fmt::format("| `{}` | {} | {} | {} |\n", name, default_text, allowed, help);
 }
 
-// A default as it would be typed.
+// A default as a user would type it.
 std::string default_text(const sing::Value& value) {
   const auto* text = std::get_if<std::string>(&value);
   const std::string shown = text != nullptr ? *text : sing::to_text(value);
   return fmt::format("`{}`", shown);
 }
 
-// A default that its own bounds refuse is there to be set.
+// Whether the user must set the option, because its default is out of its bounds.
 template <class Member>
 bool must_be_set(const sing::Bounds& bounds, const Member& member) {
   if constexpr (std::is_same_v<Member, std::int64_t>) {
@@ -89,14 +89,15 @@ std::string remark_on_default_rule(const sing::Options& options) {
   for (const sing::OptionInfo& info : sing::list_options(options)) {
     if (info.value != sing::get_option(by_name, info.name)) {
       text += fmt::format(
-          "\nAn optimizer whose `rule` is never set has `{}` {}, not the {} below.\n", info.name,
-          default_text(info.value), default_text(sing::get_option(by_name, info.name)));
+          "\nAn optimizer whose `rule` is not set has the default {1} for `{0}`, not {2} as "
+          "below.\n",
+          info.name, default_text(info.value), default_text(sing::get_option(by_name, info.name)));
     }
   }
   return text;
 }
 
-// Of the second names of a rule: the defaults that differ from those of its first.
+// The defaults of a rule's second names that differ from the rule's own.
 template <class R>
 std::string remarks_on_forms() {
   std::string text;
@@ -118,10 +119,34 @@ std::string remarks_on_forms() {
   return text;
 }
 
+std::string_view shape_text(sing::SlotShape shape) {
+  switch (shape) {
+    case sing::SlotShape::kElement:
+      return "";
+    case sing::SlotShape::kMatrixRow:
+      return " (per matrix row)";
+    case sing::SlotShape::kMatrixColumn:
+      return " (per matrix column)";
+    case sing::SlotShape::kScalar:
+      return " (one number)";
+  }
+  return "";
+}
+
+template <class R>
+std::string state_text() {
+  std::vector<std::string> slots;
+  for (const sing::Slot& slot : R::kSlots) {
+    slots.push_back(fmt::format("`{}`{}", slot.name, shape_text(slot.shape)));
+  }
+  return slots.empty() ? "none" : sing::joined_names(slots);
+}
+
 std::string rule_tables() {
   std::string text;
   sing::for_each_rule_type([&]<class R>() {
     text += fmt::format("\n### Rule `{}`\n\n{}{}", R::kName, kHead, rows_of(R{}));
+    text += fmt::format("\nState: {}.\n", state_text<R>());
     text += remarks_on_forms<R>();
   });
   return text;
@@ -144,7 +169,7 @@ std::string schedule_tables() {
 
 std::string tables() {
   const sing::Options options;
-  std::string text = "\n### Of every rule\n\n";
+  std::string text = "\n### All rules\n\n";
   text += kHead;
   for (const sing::OptionInfo& info : sing::list_options(options)) {
     if (info.name == "rule" || info.name == "lookahead") {
@@ -157,7 +182,7 @@ std::string tables() {
   return text + remark_on_default_rule(options) + rule_tables() + schedule_tables() + "\n";
 }
 
-// The page with its tables made anew; empty if it lacks the markers.
+// The page with new tables; empty if the page does not have the markers.
 std::string renewed(const std::string& page) {
   const std::size_t begin = page.find(kBegin);
   const std::size_t end = page.find(kEnd);
@@ -180,15 +205,16 @@ int main(int count, char** arguments) {
   const std::string page{std::istreambuf_iterator<char>(input), std::istreambuf_iterator<char>()};
   const std::string wanted = renewed(page);
   if (wanted.empty()) {
-    std::fprintf(stderr, "[options_table] wanted the two marker lines in %s, got not both\n", path);
+    std::fprintf(stderr, "[options_table] wanted both marker lines in %s, got at most one\n", path);
     return 1;
   }
   if (wanted == page) {
     return 0;
   }
   if (checks) {
-    std::fprintf(stderr, "[options_table] %s is not current: ./dev run options_table %s\n", path,
-                 path);
+    std::fprintf(
+        stderr, "[options_table] wanted the current tables in %s, got others; run ./dev generate\n",
+        path);
     return 1;
   }
   std::ofstream output(path, std::ios::binary);
