@@ -1,9 +1,10 @@
 """Writes the table of docs/optimizers.md from the library's list of rules and from docs/algorithm.md.
 
 python tools/make_optimizer_table.py OPTION_FIELDS [--check], where OPTION_FIELDS is the program of tools/option_fields.cpp
-(./dev run python tools/make_optimizer_table.py option_fields). With --check it writes nothing and exits with 1 if the page
-would change. A rule's header cites its equations; the section of docs/algorithm.md with the first of them has the formula and
-a line "Source: …". The table shows the section's whole formula if it is short, else only the line with "p ←".
+(./dev generate runs this). With --check it writes nothing and exits with 1 if the page would change.
+
+A rule's header cites its equations. The section of docs/algorithm.md with the first of them has the formula and a line
+"Source: …". The table shows the section's whole formula if it is short, else only the line with "p ←".
 """
 
 import json
@@ -13,8 +14,6 @@ import sys
 
 import generated_text
 from generated_text import ROOT
-
-sys.path.insert(0, str(ROOT / "python"))
 
 PAGE = ROOT / "docs" / "optimizers.md"
 EQUATIONS = ROOT / "docs" / "algorithm.md"
@@ -132,7 +131,7 @@ def main():
     listed = json.loads(subprocess.run([arguments.program], check=True, capture_output=True, text=True).stdout)
     lines = ["", *table(listed), ""]
     text = generated_text.replaced(PAGE.read_text(encoding="utf-8"), "optimizers", lines)
-    return generated_text.finish(PAGE, text, arguments.check, "./dev run python tools/make_optimizer_table.py option_fields")
+    return generated_text.finish(PAGE, text, arguments.check, "./dev generate")
 
 
 if __name__ == "__main__":

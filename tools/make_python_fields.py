@@ -1,7 +1,7 @@
 """Writes the generated modules of python/sing from the library's own list of rules and option fields.
 
 python tools/make_python_fields.py OPTION_FIELDS [--check], where OPTION_FIELDS is the program of tools/option_fields.cpp
-(./dev run python tools/make_python_fields.py option_fields). With --check it writes nothing and exits with 1 if a module would
+(./dev generate runs this). With --check it writes nothing and exits with 1 if a module would
 change.
 
 The modules are _fields.py (the table of options), option_sets.py (Standardize and Lookahead) and rules.py (SING and one class

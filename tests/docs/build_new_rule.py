@@ -1,9 +1,10 @@
-"""Builds the library with the rule that docs/adding_a_rule.md adds, from the page's own text, and runs the rule's test.
+"""Adds the rule of docs/adding_a_rule.md to a copy of the project, from the page's own text, and uses the rule.
 
-build_new_rule.py ROOT --scratch FOLDER [-D CMAKE_VARIABLE=VALUE…]
+build_new_rule.py ROOT --scratch FOLDER [--torch] [-D CMAKE_VARIABLE=VALUE…]
 
-A block with `file=PATH` is a new file of a copy of the tree; a `diff` block with `file=PATH` changes one. The copy is kept, and only
-what differs is written again, so that a second run compiles nothing.
+A block with `file=PATH` is a new file of the copy; a `diff` block with `file=PATH` changes a file. The copy builds as the
+project does. Then the rule's test has to pass and, with --torch (if Python has torch), the generators have to list the rule.
+The copy is kept, and only files that differ are written again, so that a second run compiles nothing.
 """
 
 import argparse
@@ -13,19 +14,14 @@ import sys
 
 from fences import blocks
 
+RULE, SUITE = "soft_sign", "SoftSign"
 MOST_LINES = 60  # of the rule and its entry in the list, without its test
-COPIED = ("CMakeLists.txt", "cmake", "sing", "tests/support")
-PROJECT = """cmake_minimum_required(VERSION 3.25)
-project(new_rule LANGUAGES C CXX)
-find_package(GTest REQUIRED)
-add_subdirectory(tree)
-add_executable(new_rule_test {tests})
-target_link_libraries(new_rule_test PRIVATE sing::sing GTest::gtest GTest::gmock GTest::gtest_main)
-"""
+HAND_WRITTEN = 4  # files: header, list, test, equations
+COPIED = ("CMakeLists.txt", "adapters", "cmake", "docs", "examples", "python", "sing", "tests", "tools")
 
 
 def changed(text, diff, place):
-    """`text` with the diff's hunks, separated by @@, applied; each must fit in exactly one place."""
+    """Returns `text` with the diff's hunks, separated by @@, applied; each must fit in exactly one place."""
     for hunk in diff.split("@@\n"):
         lines = hunk.splitlines()
         old = "".join(f"{line[1:]}\n" for line in lines if line[:1] in " -")
@@ -37,65 +33,91 @@ def changed(text, diff, place):
 
 
 def tree_with_rule(root):
-    """The files of the copy, path -> text."""
+    """Returns the files of the copy, path -> bytes."""
     files = {}
     for name in COPIED:
         top = root / name
         for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
-            if path.is_file() and path.suffix != ".pyc":
-                files[path.relative_to(root).as_posix()] = path.read_text(encoding="utf-8")
+            if path.is_file() and "__pycache__" not in path.parts:
+                files[path.relative_to(root).as_posix()] = path.read_bytes()
     page = root / "docs" / "adding_a_rule.md"
-    lines = sum(block.text.count("\n") for block in blocks(page) if block.file and block.file.startswith("sing/"))
+    parts = [block for block in blocks(page) if block.file]
+    lines = sum(block.text.count("\n") for block in parts if block.file.startswith("sing/"))
     if lines >= MOST_LINES:
         raise ValueError(f"{page.name}: wanted a rule in fewer than {MOST_LINES} lines, got {lines}")
-    for block in blocks(page):
+    written = {block.file for block in parts}
+    if len(written) != HAND_WRITTEN:
+        raise ValueError(f"{page.name}: wanted {HAND_WRITTEN} files written by hand, got {sorted(written)}")
+    for block in parts:
         place = f"{page.name}:{block.line}"
-        if block.file and block.language == "diff":
-            files[block.file] = changed(files[block.file], block.text, place)
-        elif block.file:
-            if block.file in files:
-                raise ValueError(f"{place}: wanted a new file, got that {block.file} exists")
-            files[block.file] = block.text
+        if block.language == "diff":
+            files[block.file] = changed(files[block.file].decode(), block.text, place).encode()
+        elif block.file in files:
+            raise ValueError(f"{place}: wanted a new file, got that {block.file} exists")
+        else:
+            files[block.file] = block.text.encode()
     return files
 
 
 def update(folder, files):
-    """Makes `folder` hold these files and no others, and touches only what differs."""
+    """Makes `folder` hold these files and no others, and writes only those that differ."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.relative_to(folder).as_posix() not in files:
             path.unlink()
-    for name, text in files.items():
+    for name, content in files.items():
         path = folder / name
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        if not path.is_file() or path.read_bytes() != content:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(content)
+
+
+def run(*command):
+    """Returns the command's output; exits with 1 if it fails."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        sys.exit(f"[new_rule] wanted that {pathlib.Path(command[0]).name} succeeds, got status {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def expect(condition, wanted, got):
+    if not condition:
+        sys.exit(f"[new_rule] wanted {wanted}, got {got}")
+
+
+def check_test(build):
+    output = run(build / "tests" / "bin" / "sing_test_rule", f"--gtest_filter=*{SUITE}*")
+    expect("[  PASSED  ]" in output and "Running 0 tests" not in output, f"tests of {SUITE} that pass", output)
+
+
+def check_generated_text(tree, build):
+    run(sys.executable, tree / "tools" / "generate.py", build / "bin")
+    for name, entry in (
+        ("docs/options.md", f"### Rule `{RULE}`"),
+        ("docs/optimizers.md", f"| [{RULE}](algorithm.md#softsign) |"),
+        ("python/sing/rules.py", f"class {SUITE}("),
+    ):
+        expect(entry in (tree / name).read_text(encoding="utf-8"), f"'{entry}' in the generated {name}", "no such text")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("root", type=pathlib.Path)
     parser.add_argument("--scratch", type=pathlib.Path, required=True)
+    parser.add_argument("--torch", action="store_true")
     parser.add_argument("--cmake", default="cmake")
+    parser.add_argument("--generator", default="Ninja")
     parser.add_argument("-D", dest="variables", action="append", default=[])
     arguments = parser.parse_args()
-    files = tree_with_rule(arguments.root.resolve())
-    tests = [name for name in files if name.startswith("tests/") and name.endswith("_test.cpp")]
-    if not tests:
-        raise ValueError("[new_rule] wanted a test of the new rule on the page, got none")
-    project = {f"tree/{name}": text for name, text in files.items()}
-    project["CMakeLists.txt"] = PROJECT.format(tests=" ".join(f"tree/{name}" for name in tests))
-    source, build = arguments.scratch / "source", arguments.scratch / "build"
-    update(source, project)
-    # Unoptimized: what is asked is whether it compiles and computes the right thing.
-    variables = ["CMAKE_BUILD_TYPE=Debug", "CMAKE_CXX_FLAGS_DEBUG=-O0", *arguments.variables]
-    configure = [arguments.cmake, "-S", source, "-B", build, *(f"-D{each}" for each in variables)]
-    for command in (configure, [arguments.cmake, "--build", build, "-j", "2"], [build / "new_rule_test"]):
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if done.returncode != 0:
-            print(f"[new_rule] {command[0]} gave {done.returncode}\n{done.stdout}", file=sys.stderr)
-            return 1
-    print(done.stdout)
-    return 0 if "[  PASSED  ]" in done.stdout and "Running 0 tests" not in done.stdout else 1
+    tree, build = arguments.scratch / "tree", arguments.scratch / "build"
+    update(tree, tree_with_rule(arguments.root.resolve()))
+    # Unoptimized code is enough to show that the rule compiles and computes the right numbers.
+    variables = ["CMAKE_BUILD_TYPE=Debug", "CMAKE_CXX_FLAGS_DEBUG=-O0", "SING_BENCH=OFF", "SING_LAB=OFF", *arguments.variables]
+    run(arguments.cmake, "-G", arguments.generator, "-S", tree, "-B", build, *(f"-D{each}" for each in variables))
+    run(arguments.cmake, "--build", build, "-j", "2", "--target", "sing_test_rule", "option_fields", "options_table")
+    check_test(build)
+    if arguments.torch:
+        check_generated_text(tree, build)
+    return 0
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ ALGORITHM = "# Algorithm\n\n## One part\n\n```\na = b   (1)\nb = c   (2)\nc = d 
 RULE = "// A rule (docs/algorithm.md,\n// eq. 1 to 3).\n"
 README = (
     "[a](docs/algorithm.md) [b](docs/algorithm.md#one-part) [c](https://example.org/x.md) `sing/rule.hpp` `a/b` `docs/options`\n"
-    "`tests/new.cpp` Equation 2.\n\n```cpp file=tests/new.cpp\n[no](link) `sing/nothing.hpp`\n```\n"
+    "`tests/new.cpp` Equation 2.\n\n```cpp file=tests/new.cpp\n// [no](link) `sing/nothing.hpp` eq. 9\n```\n"
 )
 FAULTS = [
     ("docs/algorithm.md", ALGORITHM.replace("(3)", "(4)"), "numbered 1, 2, 3"),
@@ -29,6 +29,7 @@ FAULTS = [
     ("README.md", README.replace("file=tests/new.cpp", "file=tests/old.cpp"), "wanted a path of the repository, got 'tests/new.cpp'"),
     ("README.md", README.replace("`sing/rule.hpp`", "`lab/rules.hpp`"), "wanted a path of the repository, got 'lab/rules.hpp'"),
     ("docs/notes/one.md", "[a](algorithm.md)\n", "[docs/notes/one.md] wanted a link to a file, got 'algorithm.md'"),
+    ("README.md", README.replace("cpp file=tests/new.cpp", "cpp"), "[README.md] wanted an equation of docs/algorithm.md, got 9"),
     ("README.md", README.replace("Equation 2", "Equation 7"), "[README.md] wanted an equation of docs/algorithm.md, got 7"),
 ]
 
