@@ -263,7 +263,7 @@ def main():
     found = json.loads(subprocess.run([arguments.program], check=True, capture_output=True, text=True).stdout)
 
     def finish(name, text):
-        command = "./dev run python tools/make_python_fields.py option_fields"
+        command = "./dev generate"
         return generated_text.finish(PACKAGE / name, text, arguments.check, command)
 
     # The other modules are made from the table, so they are not compared while the table is stale.

@@ -15,11 +15,11 @@ class Standardize(OptionSet):
     """How a gradient is centralized and normalized.
 
     Args:
-        centralize: Subtract each row's mean from tensors of rank 2 and more. Default: True.
-        centralize_axis: The axis whose entries are rows; 0 is the paper's. Default: 0.
-        normalize: Norm given to each tensor's gradient: off, 1, or sqrt(size / reference_size). Default: 'unit_norm'.
+        centralize: Subtract each row's mean from gradients of rank 2 and higher. Default: True.
+        centralize_axis: Axis of the rows; the paper uses 0. Default: 0.
+        normalize: Norm that each tensor's gradient is scaled to: off, 1, or sqrt(size / reference_size). Default: 'unit_norm'.
         norm_epsilon: Added to the norm. Default: 1e-08.
-        reference_size: Size of a tensor whose calibrated norm is 1. Default: 589824.0.
+        reference_size: Number of elements of a tensor whose calibrated norm is 1. Default: 589824.0.
 
     Example:
         >>> Standardize(normalize="unit")
@@ -41,8 +41,8 @@ class Lookahead(OptionSet):
     """LookAhead: every `period` steps p <- alpha p + (1 - alpha) slow, then slow <- p.
 
     Args:
-        period: Steps from merge to merge. Default: 5.
-        alpha: Share of the fast weights in a merge. Default: 0.5.
+        period: Steps between merges. Default: 5.
+        alpha: Weight of the fast weights in a merge. Default: 0.5.
 
     Example:
         >>> Lookahead(period=0)

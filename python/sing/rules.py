@@ -63,21 +63,21 @@ class SING(SINGOptimizer):
         betas: Decays of the two moments. Default: (0.9, 0.999).
         eps: Added to the root of the second moment. Default: 1e-08.
         weight_decay: Strength of the weight decay. Default: 0.0.
-        decoupled_decay: Decay shrinks the parameter; off: it joins the standardized gradient (L2). Default: True.
-        softplus_beta: Sharpness of the softplus that replaces root + epsilon; none: off. Default: 50.0.
-        centralize: Subtract each row's mean from tensors of rank 2 and more. Default: True.
-        centralize_axis: The axis whose entries are rows; 0 is the paper's. Default: 0.
-        normalize: Norm given to each tensor's gradient: off, 1, or sqrt(size / reference_size). One of 'off', 'unit_norm',
-            'size_calibrated'. Default: 'unit_norm'.
+        decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: True.
+        softplus_beta: Sharpness of the softplus that replaces root + epsilon; none turns it off. Default: 50.0.
+        centralize: Subtract each row's mean from gradients of rank 2 and higher. Default: True.
+        centralize_axis: Axis of the rows; the paper uses 0. Default: 0.
+        normalize: Norm that each tensor's gradient is scaled to: off, 1, or sqrt(size / reference_size). One of 'off',
+            'unit_norm', 'size_calibrated'. Default: 'unit_norm'.
         norm_epsilon: Added to the norm. Default: 1e-08.
-        reference_size: Size of a tensor whose calibrated norm is 1. Default: 589824.0.
+        reference_size: Number of elements of a tensor whose calibrated norm is 1. Default: 589824.0.
         lookahead: Draw the weights to a slow copy. Default: True.
-        lookahead_period: Steps from merge to merge. Default: 5.
-        lookahead_alpha: Share of the fast weights in a merge. Default: 0.5.
-        decay_vectors: Weight decay for tensors of rank 0 and 1 too. Default: False.
-        master_weights: Keep a float32 master of each 16-bit parameter. Default: False.
-        non_finite: What becomes of a non-finite gradient; one for the whole optimizer. One of 'skip_tensor', 'skip_step',
-            'throw', 'pass_through'. Default: 'skip_tensor'.
+        lookahead_period: Steps between merges. Default: 5.
+        lookahead_alpha: Weight of the fast weights in a merge. Default: 0.5.
+        decay_vectors: Apply weight decay to tensors of rank 0 and 1 too. Default: False.
+        master_weights: Keep a float32 master copy of each 16-bit parameter. Default: False.
+        non_finite: Policy for non-finite gradients, the same for the whole optimizer. One of 'skip_tensor', 'skip_step', 'throw',
+            'pass_through'. Default: 'skip_tensor'.
         maximize: Go up instead of down. Default: False.
         capturable: Has no effect: a step on a CUDA device is always capturable. Default: True.
         learning_rate_factor: Multiplies the learning rate of every group. Default: 1.0.
@@ -116,8 +116,8 @@ class AdamW(SINGOptimizer):
         betas: Decays of the two moments. Default: (0.9, 0.999).
         eps: Added to the root of the second moment. Default: 1e-08.
         weight_decay: Strength of the weight decay. Default: 0.0.
-        decoupled_decay: Decay shrinks the parameter; off: it joins the standardized gradient (L2). Default: True.
-        softplus_beta: Sharpness of the softplus that replaces root + epsilon; none: off. Default: None.
+        decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: True.
+        softplus_beta: Sharpness of the softplus that replaces root + epsilon; none turns it off. Default: None.
         options: Options that all classes take, as described for sing.SING.
 
     Example:
@@ -143,10 +143,10 @@ class SGD(SINGOptimizer):
     Args:
         params: As for sing.SING.
         lr: Step size. Default: 0.01.
-        momentum: Decay of the momentum; 0: none. Default: 0.0.
-        nesterov: Look one momentum step ahead. Default: False.
+        momentum: Decay of the momentum; 0 keeps none. Default: 0.0.
+        nesterov: Use Nesterov's momentum. Default: False.
         weight_decay: Strength of the weight decay. Default: 0.0.
-        decoupled_decay: Decay shrinks the parameter; off: it joins the standardized gradient (L2). Default: True.
+        decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: True.
         options: Options that all classes take, as described for sing.SING.
 
     Example:
@@ -174,9 +174,9 @@ class AdaBelief(SINGOptimizer):
         betas: Decays of the two moments. Default: (0.9, 0.999).
         eps: Added to the belief and to its root. Default: 1e-16.
         weight_decay: Strength of the weight decay. Default: 0.0.
-        decoupled_decay: Decay shrinks the parameter; off: it joins the standardized gradient (L2). Default: True.
-        rectify: Rectify the variance of early steps. Default: True.
-        softplus_beta: Sharpness of the softplus that replaces root + epsilon; none: off. Default: None.
+        decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: True.
+        rectify: Rectify the variance of the adaptive step in early steps. Default: True.
+        softplus_beta: Sharpness of the softplus that replaces root + epsilon; none turns it off. Default: None.
         options: Options that all classes take, as described for sing.SING.
 
     Example:
@@ -202,14 +202,14 @@ class Adafactor(SINGOptimizer):
     Args:
         params: As for sing.SING.
         lr: Step size. Default: 0.01.
-        decay_power: The second moment's decay is 1 - step^-power. Default: 0.8.
+        decay_power: Exponent of the second moment's decay, 1 - step^-power. Default: 0.8.
         square_epsilon: Added to the squared gradient. Default: 1e-30.
-        scale_epsilon: Least root mean square taken for a parameter. Default: 0.001.
-        clip_threshold: Largest root mean square of an update. Default: 1.0.
+        scale_epsilon: Lower bound of the parameter's root mean square. Default: 0.001.
+        clip_threshold: Upper bound of an update's root mean square. Default: 1.0.
         scale_parameter: Multiply the step by the parameter's root mean square. Default: True.
-        relative_step: Step size min(learning_rate, 1/sqrt(step)). Default: False.
+        relative_step: Use the step size min(learning_rate, 1/sqrt(step)). Default: False.
         weight_decay: Decoupled weight decay. Default: 0.0.
-        softplus_beta: Sharpness of the softplus that replaces the root; none: off. Default: None.
+        softplus_beta: Sharpness of the softplus that replaces the root; none turns it off. Default: None.
         options: Options that all classes take, as described for sing.SING.
 
     Example:
@@ -237,9 +237,9 @@ class NAdam(SINGOptimizer):
         lr: Step size. Default: 0.002.
         betas: Decays of the two moments. Default: (0.9, 0.999).
         eps: Added to the root of the second moment. Default: 1e-08.
-        momentum_decay: How fast the momentum rises from beta1 / 2 to beta1. Default: 0.004.
+        momentum_decay: Rate at which the momentum rises from beta1 / 2 to beta1. Default: 0.004.
         weight_decay: Strength of the weight decay. Default: 0.0.
-        decoupled_decay: Decay shrinks the parameter; off: it joins the standardized gradient (L2). Default: False.
+        decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: False.
         options: Options that all classes take, as described for sing.SING.
 
     Example:
@@ -267,9 +267,9 @@ class Yogi(SINGOptimizer):
         lr: Step size. Default: 0.01.
         betas: Decays of the two moments. Default: (0.9, 0.999).
         eps: Added to the root of the second moment. Default: 0.001.
-        initial_moment: What both moments start from. Default: 1e-06.
+        initial_moment: Initial value of both moments. Default: 1e-06.
         weight_decay: Strength of the weight decay. Default: 0.0.
-        decoupled_decay: Decay shrinks the parameter; off: it joins the standardized gradient (L2). Default: False.
+        decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: False.
         options: Options that all classes take, as described for sing.SING.
 
     Example:
@@ -297,9 +297,10 @@ class RAdam(SINGOptimizer):
         lr: Step size. Default: 0.001.
         betas: Decays of the two moments. Default: (0.9, 0.999).
         eps: Added to the root of the uncorrected second moment. Default: 1e-08.
-        early_momentum: Momentum alone while it is too early to rectify; off: no step, as its authors. Default: True.
+        early_momentum: Take a momentum step in the early steps that cannot be rectified; off takes none, as the paper's authors
+            do. Default: True.
         weight_decay: Strength of the weight decay. Default: 0.0.
-        decoupled_decay: Decay shrinks the parameter; off: it joins the standardized gradient (L2). Default: False.
+        decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: False.
         options: Options that all classes take, as described for sing.SING.
 
     Example:
@@ -327,11 +328,11 @@ class AdaBound(SINGOptimizer):
         lr: Step size. Default: 0.001.
         betas: Decays of the two moments. Default: (0.9, 0.999).
         eps: Added to the root of the second moment. Default: 1e-08.
-        final_learning_rate: Where the bounds meet, before the schedule. Default: 0.1.
-        gamma: How fast the bounds close. Default: 0.001.
-        base_learning_rate: The learning rate for which final_learning_rate is meant; none: learning_rate. Default: None.
+        final_learning_rate: Step size that the bounds converge to, before the schedule. Default: 0.1.
+        gamma: Rate at which the bounds converge. Default: 0.001.
+        base_learning_rate: Learning rate that final_learning_rate refers to; none takes learning_rate. Default: None.
         weight_decay: Strength of the weight decay. Default: 0.0.
-        decoupled_decay: Decay shrinks the parameter; off: it joins the standardized gradient (L2). Default: False.
+        decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: False.
         options: Options that all classes take, as described for sing.SING.
 
     Example:
@@ -361,7 +362,7 @@ class AdaMod(SINGOptimizer):
         beta3: Decay of the mean step size. Default: 0.999.
         eps: Added to the root of the second moment. Default: 1e-08.
         weight_decay: Strength of the weight decay. Default: 0.0.
-        decoupled_decay: Decay shrinks the parameter; off: it joins the standardized gradient (L2). Default: True.
+        decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: True.
         options: Options that all classes take, as described for sing.SING.
 
     Example:
@@ -388,9 +389,9 @@ class EAdam(SINGOptimizer):
         params: As for sing.SING.
         lr: Step size. Default: 0.001.
         betas: Decays of the two moments. Default: (0.9, 0.999).
-        eps: Added to the second moment each step. Default: 1e-08.
+        eps: Added to the second moment in each step. Default: 1e-08.
         weight_decay: Strength of the weight decay. Default: 0.0.
-        decoupled_decay: Decay shrinks the parameter; off: it joins the standardized gradient (L2). Default: False.
+        decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: False.
         options: Options that all classes take, as described for sing.SING.
 
     Example:
@@ -417,11 +418,11 @@ class SAdam(SINGOptimizer):
         params: As for sing.SING.
         lr: Step size. Default: 0.1.
         betas: Decays of the two moments. Default: (0.9, 0.999).
-        eps: Added to the root of the second moment where softplus is off. Default: 1e-08.
-        softplus_beta: Sharpness of the softplus of the root; none: root + epsilon. Default: 50.0.
+        eps: Added to the root of the second moment if softplus is off. Default: 1e-08.
+        softplus_beta: Sharpness of the softplus of the root; none uses root + epsilon. Default: 50.0.
         amsgrad: Divide by the largest second moment so far. Default: True.
         weight_decay: Strength of the weight decay. Default: 0.0.
-        decoupled_decay: Decay shrinks the parameter; off: it joins the standardized gradient (L2). Default: False.
+        decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: False.
         options: Options that all classes take, as described for sing.SING.
 
     Example:
@@ -449,7 +450,7 @@ class Lion(SINGOptimizer):
         lr: Step size. Default: 0.0001.
         betas: Decays of the two moments. Default: (0.9, 0.99).
         weight_decay: Strength of the weight decay. Default: 0.0.
-        decoupled_decay: Decay shrinks the parameter; off: it joins the standardized gradient (L2). Default: True.
+        decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: True.
         options: Options that all classes take, as described for sing.SING.
 
     Example:
@@ -476,12 +477,12 @@ class Lamb(SINGOptimizer):
         lr: Step size. Default: 0.001.
         betas: Decays of the two moments. Default: (0.9, 0.999).
         eps: Added to the root of the second moment. Default: 1e-06.
-        weight_decay: Weight decay, inside the norm. Default: 0.0.
+        weight_decay: Strength of the weight decay, which is part of the update's norm. Default: 0.0.
         bias_correction: Correct both moments as Adam does. Default: False.
-        always_adapt: Give tensors without weight decay a trust ratio too. Default: True.
-        norm_limit: Largest norm taken for a parameter; none: no limit. Default: 10.0.
-        clip_norm: Largest norm of all gradients together; none: not clipped. Default: None.
-        decoupled_decay: Decay the parameter itself, outside the norm. Default: False.
+        always_adapt: Use a trust ratio for tensors without weight decay too. Default: True.
+        norm_limit: Upper bound of the parameter's norm in the trust ratio; none sets no bound. Default: 10.0.
+        clip_norm: Upper bound of the norm of all gradients together; none does not clip. Default: None.
+        decoupled_decay: Decay the parameter directly, outside the trust ratio. Default: False.
         options: Options that all classes take, as described for sing.SING.
 
     Example:
@@ -508,13 +509,13 @@ class Lars(SINGOptimizer):
     Args:
         params: As for sing.SING.
         lr: Step size. Default: 1.0.
-        momentum: Decay of the momentum; 0: none. Default: 0.0.
-        nesterov: Look one momentum step ahead. Default: False.
-        weight_decay: Weight decay, inside the ratio. Default: 0.0.
-        trust_coefficient: Size of a step against the parameter's norm. Default: 0.001.
-        eps: Added to the ratio's denominator. Default: 1e-08.
-        always_adapt: Give tensors without weight decay a trust ratio too. Default: False.
-        decoupled_decay: Decay the parameter itself, outside the ratio. Default: False.
+        momentum: Decay of the momentum; 0 keeps none. Default: 0.0.
+        nesterov: Use Nesterov's momentum. Default: False.
+        weight_decay: Strength of the weight decay, which is part of the trust ratio. Default: 0.0.
+        trust_coefficient: Size of a step relative to the parameter's norm. Default: 0.001.
+        eps: Added to the trust ratio's denominator. Default: 1e-08.
+        always_adapt: Use a trust ratio for tensors without weight decay too. Default: False.
+        decoupled_decay: Decay the parameter directly, outside the trust ratio. Default: False.
         options: Options that all classes take, as described for sing.SING.
 
     Example:
@@ -541,10 +542,10 @@ class AdaNorm(SINGOptimizer):
         params: As for sing.SING.
         lr: Step size. Default: 0.001.
         betas: Decays of the two moments. Default: (0.9, 0.999).
-        norm_decay: Decay of the mean of the gradient's norm. Default: 0.95.
+        norm_decay: Decay of the running mean of the gradient's norm. Default: 0.95.
         eps: Added to the second moment and to its root. Default: 1e-08.
-        weight_decay: Weight decay. Default: 0.0.
-        decoupled_decay: Decay the parameter itself, not its gradient. Default: False.
+        weight_decay: Strength of the weight decay. Default: 0.0.
+        decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: False.
         options: Options that all classes take, as described for sing.SING.
 
     Example:
@@ -572,11 +573,11 @@ class ScheduleFreeAdamW(SINGOptimizer):
         lr: Step size. Default: 0.0025.
         betas: Decays of the two moments. Default: (0.9, 0.999).
         eps: Added to the root of the second moment. Default: 1e-08.
-        weight_decay: Weight decay. Default: 0.0.
-        own_warmup_steps: Steps of a linear warm-up of the rule's own. Default: 0.
-        step_power: A step weighs its number to this power in the average. Default: 0.0.
-        rate_power: A step weighs the largest rate so far to this power in the average. Default: 2.0.
-        decoupled_decay: Decay the parameter itself, not its gradient. Default: True.
+        weight_decay: Strength of the weight decay. Default: 0.0.
+        own_warmup_steps: Steps of the rule's own linear warm-up. Default: 0.
+        step_power: Exponent of the step's number in its weight in the average. Default: 0.0.
+        rate_power: Exponent of the largest learning rate so far in a step's weight in the average. Default: 2.0.
+        decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: True.
         options: Options that all classes take, as described for sing.SING.
 
     Example:
@@ -603,18 +604,18 @@ class Muon(SINGOptimizer):
         params: As for sing.SING.
         lr: Step size. Default: 0.001.
         momentum: Decay of a matrix's momentum. Default: 0.95.
-        nesterov: Look one momentum step ahead. Default: True.
+        nesterov: Use Nesterov's momentum. Default: True.
         weight_decay: Decoupled weight decay. Default: 0.1.
-        norm_floor: Least norm that a matrix is divided by. Default: 1e-07.
-        newton_steps: Iterations that make a matrix orthogonal. Default: 5.
-        newton_a: Their polynomial: of X. Default: 3.4445.
-        newton_b: Of X X' X. Default: -4.775.
-        newton_c: Of X X' X X' X. Default: 2.0315.
-        rate_adjustment: The rate times sqrt(max(1, rows / columns)), or 0.2 sqrt(max(rows, columns)). One of 'original',
-            'match_rms_adamw'. Default: 'original'.
-        orthogonalize: Off: AdamW for matrices too, as for embeddings and output layers. Default: True.
+        norm_floor: Lower bound of the norm that a matrix is divided by. Default: 1e-07.
+        newton_steps: Newton-Schulz iterations that orthogonalize a matrix. Default: 5.
+        newton_a: Coefficient of X in the iteration. Default: 3.4445.
+        newton_b: Coefficient of X X' X in the iteration. Default: -4.775.
+        newton_c: Coefficient of X X' X X' X in the iteration. Default: 2.0315.
+        rate_adjustment: Factor of a matrix's learning rate: sqrt(max(1, rows / columns)) or 0.2 sqrt(max(rows, columns)). One of
+            'original', 'match_rms_adamw'. Default: 'original'.
+        orthogonalize: Off uses AdamW for matrices too, as is usual for embeddings and output layers. Default: True.
         betas: Decays of the two moments. Default: (0.9, 0.999).
-        eps: AdamW: added to the root. Default: 1e-08.
+        eps: AdamW: added to the root of the second moment. Default: 1e-08.
         options: Options that all classes take, as described for sing.SING.
 
     Example:
@@ -644,9 +645,9 @@ class AdaHessian(SINGOptimizer):
         lr: Step size. Default: 0.15.
         betas: Decays of the two moments. Default: (0.9, 0.999).
         eps: Added to the root of the curvature. Default: 0.0001.
-        weight_decay: Weight decay. Default: 0.0.
         half_power: Divide by the curvature to the power 1/2 instead of 1. Default: False.
-        decoupled_decay: Decay the parameter itself, not its gradient. Default: True.
+        weight_decay: Strength of the weight decay. Default: 0.0.
+        decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: True.
         options: Options that all classes take, as described for sing.SING.
 
     Example:
@@ -660,7 +661,7 @@ class AdaHessian(SINGOptimizer):
     if TYPE_CHECKING:
 
         def __init__(self, params: ParamsT, lr: float | Tensor = 0.15, *, betas: tuple[float, float] = (0.9, 0.999),
-            eps: float = 0.0001, weight_decay: float = 0.0, half_power: bool = False, decoupled_decay: bool = True,
+            eps: float = 0.0001, half_power: bool = False, weight_decay: float = 0.0, decoupled_decay: bool = True,
             **options: Unpack[SharedOptions]) -> None: ...
 
 
@@ -674,12 +675,12 @@ class NVLamb(SINGOptimizer):
         lr: Step size. Default: 0.001.
         betas: Decays of the two moments. Default: (0.9, 0.999).
         eps: Added to the root of the second moment. Default: 1e-06.
-        weight_decay: Weight decay, inside the norm. Default: 0.01.
+        weight_decay: Strength of the weight decay, which is part of the update's norm. Default: 0.01.
         bias_correction: Correct both moments as Adam does. Default: True.
-        always_adapt: Give tensors without weight decay a trust ratio too. Default: False.
-        norm_limit: Largest norm taken for a parameter; none: no limit. Default: None.
-        clip_norm: Largest norm of all gradients together; none: not clipped. Default: 1.0.
-        decoupled_decay: Decay the parameter itself, outside the norm. Default: False.
+        always_adapt: Use a trust ratio for tensors without weight decay too. Default: False.
+        norm_limit: Upper bound of the parameter's norm in the trust ratio; none sets no bound. Default: None.
+        clip_norm: Upper bound of the norm of all gradients together; none does not clip. Default: 1.0.
+        decoupled_decay: Decay the parameter directly, outside the trust ratio. Default: False.
         options: Options that all classes take, as described for sing.SING.
 
     Example:
