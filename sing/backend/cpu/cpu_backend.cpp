@@ -1,6 +1,7 @@
 // The CPU backend: keeps its plan and its threads from step to step.
 #include <algorithm>
 #include <optional>
+#include <thread>
 
 #include "sing/backend/cpu/state_memory.hpp"
 #include "sing/backend/cpu/step_run.hpp"

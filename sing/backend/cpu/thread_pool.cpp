@@ -1,29 +1,42 @@
 // Starts the threads, hands them a task and waits for them.
 #include "sing/backend/cpu/thread_pool.hpp"
 
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
 namespace sing::cpu {
 
-ThreadPool::~ThreadPool() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_all();
-  for (std::thread& thread : threads_) {
-    thread.join();
-  }
-}
+// The threads of one process together with what they wait for.
+class ThreadPool::Crew {
+ public:
+  Crew() : process_(getpid()) {}
 
-void ThreadPool::start() {
-  while (static_cast<int>(threads_.size()) < workers_ - 1) {
-    const int worker = static_cast<int>(threads_.size()) + 1;
-    threads_.emplace_back([this, worker] { serve(worker); });
+  ~Crew() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& thread : threads_) {
+      thread.join();
+    }
   }
-}
 
-void ThreadPool::run(int count, const std::function<void(int)>& task) {
-  if (count > 1) {
-    start();
+  bool belongs_to_this_process() const { return process_ == getpid(); }
+
+  void start(int workers) {
+    while (static_cast<int>(threads_.size()) < workers - 1) {
+      const int worker = static_cast<int>(threads_.size()) + 1;
+      threads_.emplace_back([this, worker] { serve(worker); });
+    }
+  }
+
+  void run(int count, const std::function<void(int)>& task) {
     {
       const std::lock_guard lock(mutex_);
       task_ = &task;
@@ -32,32 +45,67 @@ void ThreadPool::run(int count, const std::function<void(int)>& task) {
       ++round_;
     }
     wake_.notify_all();
-  }
-  task(0);
-  if (count > 1) {
+    task(0);
     std::unique_lock lock(mutex_);
     done_.wait(lock, [this] { return running_ == 0; });
     task_ = nullptr;
   }
-}
 
-void ThreadPool::serve(int worker) {
-  std::uint64_t seen = 0;
-  std::unique_lock lock(mutex_);
-  while (true) {
-    wake_.wait(lock, [&] { return stopping_ || (round_ != seen && worker < count_); });
-    if (stopping_) {
-      return;
-    }
-    seen = round_;
-    const std::function<void(int)>& task = *task_;
-    lock.unlock();
-    task(worker);
-    lock.lock();
-    if (--running_ == 0) {
-      done_.notify_one();
+ private:
+  void serve(int worker) {
+    std::uint64_t seen = 0;
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [&] { return stopping_ || (round_ != seen && worker < count_); });
+      if (stopping_) {
+        return;
+      }
+      seen = round_;
+      const std::function<void(int)>& task = *task_;
+      lock.unlock();
+      task(worker);
+      lock.lock();
+      if (--running_ == 0) {
+        done_.notify_one();
+      }
     }
   }
+
+  pid_t process_;
+  std::vector<std::thread> threads_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  const std::function<void(int)>* task_ = nullptr;
+  std::uint64_t round_ = 0;  // counts runs, so that a worker takes each one once
+  int count_ = 0;
+  int running_ = 0;
+  bool stopping_ = false;
+};
+
+ThreadPool::ThreadPool(int workers) : workers_(workers) {}
+
+ThreadPool::~ThreadPool() { forget_threads_of_parent(); }
+
+// The parent's crew is leaked on purpose: its threads cannot be joined here, and its mutex may have
+// been locked at the time of the fork.
+void ThreadPool::forget_threads_of_parent() {
+  if (crew_ != nullptr && !crew_->belongs_to_this_process()) {
+    static_cast<void>(crew_.release());
+  }
+}
+
+void ThreadPool::run(int count, const std::function<void(int)>& task) {
+  if (count <= 1) {
+    task(0);
+    return;
+  }
+  forget_threads_of_parent();
+  if (crew_ == nullptr) {
+    crew_ = std::make_unique<Crew>();
+  }
+  crew_->start(workers_);
+  crew_->run(count, task);
 }
 
 }  // namespace sing::cpu

@@ -1,20 +1,19 @@
 // A fixed number of threads that run the same task, each with its own index.
 #pragma once
 
-#include <condition_variable>
-#include <cstdint>
 #include <functional>
-#include <mutex>
-#include <thread>
-#include <vector>
+#include <memory>
 
 namespace sing::cpu {
 
 // The calling thread is worker 0, so a pool of one worker has no threads. The others start with the
 // first run() that needs them. Only one run() at a time.
+//
+// A child made by fork() has none of its parent's threads. There the pool starts threads of its own
+// with the next run(), and the destructor waits for no thread of the parent.
 class ThreadPool {
  public:
-  explicit ThreadPool(int workers) : workers_(workers) {}
+  explicit ThreadPool(int workers);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -25,19 +24,12 @@ class ThreadPool {
   void run(int count, const std::function<void(int)>& task);
 
  private:
-  void start();
-  void serve(int worker);
+  class Crew;
+
+  void forget_threads_of_parent();
 
   int workers_;
-  std::vector<std::thread> threads_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::condition_variable done_;
-  const std::function<void(int)>* task_ = nullptr;
-  std::uint64_t round_ = 0;  // counts runs, so that a worker takes each one once
-  int count_ = 0;
-  int running_ = 0;
-  bool stopping_ = false;
+  std::unique_ptr<Crew> crew_;
 };
 
 }  // namespace sing::cpu
