@@ -192,7 +192,8 @@ class Backend {
 };
 
 // Runs task(0) … task(count − 1), concurrently or one after the other, and returns when all have
-// returned.
+// returned. If an executor throws, none of its tasks may still be running; the thread that called
+// step() then completes the step and throws the exception again.
 using Executor = std::function<void(int count, const std::function<void(int)>& task)>;
 
 // Returns zeroed memory on the backend's device, aligned to at least 16 bytes. The state and the

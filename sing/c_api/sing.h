@@ -74,7 +74,9 @@ typedef struct sing_options sing_options;
 typedef struct sing_schedule sing_schedule;
 
 /* Runs task(argument, 0) ... task(argument, count - 1), each once, possibly concurrently, and
- * returns when all have returned. `context` is the backend's executor_context. */
+ * returns when all have returned. `context` is the backend's executor_context. If tasks were left
+ * out or run twice, the thread that called the step completes it, and the step returns
+ * SING_INTERNAL_ERROR. */
 typedef void (*sing_task)(void* argument, int index);
 typedef void (*sing_executor)(void* context, int count, sing_task task, void* argument);
 

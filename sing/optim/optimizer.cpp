@@ -315,6 +315,12 @@ void Optimizer::set_learning_rate_source(std::size_t group, const float* source)
 }
 
 void Optimizer::set_non_finite(NonFinite policy) {
+  if (policy == NonFinite::kThrow && policy != defaults_.non_finite) {
+    // A gradient that an earlier policy skipped is no reason for the next step to throw.
+    OptimizerProgress progress = progress_->read_whole();
+    progress.first_non_finite = 0;
+    progress_->write_whole(progress);
+  }
   defaults_.non_finite = policy;
   for (Options& options : options_) {
     options.non_finite = policy;
@@ -354,8 +360,7 @@ void Optimizer::throw_non_finite(const OptimizerProgress& progress) {
   progress_->write_whole(cleared);
   const auto index = static_cast<std::size_t>(progress.first_non_finite - 1);
   throw NonFiniteError(
-      fmt::format("[optimizer] wanted finite gradients, got a "
-                  "non-finite gradient of {}; the step "
+      fmt::format("[optimizer] wanted finite gradients, got a non-finite gradient of {}; the step "
                   "changed nothing",
                   describe((*parameters_)[index].parameter)));
 }

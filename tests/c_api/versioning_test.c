@@ -223,6 +223,7 @@ typedef struct executor_record {
   int tasks;
   int leave_out; /* tasks at the end that are not run */
   int beyond;    /* also runs a task that does not exist */
+  int twice;     /* also runs the first task again */
 } executor_record;
 
 static void run_backwards(void* context, int count, sing_task task, void* argument) {
@@ -236,6 +237,9 @@ static void run_backwards(void* context, int count, sing_task task, void* argume
   if (record->beyond) {
     task(argument, count);
   }
+  if (record->twice) {
+    task(argument, 0);
+  }
 }
 
 /* The caller's executor carries out the step, with the bits of the library's own threads. */
@@ -243,7 +247,7 @@ static void test_executor(void) {
   enum { kSize = 50000 };
   static float own[kSize], called[kSize], slopes[kSize];
   const int64_t size[1] = {kSize};
-  executor_record record = {0, 0, 0, 0};
+  executor_record record = {0, 0, 0, 0, 0};
   sing_backend backend;
   sing_parameter parameter;
   sing_optimizer *with_threads = NULL, *with_executor = NULL;
@@ -275,11 +279,21 @@ static void test_executor(void) {
   CHECK(own[1] != 0);
   CHECK(memcmp(own, called, sizeof own) == 0);
 
+  /* A wrong executor is reported, but the step is complete, and so are its counters. */
   record.leave_out = 1;
   CHECK_FAILS(sing_optimizer_step(with_executor, 1), SING_INTERNAL_ERROR, "[executor]");
   record.leave_out = 0;
   record.beyond = 1;
   CHECK_FAILS(sing_optimizer_step(with_executor, 1), SING_INTERNAL_ERROR, "[executor]");
+  record.beyond = 0;
+  record.twice = 1;
+  CHECK_FAILS(sing_optimizer_step(with_executor, 1), SING_INTERNAL_ERROR, "once, got it twice");
+  record.twice = 0;
+  CHECK_OK(sing_optimizer_step(with_executor, 1));
+  for (i = 0; i < 4; ++i) {
+    CHECK_OK(sing_optimizer_step(with_threads, 1));
+  }
+  CHECK(memcmp(own, called, sizeof own) == 0);
   sing_optimizer_destroy(with_threads);
   sing_optimizer_destroy(with_executor);
 }

@@ -2,7 +2,9 @@
 #include "sing/backend/cpu/step_run.hpp"
 
 #include <cmath>
+#include <functional>
 #include <thread>
+#include <utility>
 
 #include "sing/backend/cpu/measure_pass.hpp"
 
@@ -46,6 +48,13 @@ TensorJob StepRun::job(std::size_t tensor) const {
 
 void StepRun::step(const StepRequest& request, int workers, const Executor& executor) {
   prepare(request, workers);
+  run(request, workers, executor);
+  if (executor_failure_) {
+    std::rethrow_exception(std::exchange(executor_failure_, nullptr));
+  }
+}
+
+void StepRun::run(const StepRequest& request, int workers, const Executor& executor) {
   Worker caller;
   if (!plan_.measure_items.empty()) {
     run_items(plan_.measure_items, workers, executor);
@@ -94,7 +103,7 @@ void StepRun::prepare(const StepRequest& request, int workers) {
 
 void StepRun::run_items(const std::vector<Item>& items, int workers, const Executor& executor) {
   queue_.start(items.size());
-  executor(workers, [&](int index) {
+  const std::function<void(int)> take_items = [&](int index) {
     const auto own = static_cast<std::size_t>(index);
     Worker worker;
     if (own < workspaces_.size()) {
@@ -104,7 +113,13 @@ void StepRun::run_items(const std::vector<Item>& items, int workers, const Execu
     while (const auto item = queue_.take(own, may_start)) {
       run_item(items[*item], worker);
     }
-  });
+  };
+  try {
+    executor(workers, take_items);
+  } catch (...) {
+    executor_failure_ = std::current_exception();
+  }
+  take_items(0);  // the items that an executor which failed or left out tasks has not run
 }
 
 bool StepRun::is_open(const Item& item) const {

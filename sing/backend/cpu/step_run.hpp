@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,11 +35,13 @@ class StepRun {
   const StepPlan& plan() const { return plan_; }
   std::size_t bytes() const;
 
-  // Runs a step on `workers` threads of the executor.
+  // Runs a step on `workers` threads of the executor. If the executor throws or leaves out tasks,
+  // the calling thread completes the step; then the executor's exception is thrown.
   void step(const StepRequest& request, int workers, const Executor& executor);
 
  private:
   void prepare(const StepRequest& request, int workers);
+  void run(const StepRequest& request, int workers, const Executor& executor);
   void run_items(const std::vector<Item>& items, int workers, const Executor& executor);
   bool is_open(const Item& item) const;
   void run_item(const Item& item, Worker& worker);
@@ -73,6 +76,7 @@ class StepRun {
   std::unique_ptr<LargeTensorRun[]> large_;
   ColumnQueue queue_;
   std::vector<std::vector<std::byte>> workspaces_;  // of each worker
+  std::exception_ptr executor_failure_;             // until the step is complete
 };
 
 }  // namespace sing::cpu
