@@ -12,13 +12,18 @@
 
 namespace sing::c_api {
 
+// No version of a struct will be larger. The bound keeps a struct_size that was never set from
+// reading or writing beyond the caller's memory.
+constexpr std::size_t kLargestStruct = 1024;
+
 // Checks the size of a caller's struct; `required` is the size of its first version.
 template <class Struct>
 void check_struct_size(std::size_t size, std::size_t required, std::string_view where) {
-  SING_CHECK(
-      size >= required && size % alignof(Struct) == 0,
-      "[{}] wanted struct_size to be sizeof the struct, at least {} and a multiple of {}, got {}",
-      where, required, alignof(Struct), size);
+  static_assert(sizeof(Struct) <= kLargestStruct);
+  SING_CHECK(size >= required && size <= kLargestStruct && size % alignof(Struct) == 0,
+             "[{}] wanted struct_size to be sizeof the struct, from {} to {} and a multiple of {}, "
+             "got {}",
+             where, required, kLargestStruct, alignof(Struct), size);
 }
 
 // Reads a struct of any version. Missing fields are zero, their default. A nonzero field of a later

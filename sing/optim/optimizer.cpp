@@ -104,9 +104,9 @@ void Optimizer::set_gradient(std::size_t parameter, const void* gradient) {
 }
 
 void Optimizer::set_gradient(std::size_t parameter, const void* gradient, Dtype dtype) {
-  parameters_->set_gradient_dtype(parameter, dtype);
+  parameters_->set_gradient(parameter, gradient, dtype);
+  tensor_steps_[parameter].gradient = gradient;
   tensor_steps_[parameter].gradient_dtype = dtype;
-  set_gradient(parameter, gradient);
 }
 
 bool Optimizer::takes_curvature(std::size_t parameter) const {

@@ -2,6 +2,7 @@
 #include "sing/optim/parameter_store.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <unordered_map>
 #include <unordered_set>
@@ -38,6 +39,13 @@ void check_suits(const Parameter& parameter, const Options& options) {
              describe(parameter), rank, axis);
 }
 
+// A misaligned address would be undefined behavior on the host and a fault on a device.
+void check_aligned(const Parameter& parameter, const char* what, const void* memory, Dtype dtype) {
+  SING_CHECK(reinterpret_cast<std::uintptr_t>(memory) % size_of(dtype) == 0,
+             "[optimizer] parameter {}: wanted {} at a multiple of {} bytes, got address {}",
+             describe(parameter), what, size_of(dtype), fmt::ptr(memory));
+}
+
 void check_parameter(const Parameter& parameter) {
   const std::string who = describe(parameter);
   double size = 1;
@@ -69,6 +77,10 @@ void check_parameter(const Parameter& parameter) {
                                            is_dense(parameter.shape, parameter.strides)),
              "[optimizer] parameter {}: wanted memory without gaps and overlaps, got strides [{}]",
              who, fmt::join(parameter.strides, ", "));
+  check_aligned(parameter, "its elements", parameter.data, parameter.dtype);
+  check_aligned(parameter, "its gradient", parameter.gradient, gradient);
+  check_aligned(parameter, "its 16-bit copy", parameter.low_precision_copy,
+                parameter.low_precision_dtype);
 }
 
 // A tensor that is listed again, under any name, is the same parameter and is dropped. A gradient
@@ -178,14 +190,19 @@ void ParameterStore::set_centralize_axis(std::size_t group, std::int64_t axis) {
 
 void ParameterStore::set_gradient(std::size_t index, const void* gradient) {
   check_index(index);
-  entries_[index].parameter.gradient = gradient;
+  Parameter& parameter = entries_[index].parameter;
+  check_aligned(parameter, "its gradient", gradient,
+                parameter.gradient_dtype.value_or(parameter.dtype));
+  parameter.gradient = gradient;
 }
 
-void ParameterStore::set_gradient_dtype(std::size_t index, Dtype dtype) {
+void ParameterStore::set_gradient(std::size_t index, const void* gradient, Dtype dtype) {
   check_index(index);
   Parameter changed = entries_[index].parameter;
+  changed.gradient = gradient;
   changed.gradient_dtype = dtype;
   check_parameter(changed);
+  entries_[index].parameter.gradient = gradient;
   entries_[index].parameter.gradient_dtype = dtype;
 }
 

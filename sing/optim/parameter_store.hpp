@@ -45,7 +45,7 @@ class ParameterStore {
   void set_centralize_axis(std::size_t group, std::int64_t axis);
 
   void set_gradient(std::size_t index, const void* gradient);
-  void set_gradient_dtype(std::size_t index, Dtype dtype);
+  void set_gradient(std::size_t index, const void* gradient, Dtype dtype);
   void set_low_precision_copy(std::size_t index, void* copy, Dtype dtype);
   // Memory that overlaps another parameter's is found by the next check_moved().
   void set_data(std::size_t index, void* data);

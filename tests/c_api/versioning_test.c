@@ -80,8 +80,9 @@ static void test_newer_parameters(void) {
 
 static void test_struct_sizes_out_of_range(void) {
   float weight[2] = {1, 1};
-  const size_t wrong[4] = {0, sizeof(size_t), sizeof(older_parameter) - 8,
-                           sizeof(older_parameter) + 1};
+  const size_t wrong[6] = {
+      0,    sizeof(size_t), sizeof(older_parameter) - 8, sizeof(older_parameter) + 1,
+      1032, (size_t)1 << 40};
   sing_optimizer* optimizer = NULL;
   sing_parameter parameter;
   sing_backend backend;
@@ -96,7 +97,7 @@ static void test_struct_sizes_out_of_range(void) {
   CHECK_FAILS(sing_optimizer_create(NULL, &backend, &optimizer), SING_INVALID_ARGUMENT,
               "struct_size");
   CHECK_OK(sing_optimizer_create(NULL, NULL, &optimizer));
-  for (i = 0; i < 4; ++i) {
+  for (i = 0; i < 6; ++i) {
     parameter.struct_size = wrong[i];
     CHECK_FAILS(sing_optimizer_add_group(optimizer, &parameter, 1, NULL, NULL),
                 SING_INVALID_ARGUMENT, "struct_size");

@@ -168,6 +168,59 @@ TEST_P(NonFinitePolicy, ThrowNamesTheFirstTensorAndChangesNothing) {
   EXPECT_FALSE(same_bytes(model.everything(), before));
 }
 
+TEST_P(NonFinitePolicy, AChangeToThrowDoesNotThrowForEarlierSteps) {
+  for (const NonFinite earlier :
+       {NonFinite::kSkipTensor, NonFinite::kSkipStep, NonFinite::kPassThrough}) {
+    SCOPED_TRACE(name_of(earlier));
+    ThreeTensors model(backend_, earlier);
+    model.spoil({1});
+    model.step();
+    model.optimizer().set_non_finite(NonFinite::kThrow);
+    model.spoil({});
+    EXPECT_NO_THROW(model.step());
+    model.spoil({2});
+    const auto before = model.everything();
+    EXPECT_THAT(message_of<NonFiniteError>([&] { model.step(); }), HasSubstr("'size 5'"));
+    EXPECT_TRUE(same_bytes(model.everything(), before));
+  }
+}
+
+TEST_P(NonFinitePolicy, ThrowKeepsTheCountsOfSkippedStepsAndTensors) {
+  ThreeTensors model(backend_, NonFinite::kSkipTensor);
+  model.spoil({0, 1});
+  model.step();
+  model.optimizer().set_non_finite(NonFinite::kSkipStep);
+  model.step();
+  model.optimizer().set_non_finite(NonFinite::kThrow);
+  EXPECT_THROW(model.step(), NonFiniteError);
+  model.optimizer().set_non_finite(NonFinite::kSkipStep);
+  EXPECT_EQ(model.optimizer().status().skipped_tensors, 2);
+  EXPECT_EQ(model.optimizer().status().skipped_steps, 2);
+}
+
+// The norm of all gradients together is that of the gradients that are used.
+TEST_P(NonFinitePolicy, ClippingLeavesSkippedTensorsOut) {
+  const auto run = [&](bool spoiled) {
+    const Numbers ones(3, 1.0);
+    const std::vector<std::int64_t> shape{3};
+    std::vector<DeviceTensor> weights;
+    for (int i = 0; i < 2; ++i) {
+      weights.emplace_back(backend_, Dtype::kFloat32, shape, ones);
+    }
+    const DeviceTensor good(backend_, Dtype::kFloat32, shape, Numbers{1, 2, 2});
+    const DeviceTensor bad(backend_, Dtype::kFloat32, shape, Numbers{kNan, 1e9, 1});
+    Lamb rule;
+    rule.clip_norm = 0.5;
+    Optimizer optimizer({spoiled ? weights[0].parameter("bad", bad) : weights[0].parameter("bad"),
+                         weights[1].parameter("good", good)},
+                        {.rule = rule}, backend_);
+    optimizer.step();
+    optimizer.status();
+    return weights[1].bytes();
+  };
+  EXPECT_TRUE(same_bytes(run(true), run(false)));
+}
+
 TEST_P(NonFinitePolicy, PassThroughLetsTheNumbersGoWhereTheyGo) {
   ThreeTensors model(backend_, NonFinite::kPassThrough);
   model.spoil({0});

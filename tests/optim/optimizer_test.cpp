@@ -122,6 +122,21 @@ TEST_P(OptimizerTest, BadParametersAreRefused) {
                 p.low_precision_dtype = Dtype::kFloat32;
               }),
               HasSubstr("16-bit"));
+  const auto shifted = [](const void* memory) {
+    return const_cast<std::byte*>(static_cast<const std::byte*>(memory) + 2);
+  };
+  EXPECT_THAT(changed([&](Parameter& p) { p.data = shifted(p.data); }),
+              HasSubstr("wanted its elements at a multiple of 4 bytes"));
+  EXPECT_THAT(changed([&](Parameter& p) { p.gradient = shifted(p.data); }),
+              HasSubstr("wanted its gradient at a multiple of 4 bytes"));
+  EXPECT_THAT(
+      changed([&](Parameter& p) { p.low_precision_copy = static_cast<std::byte*>(p.data) + 1; }),
+      HasSubstr("wanted its 16-bit copy at a multiple of 2 bytes"));
+  Optimizer optimizer({good.parameter("w")}, {}, backend_);
+  EXPECT_THAT(
+      message_of<std::invalid_argument>([&] { optimizer.set_gradient(0, shifted(good.data())); }),
+      HasSubstr("wanted its gradient at a multiple of 4 bytes"));
+  optimizer.set_gradient(0, shifted(good.data()), Dtype::kFloat16);
   Parameter matrix = good.parameter("m");
   matrix.shape = {1, 2};
   EXPECT_THAT(refusal({matrix}, {.standardize = {.centralize_axis = 2}}),
@@ -267,12 +282,22 @@ TEST_P(OptimizerTest, TheLowPrecisionCopyFollowsTheParameter) {
     Parameter parameter = weight.parameter("w", gradient);
     parameter.low_precision_copy = copy.data();
     parameter.low_precision_dtype = dtype;
-    Optimizer optimizer({parameter}, {}, backend_);
+    Optimizer optimizer({parameter}, {.lookahead = Lookahead{.period = 4}}, backend_);
+    // A fresh tensor of the type rounds the float32 values as the copy must have.
+    const auto expect_same = [&] {
+      EXPECT_EQ(copy.values(), tensor(weight.values(), dtype).values());
+    };
     for (int step = 0; step < 6; ++step) {
       optimizer.step();
-      // A fresh tensor of the type rounds the float32 values as the copy must have.
-      EXPECT_EQ(copy.values(), tensor(weight.values(), dtype).values());
+      expect_same();
     }
+    const Numbers fast = copy.values();
+    optimizer.use_slow_weights();
+    expect_same();
+    EXPECT_NE(copy.values(), fast);
+    optimizer.use_fast_weights();
+    expect_same();
+    EXPECT_EQ(copy.values(), fast);
     EXPECT_TRUE(copy.sentinels_intact());
   }
 }
