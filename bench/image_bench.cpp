@@ -17,7 +17,7 @@
 
 namespace {
 
-using namespace sing::image;
+using namespace sing::lab::image;
 
 void measure(const std::filesystem::path& path, int size, std::uint64_t first, int epochs) {
   const auto source = std::filesystem::is_directory(path)

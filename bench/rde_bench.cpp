@@ -11,7 +11,7 @@
 #include "lab/rde/render.hpp"
 #include "lab/rde/solver.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 namespace {
 
 constexpr std::size_t kBatch = 512;
@@ -89,6 +89,6 @@ BENCHMARK(draw_scene);
 BENCHMARK(solve_image);
 
 }  // namespace
-}  // namespace sing::rde
+}  // namespace sing::lab::rde
 
 BENCHMARK_MAIN();

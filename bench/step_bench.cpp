@@ -26,8 +26,8 @@
 namespace sing::bench {
 namespace {
 
-using lab::Quartiles;
-using lab::quartiles;
+using lab::bench::Quartiles;
+using lab::bench::quartiles;
 
 constexpr std::string_view kReference = "torch_fused_adamw";
 

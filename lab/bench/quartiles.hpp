@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace sing::lab {
+namespace sing::lab::bench {
 
 struct Quartiles {
   double lower = 0;
@@ -25,4 +25,4 @@ inline Quartiles quartiles(std::vector<double> values) {
   return {.lower = at(0.25), .median = at(0.5), .upper = at(0.75)};
 }
 
-}  // namespace sing::lab
+}  // namespace sing::lab::bench

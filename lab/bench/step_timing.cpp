@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-namespace sing::lab {
+namespace sing::lab::bench {
 namespace {
 
 double milliseconds_of(const Contestant& contestant, const c10::Device& device, int steps) {
@@ -48,4 +48,4 @@ std::vector<StepTiming> time_in_turns(const std::vector<Contestant>& contestants
   return result;
 }
 
-}  // namespace sing::lab
+}  // namespace sing::lab::bench

@@ -9,7 +9,7 @@
 
 #include "lab/bench/quartiles.hpp"
 
-namespace sing::lab {
+namespace sing::lab::bench {
 
 struct Contestant {
   std::string title;
@@ -27,4 +27,4 @@ struct StepTiming {
 std::vector<StepTiming> time_in_turns(const std::vector<Contestant>& contestants,
                                       const c10::Device& device, int steps, int rounds);
 
-}  // namespace sing::lab
+}  // namespace sing::lab::bench

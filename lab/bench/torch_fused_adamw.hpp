@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace sing::lab {
+namespace sing::lab::bench {
 
 class TorchFusedAdamW {
  public:
@@ -40,4 +40,4 @@ class TorchFusedAdamW {
   std::vector<at::Tensor> parameters_, first_moments_, second_moments_, counters_;
 };
 
-}  // namespace sing::lab
+}  // namespace sing::lab::bench

@@ -5,7 +5,7 @@
 
 #include "sing/base/message.hpp"
 
-namespace sing::cifar100 {
+namespace sing::lab::cifar100 {
 namespace {
 
 constexpr std::array<image::OfficialFile, 2> kFiles = {
@@ -50,4 +50,4 @@ image::SmallSet read_set(const std::filesystem::path& folder) {
   return {kShape, {read_subset(paths[0], kFiles[0].bytes), read_subset(paths[1], kFiles[1].bytes)}};
 }
 
-}  // namespace sing::cifar100
+}  // namespace sing::lab::cifar100

@@ -6,7 +6,7 @@
 #include "lab/image/official_files.hpp"
 #include "lab/image/small_images.hpp"
 
-namespace sing::cifar100 {
+namespace sing::lab::cifar100 {
 
 inline constexpr image::SmallShape kShape = {.channels = 3, .size = 32, .classes = 100};
 
@@ -17,4 +17,4 @@ const image::OfficialSet& official_set();
 // do not exist.
 image::SmallSet read_set(const std::filesystem::path& folder);
 
-}  // namespace sing::cifar100
+}  // namespace sing::lab::cifar100

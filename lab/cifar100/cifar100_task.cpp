@@ -4,9 +4,9 @@
 #include "lab/cifar100/cifar100_files.hpp"
 #include "lab/image/small_image_task.hpp"
 
-namespace sing::cifar100 {
+namespace sing::lab::cifar100 {
 
-std::unique_ptr<lab::Task> make_task() {
+std::unique_ptr<task::Task> make_task() {
   return image::make_small_image_task({.official = official_set(),
                                        .shape = kShape,
                                        .read = read_set,
@@ -14,8 +14,8 @@ std::unique_ptr<lab::Task> make_task() {
                                        .normalization = {.mean = {129.304, 124.070, 112.434},
                                                          .deviation = {68.170, 65.392, 70.418}},
                                        .augment = {.pad = 4, .mirror = true, .rotation = 15},
-                                       .model = {.stem = lab::Stem::kCifar},
+                                       .model = {.stem = model::Stem::kCifar},
                                        .classification = {.label_smoothing = 0.1}});
 }
 
-}  // namespace sing::cifar100
+}  // namespace sing::lab::cifar100

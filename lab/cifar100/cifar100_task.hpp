@@ -5,8 +5,8 @@
 
 #include "lab/task/task.hpp"
 
-namespace sing::cifar100 {
+namespace sing::lab::cifar100 {
 
-std::unique_ptr<lab::Task> make_task();
+std::unique_ptr<task::Task> make_task();
 
-}  // namespace sing::cifar100
+}  // namespace sing::lab::cifar100

@@ -8,14 +8,14 @@
 #include <span>
 #include <system_error>
 
-#include "lab/compare/live_line.hpp"
-#include "lab/report/html_text.hpp"
+#include "lab/command/live_line.hpp"
+#include "lab/page/html_text.hpp"
 #include "lab/report/run_reader.hpp"
 #include "sing/base/fields.hpp"
 #include "sing/base/message.hpp"
 #include "sing/io/atomic_file.hpp"
 
-namespace sing::compare {
+namespace sing::lab::compare {
 namespace {
 
 namespace fs = std::filesystem;
@@ -50,11 +50,11 @@ void write_command(const fs::path& path, const std::string& text) {
 
 std::string result_text(const Result& result) {
   if (result.outcome == Outcome::kDiverged) {
-    return fmt::format("diverged, {}", report::duration_text(result.end.seconds));
+    return fmt::format("diverged, {}", page::duration_text(result.end.seconds));
   }
-  return fmt::format("accuracy {}, loss {}, {}", report::percent_text(result.end.final_accuracy),
-                     report::short_number(result.end.final_loss),
-                     report::duration_text(result.end.seconds));
+  return fmt::format("accuracy {}, loss {}, {}", page::percent_text(result.end.final_accuracy),
+                     page::short_number(result.end.final_loss),
+                     page::duration_text(result.end.seconds));
 }
 
 std::string reason_of(const ChildEnd& end, const fs::path& log) {
@@ -172,7 +172,7 @@ std::optional<Result> CellRunner::run(const Cell& cell) {
 
 ChildEnd CellRunner::train(const Cell& cell, const std::string& which) const {
   const fs::path log = beside(place_, cell, ".log");
-  LiveLine line(out_, place_.terminal);
+  command::LiveLine line(out_, place_.terminal);
   const ChildEnd end = run_child(place_.program, arguments_of(place_, cell), log, [&] {
     if (line.is_due()) {
       line.show(which + last_line(log));
@@ -193,4 +193,4 @@ void CellRunner::say_failure(const Cell& cell, const std::string& which, const C
   last_failure_ = std::move(reason);
 }
 
-}  // namespace sing::compare
+}  // namespace sing::lab::compare

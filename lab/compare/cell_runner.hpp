@@ -12,7 +12,7 @@
 #include "lab/compare/grid.hpp"
 #include "lab/compare/result_table.hpp"
 
-namespace sing::compare {
+namespace sing::lab::compare {
 
 // Beside every run directory `folder`/NAME there are NAME.command, what it was started with, and
 // NAME.log, what it printed.
@@ -58,4 +58,4 @@ class CellRunner {
   std::string last_failure_;  // the reason: said once, not once a run
 };
 
-}  // namespace sing::compare
+}  // namespace sing::lab::compare

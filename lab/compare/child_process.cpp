@@ -17,7 +17,7 @@
 
 extern char** environ;
 
-namespace sing::compare {
+namespace sing::lab::compare {
 namespace {
 
 constexpr int kMillisecondsBetweenLooks = 50;
@@ -118,4 +118,4 @@ std::filesystem::path own_program() {
   return path;
 }
 
-}  // namespace sing::compare
+}  // namespace sing::lab::compare

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace sing::compare {
+namespace sing::lab::compare {
 
 struct ChildEnd {
   int code = 0;    // exit code, if no signal ended it
@@ -23,4 +23,4 @@ ChildEnd run_child(const std::filesystem::path& program, const std::vector<std::
 // The file of the running program itself.
 std::filesystem::path own_program();
 
-}  // namespace sing::compare
+}  // namespace sing::lab::compare

@@ -1,7 +1,7 @@
 // Every cell in turn.
 #include "lab/compare/comparison.hpp"
 
-namespace sing::compare {
+namespace sing::lab::compare {
 
 Comparison run_comparison(const std::vector<Cell>& cells, const Place& place, std::ostream& out,
                           const std::function<bool()>& stop) {
@@ -18,4 +18,4 @@ Comparison run_comparison(const std::vector<Cell>& cells, const Place& place, st
   return comparison;
 }
 
-}  // namespace sing::compare
+}  // namespace sing::lab::compare

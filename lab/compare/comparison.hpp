@@ -3,7 +3,7 @@
 
 #include "lab/compare/cell_runner.hpp"
 
-namespace sing::compare {
+namespace sing::lab::compare {
 
 struct Comparison {
   std::vector<Result> results;  // of the cells up to where it stopped
@@ -15,4 +15,4 @@ struct Comparison {
 Comparison run_comparison(const std::vector<Cell>& cells, const Place& place, std::ostream& out,
                           const std::function<bool()>& stop);
 
-}  // namespace sing::compare
+}  // namespace sing::lab::compare

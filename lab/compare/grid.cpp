@@ -10,7 +10,7 @@
 #include "sing/base/message.hpp"
 #include "sing/base/name_list.hpp"
 
-namespace sing::compare {
+namespace sing::lab::compare {
 namespace {
 
 constexpr const char* kWhere = "[sing compare] ";
@@ -168,4 +168,4 @@ std::vector<Cell> cells_of(const GridText& text) {
   return cells;
 }
 
-}  // namespace sing::compare
+}  // namespace sing::lab::compare

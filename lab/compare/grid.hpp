@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sing::compare {
+namespace sing::lab::compare {
 
 // What the command line says, not yet understood.
 struct GridText {
@@ -47,4 +47,4 @@ void check_train_flags(const std::vector<std::string>& flags, const std::vector<
 // there early.
 std::vector<Cell> cells_of(const GridText& text);
 
-}  // namespace sing::compare
+}  // namespace sing::lab::compare

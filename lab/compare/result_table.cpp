@@ -4,16 +4,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lab/compare/text_table.hpp"
-#include "lab/report/html_text.hpp"
+#include "lab/command/text_table.hpp"
+#include "lab/page/html_text.hpp"
 #include "sing/base/fields.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::compare {
+namespace sing::lab::compare {
 namespace {
 
-using report::percent_text;
-using report::short_number;
+using page::percent_text;
+using page::short_number;
 
 Row row_of(const std::vector<Result>& results) {
   Row row{.contestant = results.front().contestant, .learning_rate = results.front().learning_rate};
@@ -148,10 +148,10 @@ std::string text_of(const std::vector<Row>& rows) {
     lines.push_back({row.contestant,
                      row.learning_rate ? shortest_text(*row.learning_rate) : own_rate_text(row),
                      std::to_string(row.finished), accuracy_text(row.accuracy),
-                     number_text(row.loss), report::duration_text(row.seconds.mean), remark(row)});
+                     number_text(row.loss), page::duration_text(row.seconds.mean), remark(row)});
   }
-  return text_table(lines) +
+  return command::text_table(lines) +
          "runs: finished ones, of which the numbers are the mean ± the standard deviation\n";
 }
 
-}  // namespace sing::compare
+}  // namespace sing::lab::compare

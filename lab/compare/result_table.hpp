@@ -8,7 +8,7 @@
 
 #include "lab/report/run_record.hpp"
 
-namespace sing::compare {
+namespace sing::lab::compare {
 
 // kFailed: the program ended without a result.
 enum class Outcome { kFinished, kDiverged, kFailed };
@@ -55,4 +55,4 @@ std::vector<Row> rows_of(const std::vector<Result>& results);
 // Plain text, a line a row.
 std::string text_of(const std::vector<Row>& rows);
 
-}  // namespace sing::compare
+}  // namespace sing::lab::compare

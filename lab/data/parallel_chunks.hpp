@@ -10,7 +10,7 @@
 
 #include "sing/backend/cpu/thread_pool.hpp"
 
-namespace sing::lab {
+namespace sing::lab::data {
 
 // work(begin, end, worker) for chunks of at most `chunk` of 0 … count − 1, each chunk once, by
 // whichever worker is free. After an exception no further chunk starts, and one of those thrown is
@@ -36,4 +36,4 @@ inline void for_each_chunk(cpu::ThreadPool& pool, std::size_t count, std::size_t
   }
 }
 
-}  // namespace sing::lab
+}  // namespace sing::lab::data

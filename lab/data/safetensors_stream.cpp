@@ -6,7 +6,7 @@
 
 #include "sing/base/message.hpp"
 
-namespace sing::lab {
+namespace sing::lab::data {
 namespace {
 
 std::uint64_t byte_size_of(const StreamedTensor& tensor) {
@@ -69,4 +69,4 @@ void SafetensorsStream::commit() {
   file_.commit();
 }
 
-}  // namespace sing::lab
+}  // namespace sing::lab::data

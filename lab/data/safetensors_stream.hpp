@@ -11,7 +11,7 @@
 
 #include "sing/io/atomic_file.hpp"
 
-namespace sing::lab {
+namespace sing::lab::data {
 
 // Data sets hold bytes, which the tensors of the optimizer's state files do not.
 enum class ElementType { kFloat32, kUInt8 };
@@ -39,4 +39,4 @@ class SafetensorsStream {
   std::uint64_t missing_bytes_ = 0;
 };
 
-}  // namespace sing::lab
+}  // namespace sing::lab::data

@@ -140,18 +140,4 @@ struct BatchNormGradient {
 };
 void batch_norm_gradient(const BatchNormGradient& at, Stream stream);
 
-// Small images cut, mirrored, turned and normalized, with the same floats as the tensor functions
-// of lab/image/augment.cpp.
-struct AugmentedBatch {
-  const std::uint8_t* pixels;  // [N, channels, size, size]
-  const std::int32_t* rows;    // [count, columns of lab/image/augment_parameters.hpp]
-  const float* mean;           // [channels]
-  const float* scale;          // [channels]
-  float* images;               // [count, size, size, channels]
-  std::int64_t count;
-  int channels, size;
-  bool turns;
-};
-void augment(const AugmentedBatch& batch, Stream stream);
-
 }  // namespace sing::lab::fused

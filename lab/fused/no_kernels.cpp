@@ -20,6 +20,5 @@ void short_attention_gradient(const ShortAttentionGradient& /*at*/, Stream /*str
 std::int64_t batch_norm_parts(std::int64_t /*elements*/) { refuse(); }
 void batch_norm(const BatchNorm& /*at*/, Stream /*stream*/) { refuse(); }
 void batch_norm_gradient(const BatchNormGradient& /*at*/, Stream /*stream*/) { refuse(); }
-void augment(const AugmentedBatch& /*batch*/, Stream /*stream*/) { refuse(); }
 
 }  // namespace sing::lab::fused

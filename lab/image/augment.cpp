@@ -4,9 +4,10 @@
 #include <torch/torch.h>
 
 #include "lab/fused/kernel_arguments.hpp"
+#include "lab/image/augment_kernel.hpp"
 #include "lab/image/place_bits.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 // One corner of the interpolation: source pixels at (x, y) of the cut-out, mirrored or not, zero
@@ -49,16 +50,16 @@ at::Tensor Augmenter::operator()(const at::Tensor& pixels, const at::Tensor& row
 at::Tensor Augmenter::in_one_kernel(const at::Tensor& pixels, const at::Tensor& rows) const {
   const at::Tensor images =
       at::empty({rows.size(0), size_, size_, pixels.size(1)}, pixels.options().dtype(at::kFloat));
-  lab::fused::augment({.pixels = pixels.const_data_ptr<std::uint8_t>(),
-                       .rows = rows.const_data_ptr<std::int32_t>(),
-                       .mean = normalizer_.mean().const_data_ptr<float>(),
-                       .scale = normalizer_.scale().const_data_ptr<float>(),
-                       .images = images.mutable_data_ptr<float>(),
-                       .count = rows.size(0),
-                       .channels = static_cast<int>(pixels.size(1)),
-                       .size = static_cast<int>(size_),
-                       .turns = turns_},
-                      lab::fused::stream_of(pixels));
+  augment({.pixels = pixels.const_data_ptr<std::uint8_t>(),
+           .rows = rows.const_data_ptr<std::int32_t>(),
+           .mean = normalizer_.mean().const_data_ptr<float>(),
+           .scale = normalizer_.scale().const_data_ptr<float>(),
+           .images = images.mutable_data_ptr<float>(),
+           .count = rows.size(0),
+           .channels = static_cast<int>(pixels.size(1)),
+           .size = static_cast<int>(size_),
+           .turns = turns_},
+          fused::stream_of(pixels));
   return images.permute({0, 3, 1, 2});
 }
 
@@ -103,4 +104,4 @@ at::Tensor Augmenter::in_tensor_functions(const at::Tensor& pixels, const at::Te
   return normalizer_.normalized(shaped(sum.to(at::kFloat) * (1.0 / (kPlaceUnit * kPlaceUnit))));
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -5,7 +5,7 @@
 
 #include "lab/image/normalizer.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 
 // What does not change from batch to batch, on the device.
 class Augmenter {
@@ -32,4 +32,4 @@ class Augmenter {
   at::Tensor columns_, rows_;  // x and y of each place, int32 [1, S·S]
 };
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

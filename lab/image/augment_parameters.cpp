@@ -6,7 +6,7 @@
 
 #include "lab/random/random_stream.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 constexpr std::uint32_t kAugmentPurpose = 3;
@@ -33,7 +33,7 @@ AugmentRow no_augmentation(std::uint64_t index) { return augmentation(index, 0, 
 
 AugmentRow draw_augmentation(const AugmentOptions& options, std::uint64_t seed, std::uint64_t epoch,
                              std::uint64_t index) {
-  lab::RandomStream random(seed, epoch << 32 | index, kAugmentPurpose);
+  random::RandomStream random(seed, epoch << 32 | index, kAugmentPurpose);
   const auto pad = static_cast<std::uint32_t>(options.pad);
   const auto origin = [&] {
     return static_cast<int>(random.below(2 * pad + 1)) - static_cast<int>(pad);
@@ -45,4 +45,4 @@ AugmentRow draw_augmentation(const AugmentOptions& options, std::uint64_t seed, 
   return augmentation(index, origin_x, origin_y, mirrored, options.rotation > 0 ? degrees : 0);
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

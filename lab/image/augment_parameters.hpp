@@ -9,7 +9,7 @@
 
 #include "sing/base/fields.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 
 struct AugmentOptions {
   std::int64_t pad = 4;
@@ -52,4 +52,4 @@ AugmentRow no_augmentation(std::uint64_t index);
 AugmentRow augmentation(std::uint64_t index, int origin_x, int origin_y, bool mirrored,
                         double degrees);
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

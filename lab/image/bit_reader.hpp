@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace sing::image {
+namespace sing::lab::image {
 
 class BitReader {
  public:
@@ -43,4 +43,4 @@ class BitReader {
   int count_ = 0;  // bits that are certain; those below them are right too, and read again
 };
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

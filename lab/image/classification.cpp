@@ -8,40 +8,40 @@
 #include "lab/model/vit.hpp"
 #include "lab/picture/png.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 constexpr std::int64_t kPictureImages = 32;
 constexpr int kColumns = 8;
 constexpr int kFrame = 2;
 constexpr int kGap = 2;
-constexpr lab::Color kRight = {40, 160, 70};
-constexpr lab::Color kWrong = {200, 50, 40};
+constexpr picture::Color kRight = {40, 160, 70};
+constexpr picture::Color kWrong = {200, 50, 40};
 
 }  // namespace
 
 at::Tensor classification_loss(const ClassificationOptions& options, const at::Tensor& logits,
-                               const lab::Batch& batch) {
+                               const task::Batch& batch) {
   return at::cross_entropy_loss(logits.to(at::kFloat), batch[kLabels],
                                 /*weight=*/{}, at::Reduction::Mean,
                                 /*ignore_index=*/-100, options.label_smoothing);
 }
 
-at::Tensor right_count(const at::Tensor& logits, const lab::Batch& batch) {
+at::Tensor right_count(const at::Tensor& logits, const task::Batch& batch) {
   return (logits.argmax(1) == batch[kLabels]).sum();
 }
 
-lab::TaskModel make_classifier(const lab::ResnetOptions& model,
-                               const ClassificationOptions& options, std::int64_t channels,
-                               std::int64_t classes, at::Device device) {
-  const auto resnet = std::make_shared<lab::ResnetImpl>(model, channels, classes);
+task::TaskModel make_classifier(const model::ResnetOptions& model,
+                                const ClassificationOptions& options, std::int64_t channels,
+                                std::int64_t classes, at::Device device) {
+  const auto resnet = std::make_shared<model::ResnetImpl>(model, channels, classes);
   if (model.freeze_norms) {
-    lab::freeze_norms(*resnet);
+    model::freeze_norms(*resnet);
   }
   if (device.is_cuda()) {
-    lab::to_channels_last(*resnet);
+    model::to_channels_last(*resnet);
   }
-  const auto forward = [resnet, mirrored = options.mirrored_test](const lab::Batch& batch) {
+  const auto forward = [resnet, mirrored = options.mirrored_test](const task::Batch& batch) {
     const at::Tensor logits = resnet->forward(batch[kImages]);
     if (!mirrored || resnet->is_training()) {
       return logits;
@@ -49,10 +49,11 @@ lab::TaskModel make_classifier(const lab::ResnetOptions& model,
     return (logits + resnet->forward(batch[kImages].flip(3))) / 2;
   };
   // The fused layers normalize by the batch's own moments, as training alone does.
-  const auto fused = [resnet, forward](const lab::Batch& batch, const lab::WeightCopies& copies) {
+  const auto fused = [resnet, forward](const task::Batch& batch,
+                                       const model::WeightCopies& copies) {
     return resnet->is_training() ? resnet->fused_forward(batch[kImages], copies) : forward(batch);
   };
-  return {resnet, forward, lab::FusedModel{resnet->copied_parameters(), fused}};
+  return {resnet, forward, task::FusedModel{resnet->copied_parameters(), fused}};
 }
 
 void write_class_picture(const std::filesystem::path& path, const at::Tensor& values,
@@ -73,12 +74,12 @@ void write_class_picture(const std::filesystem::path& path, const at::Tensor& va
   const int step_y = height + 2 * kFrame + kGap;
   const int columns = std::min(kColumns, static_cast<int>(count));
   const int rows = (static_cast<int>(count) + kColumns - 1) / kColumns;
-  lab::Picture picture(kGap + columns * step_x, kGap + rows * step_y, {255, 255, 255});
+  picture::Picture picture(kGap + columns * step_x, kGap + rows * step_y, {255, 255, 255});
   const std::uint8_t* pixel = shown.const_data_ptr<std::uint8_t>();
   for (int image = 0; image < static_cast<int>(count); ++image) {
     const int left = kGap + image % kColumns * step_x;
     const int top = kGap + image / kColumns * step_y;
-    const lab::Color frame = right[image].item<bool>() ? kRight : kWrong;
+    const picture::Color frame = right[image].item<bool>() ? kRight : kWrong;
     for (int y = 0; y < height + 2 * kFrame; ++y) {
       for (int x = 0; x < width + 2 * kFrame; ++x) {
         picture.set(left + x, top + y, frame);
@@ -90,7 +91,7 @@ void write_class_picture(const std::filesystem::path& path, const at::Tensor& va
       }
     }
   }
-  lab::write_png(path, picture);
+  picture::write_png(path, picture);
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -8,7 +8,7 @@
 #include "lab/task/task.hpp"
 #include "sing/base/fields.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 
 // A batch as trained on: images float [B, C, H, W], labels int64 [B].
 enum Ready : std::size_t { kImages, kLabels };
@@ -29,14 +29,14 @@ struct ClassificationOptions {
 
 // Cross entropy, in float32 whatever the logits are.
 at::Tensor classification_loss(const ClassificationOptions& options, const at::Tensor& logits,
-                               const lab::Batch& batch);
+                               const task::Batch& batch);
 
-at::Tensor right_count(const at::Tensor& logits, const lab::Batch& batch);
+at::Tensor right_count(const at::Tensor& logits, const task::Batch& batch);
 
 // A ResNet from batches to logits; on CUDA its weights have channels innermost.
-lab::TaskModel make_classifier(const lab::ResnetOptions& model,
-                               const ClassificationOptions& options, std::int64_t channels,
-                               std::int64_t classes, at::Device device);
+task::TaskModel make_classifier(const model::ResnetOptions& model,
+                                const ClassificationOptions& options, std::int64_t channels,
+                                std::int64_t classes, at::Device device);
 
 inline constexpr const char* kClassPictureLegend =
     "images of the test set; frame green: right, red: wrong";
@@ -46,4 +46,4 @@ inline constexpr const char* kClassPictureLegend =
 void write_class_picture(const std::filesystem::path& path, const at::Tensor& values,
                          const at::Tensor& logits, const at::Tensor& labels);
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

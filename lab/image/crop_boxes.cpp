@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 constexpr double kLeastRatio = 3.0 / 4.0;
@@ -30,9 +30,9 @@ Box fallback_box(ImageSize size) {
 
 }  // namespace
 
-double uniform(lab::RandomStream& random) { return random.next() * 0x1p-32; }
+double uniform(random::RandomStream& random) { return random.next() * 0x1p-32; }
 
-Box random_resized_box(lab::RandomStream& random, ImageSize size, double least_area) {
+Box random_resized_box(random::RandomStream& random, ImageSize size, double least_area) {
   const double area = static_cast<double>(size.width) * size.height;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const double target = area * (least_area + uniform(random) * (1 - least_area));
@@ -57,4 +57,4 @@ Box central_box(ImageSize size, double share) {
   return {(size.width - side) / 2, (size.height - side) / 2, side, side};
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -7,7 +7,7 @@
 #include "lab/image/crop_boxes.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 constexpr std::uint32_t kCropPurpose = 1;
@@ -23,7 +23,7 @@ Crop CropRule::choose(ImageSize size, std::uint64_t index) const {
   if (subset == Subset::kTest) {
     return {central_box(size, test_share), false};
   }
-  lab::RandomStream random(seed, epoch << 32 | index, kCropPurpose);
+  random::RandomStream random(seed, epoch << 32 | index, kCropPurpose);
   const Box box = random_resized_box(random, size, least_area);
   return {box, random.below(2) == 1};
 }
@@ -60,7 +60,7 @@ void CropLoader::load(std::span<const std::uint64_t> indices, const CropRule& ru
                       std::uint8_t* pixels, std::int64_t* labels) {
   const std::size_t bytes =
       std::size_t{3} * static_cast<std::size_t>(size) * static_cast<std::size_t>(size);
-  lab::for_each_chunk(
+  data::for_each_chunk(
       pool_, indices.size(), 2, [&](std::size_t begin, std::size_t end, int worker) {
         Tools& tools = tools_[static_cast<std::size_t>(worker)];
         for (std::size_t place = begin; place < end; ++place) {
@@ -74,4 +74,4 @@ void CropLoader::load(std::span<const std::uint64_t> indices, const CropRule& ru
       });
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -10,7 +10,7 @@
 #include "lab/image/resize.hpp"
 #include "sing/backend/cpu/thread_pool.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 
 // What is shown of an image: a box of it, mirrored or not.
 struct Crop {
@@ -76,4 +76,4 @@ class CropLoader {
   std::vector<Tools> tools_;
 };
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

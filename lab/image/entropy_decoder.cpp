@@ -18,7 +18,7 @@
 #define SING_OWN_ENTROPY_DECODER 0
 #endif
 
-namespace sing::image {
+namespace sing::lab::image {
 
 #if SING_OWN_ENTROPY_DECODER
 
@@ -216,4 +216,4 @@ void EntropyDecoder::take_over(jpeg_decompress_struct&, int, int) {}
 
 EntropyDecoder::~EntropyDecoder() = default;
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -9,7 +9,7 @@
 //
 #include <jpeglib.h>
 
-namespace sing::image {
+namespace sing::lab::image {
 
 // libjpeg looks a code up, then takes the bits of its value; here one look gives both, and in what
 // is not wanted several codes. All else (what coefficients are turned into, and what is said about
@@ -32,4 +32,4 @@ class EntropyDecoder {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -5,7 +5,7 @@
 
 #include "lab/random/shuffled.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 constexpr std::uint32_t kOrderPurpose = 2;
@@ -20,13 +20,13 @@ EpochOrder::EpochOrder(std::uint64_t seed, std::int64_t training_count, std::int
 std::span<const std::uint64_t> EpochOrder::indices(Subset subset, std::int64_t epoch,
                                                    std::int64_t first, std::int64_t count) {
   if (subset == Subset::kTraining && epoch != epoch_) {
-    training_ =
-        lab::shuffled(training_count_,
-                      lab::RandomStream(seed_, static_cast<std::uint64_t>(epoch), kOrderPurpose));
+    training_ = random::shuffled(
+        training_count_,
+        random::RandomStream(seed_, static_cast<std::uint64_t>(epoch), kOrderPurpose));
     epoch_ = epoch;
   }
   const std::span<const std::uint64_t> all = subset == Subset::kTraining ? training_ : test_;
   return all.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

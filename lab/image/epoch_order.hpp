@@ -7,7 +7,7 @@
 
 #include "lab/image/image_source.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 
 // Training images shuffled anew every epoch, a function of seed and epoch; test images in order.
 class EpochOrder {
@@ -25,4 +25,4 @@ class EpochOrder {
   std::vector<std::uint64_t> training_, test_;
 };
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -5,10 +5,10 @@
 #include <system_error>
 #include <utility>
 
-#include "lab/image/sha256.hpp"
+#include "lab/data/sha256.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 class FolderSource final : public ImageSource {
@@ -39,7 +39,7 @@ class FolderSource final : public ImageSource {
 
   // Of names and sizes, not of the files' bytes, which take long to read.
   std::string digest() const override {
-    Sha256 hash;
+    data::Sha256 hash;
     for (const std::vector<ListedImage>& subset : folder_.images) {
       for (const ListedImage& image : subset) {
         std::error_code unreadable;  // fetch says so when its turn comes
@@ -49,7 +49,7 @@ class FolderSource final : public ImageSource {
         hash.add(std::as_bytes(std::span(line)));
       }
     }
-    return hexadecimal(hash.digest());
+    return data::hexadecimal(hash.digest());
   }
 
  private:
@@ -66,4 +66,4 @@ std::unique_ptr<ImageSource> make_folder_source(ImageFolder folder) {
   return std::make_unique<FolderSource>(std::move(folder));
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

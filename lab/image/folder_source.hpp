@@ -5,9 +5,9 @@
 
 #include "lab/image/image_folder.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 
 // The folder as listed, bad images dropped.
 std::unique_ptr<ImageSource> make_folder_source(ImageFolder folder);
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

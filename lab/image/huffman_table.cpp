@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 constexpr int kLongestCode = 16;
@@ -103,4 +103,4 @@ CodedValue HuffmanTable::long_value(std::uint64_t bits, const CodedValue& found)
   return with_value(bits, length, table_.huffval[code + offset_[static_cast<std::size_t>(length)]]);
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -9,7 +9,7 @@
 //
 #include <jpeglib.h>
 
-namespace sing::image {
+namespace sing::lab::image {
 
 // A code and the bits of the value that follow it.
 struct CodedValue {
@@ -70,4 +70,4 @@ class HuffmanTable {
   std::array<std::int32_t, 17> offset_{};
 };
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

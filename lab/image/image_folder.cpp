@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "lab/data/mapped_file.hpp"
 #include "lab/data/parallel_chunks.hpp"
 #include "lab/image/jpeg_decoder.hpp"
-#include "lab/image/mapped_file.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 constexpr std::array<const char*, 2> kSubsetFolders = {"train", "val"};
@@ -86,19 +86,19 @@ std::vector<std::string> drop_bad_images(ImageFolder& folder, BadImages policy, 
   std::vector<std::string> messages;
   for (std::vector<ListedImage>& images : folder.images) {
     std::vector<std::string> wrong(images.size());
-    lab::for_each_chunk(pool, images.size(), kChunk,
-                        [&](std::size_t begin, std::size_t end, int worker) {
-                          JpegDecoder& decoder = decoders[static_cast<std::size_t>(worker)];
-                          for (std::size_t i = begin; i < end; ++i) {
-                            try {
-                              const MappedFile file(folder.root / images[i].path);
-                              decoder.open(file.bytes(), images[i].path);
-                              decoder.check();
-                            } catch (const FileError& problem) {
-                              wrong[i] = problem.what();
-                            }
-                          }
-                        });
+    data::for_each_chunk(pool, images.size(), kChunk,
+                         [&](std::size_t begin, std::size_t end, int worker) {
+                           JpegDecoder& decoder = decoders[static_cast<std::size_t>(worker)];
+                           for (std::size_t i = begin; i < end; ++i) {
+                             try {
+                               const data::MappedFile file(folder.root / images[i].path);
+                               decoder.open(file.bytes(), images[i].path);
+                               decoder.check();
+                             } catch (const FileError& problem) {
+                               wrong[i] = problem.what();
+                             }
+                           }
+                         });
     std::size_t index = 0;
     std::erase_if(images, [&](const ListedImage&) { return !wrong[index++].empty(); });
     std::erase(wrong, "");
@@ -110,4 +110,4 @@ std::vector<std::string> drop_bad_images(ImageFolder& folder, BadImages policy, 
   return messages;
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -11,7 +11,7 @@
 #include "lab/image/image_source.hpp"
 #include "sing/base/enum_names.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 
 struct ListedImage {
   std::string path;  // from the root
@@ -46,4 +46,4 @@ void refuse_bad_images(const std::vector<std::string>& messages);
 // kSkip, and what is wrong with each is returned; under kRefuse FileError names them.
 std::vector<std::string> drop_bad_images(ImageFolder& folder, BadImages policy, int threads);
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -10,7 +10,7 @@
 #include "lab/image/rgb_image.hpp"
 #include "sing/base/enum_names.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 
 enum class Subset : std::uint8_t { kTraining, kTest };
 
@@ -42,4 +42,4 @@ class ImageSource {
   virtual std::string digest() const { return {}; }
 };
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -8,7 +8,7 @@
 #include "lab/image/jpeg_errors.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 constexpr std::int64_t kMostPixels = 178'956'970;
@@ -181,4 +181,4 @@ int JpegDecoder::enough_eighths(const Box& box, ImageSize wanted) const {
   return 8;
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -8,7 +8,7 @@
 
 #include "lab/image/rgb_image.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 
 // A part of an image as decoded at eighths/8 of its size: `image` holds that whole picture's pixels
 // from (left, top) on.
@@ -56,4 +56,4 @@ class JpegDecoder {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -6,7 +6,7 @@
 #include "lab/image/jpeg_errors.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 struct Encoding {
@@ -51,4 +51,4 @@ std::vector<std::byte> encode_jpeg(const ImageView& image, int quality) {
   return {first, first + encoding.size};
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -6,9 +6,9 @@
 
 #include "lab/image/rgb_image.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 
 // Colour planes at half the size, as cameras and ImageNet have them; quality is 1 … 100.
 std::vector<std::byte> encode_jpeg(const ImageView& image, int quality);
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -12,7 +12,7 @@
 
 #include "sing/base/error.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 
 // Between setjmp and libjpeg's functions no object with a destructor may live.
 struct JpegErrors {
@@ -53,4 +53,4 @@ struct JpegErrors {
   }
 };
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -3,7 +3,7 @@
 
 #include "sing/base/message.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 class MemorySource final : public ImageSource {
@@ -58,4 +58,4 @@ std::unique_ptr<ImageSource> make_memory_source(const SmallSet& set) {
   return std::make_unique<MemorySource>(set);
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -3,7 +3,7 @@
 
 #include <torch/torch.h>
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 at::Tensor per_channel(const std::vector<double>& values) {
@@ -24,4 +24,4 @@ at::Tensor Normalizer::values_of(const at::Tensor& normalized) const {
   return normalized / scale_ + mean_;
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace sing::image {
+namespace sing::lab::image {
 
 // Of values of 0 … 255, one a channel.
 struct Normalization {
@@ -29,4 +29,4 @@ class Normalizer {
   at::Tensor mean_, scale_;  // float [1, C, 1, 1]
 };
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

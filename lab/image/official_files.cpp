@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "lab/image/sha256.hpp"
+#include "lab/data/sha256.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 
 namespace {
 
@@ -89,8 +89,8 @@ std::string fault_of(const OfficialFile& file, std::span<const std::uint8_t> con
   if (content.size() != file.bytes) {
     return fmt::format("wanted {} bytes, got {}", file.bytes, content.size());
   }
-  const std::string found = hexadecimal(sha256(std::as_bytes(content)));
+  const std::string found = data::hexadecimal(data::sha256(std::as_bytes(content)));
   return found == file.sha256 ? "" : fmt::format("wanted SHA-256 {}, got {}", file.sha256, found);
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace sing::image {
+namespace sing::lab::image {
 
 struct OfficialFile {
   const char* name;
@@ -36,4 +36,4 @@ std::vector<std::uint8_t> read_content(const std::filesystem::path& path, std::u
 // What is wrong with a content, or "" where size and SHA-256 are the official ones.
 std::string fault_of(const OfficialFile& file, std::span<const std::uint8_t> content);
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

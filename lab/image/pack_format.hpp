@@ -10,9 +10,9 @@
 #include <bit>
 #include <cstdint>
 
-#include "lab/image/sha256.hpp"
+#include "lab/data/sha256.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 
 static_assert(std::endian::native == std::endian::little);
 
@@ -42,13 +42,13 @@ static_assert(sizeof(PackEntry) == 32);
 struct PackFooter {
   std::uint64_t index_offset = 0;
   std::uint64_t index_bytes = 0;
-  Digest index_digest{};  // SHA-256 of the index
+  data::Digest index_digest{};  // SHA-256 of the index
   std::array<char, 8> end = kPackEnd;
 };
 static_assert(sizeof(PackFooter) == 56);
 
 inline std::uint64_t checksum_of(std::span<const std::byte> bytes) {
-  const Digest digest = sha256(bytes);
+  const data::Digest digest = data::sha256(bytes);
   std::uint64_t checksum = 0;
   for (std::size_t i = 0; i < 8; ++i) {
     checksum |= std::uint64_t{digest[i]} << (8 * i);
@@ -56,4 +56,4 @@ inline std::uint64_t checksum_of(std::span<const std::byte> bytes) {
   return checksum;
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -5,11 +5,11 @@
 #include <cstring>
 #include <utility>
 
-#include "lab/image/mapped_file.hpp"
+#include "lab/data/mapped_file.hpp"
 #include "lab/image/pack_format.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 class PackSource final : public ImageSource {
@@ -28,7 +28,7 @@ class PackSource final : public ImageSource {
                 footer.index_bytes == index_end - footer.index_offset,
             "its index lies outside it");
     const auto index = bytes.subspan(footer.index_offset, footer.index_bytes);
-    require(sha256(index) == footer.index_digest, "its index is damaged");
+    require(data::sha256(index) == footer.index_digest, "its index is damaged");
     index_digest_ = footer.index_digest;
     read_index(footer.index_offset, index_end);
   }
@@ -54,7 +54,7 @@ class PackSource final : public ImageSource {
   }
 
   // The index holds the checksum of every image.
-  std::string digest() const override { return hexadecimal(index_digest_); }
+  std::string digest() const override { return data::hexadecimal(index_digest_); }
 
   void check() const {
     for (const Subset subset : {Subset::kTraining, Subset::kTest}) {
@@ -126,11 +126,11 @@ class PackSource final : public ImageSource {
     return entries_[subset == Subset::kTraining ? index : counts_[0] + index];
   }
 
-  MappedFile file_;
+  data::MappedFile file_;
   std::vector<std::string> classes_;
   std::array<std::uint64_t, 2> counts_{};
   std::vector<PackEntry> entries_;
-  Digest index_digest_{};
+  data::Digest index_digest_{};
 };
 
 }  // namespace
@@ -141,4 +141,4 @@ std::unique_ptr<ImageSource> open_pack(const std::filesystem::path& path) {
 
 void check_pack(const std::filesystem::path& path) { PackSource(path).check(); }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

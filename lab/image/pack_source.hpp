@@ -7,7 +7,7 @@
 
 #include "lab/image/image_source.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 
 // Throws FileError for a file that is no pack, is cut short, has another version or a damaged
 // index. The images' bytes are not read; check_pack does that.
@@ -16,4 +16,4 @@ std::unique_ptr<ImageSource> open_pack(const std::filesystem::path& path);
 // Compares every image with its checksum; throws FileError naming the first that differs.
 void check_pack(const std::filesystem::path& path);
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -4,16 +4,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lab/data/mapped_file.hpp"
 #include "lab/data/parallel_chunks.hpp"
 #include "lab/image/jpeg_decoder.hpp"
 #include "lab/image/jpeg_encoder.hpp"
-#include "lab/image/mapped_file.hpp"
 #include "lab/image/pack_format.hpp"
 #include "lab/image/resize.hpp"
 #include "sing/base/error.hpp"
 #include "sing/io/atomic_file.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 struct Prepared {
@@ -120,7 +120,7 @@ class PackWriter {
       refuse_bad_images(summary_.skipped);
     }
     const std::vector<std::byte> index = index_of(folder_, entries_);
-    const PackFooter footer{place_, index.size(), sha256(index)};
+    const PackFooter footer{place_, index.size(), data::sha256(index)};
     write_bytes(index);
     write(footer);
     file_.commit();
@@ -140,18 +140,18 @@ class PackWriter {
 
   void write_images(std::span<const ListedImage> images, std::vector<PackEntry>& entries) {
     std::vector<Prepared> prepared(images.size());
-    lab::for_each_chunk(pool_, images.size(), 4,
-                        [&](std::size_t begin, std::size_t end, int worker) {
-                          for (std::size_t i = begin; i < end; ++i) {
-                            try {
-                              const MappedFile file(folder_.root / images[i].path);
-                              preparers_[static_cast<std::size_t>(worker)].prepare(
-                                  file.bytes(), images[i].path, options_, prepared[i]);
-                            } catch (const FileError& problem) {
-                              prepared[i].wrong = problem.what();
-                            }
-                          }
-                        });
+    data::for_each_chunk(pool_, images.size(), 4,
+                         [&](std::size_t begin, std::size_t end, int worker) {
+                           for (std::size_t i = begin; i < end; ++i) {
+                             try {
+                               const data::MappedFile file(folder_.root / images[i].path);
+                               preparers_[static_cast<std::size_t>(worker)].prepare(
+                                   file.bytes(), images[i].path, options_, prepared[i]);
+                             } catch (const FileError& problem) {
+                               prepared[i].wrong = problem.what();
+                             }
+                           }
+                         });
     for (std::size_t i = 0; i < images.size(); ++i) {
       if (!prepared[i].wrong.empty()) {
         summary_.skipped.push_back(prepared[i].wrong);
@@ -183,4 +183,4 @@ PackSummary write_pack(const ImageFolder& folder, const PackOptions& options, in
   return PackWriter(folder, options, threads, out).run();
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -10,7 +10,7 @@
 #include "lab/image/image_folder.hpp"
 #include "sing/base/fields.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 
 struct PackOptions {
   Encoding format = Encoding::kJpeg;
@@ -41,4 +41,4 @@ struct PackSummary {
 PackSummary write_pack(const ImageFolder& folder, const PackOptions& options, int threads,
                        const std::filesystem::path& out);
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

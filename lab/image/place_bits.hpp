@@ -6,7 +6,7 @@
 #include "lab/image/augment_parameters.hpp"
 #include "sing/base/portable.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 
 // Two weights of 11 bits and a byte make 30: whole numbers of 32 bits hold them.
 inline constexpr int kPlaceBits = 11;
@@ -19,4 +19,4 @@ SING_HOST_DEVICE std::int32_t doubled_middle(std::int32_t size) {
   return ((size - 1) << kAngleBits) + (1 << (kDroppedBits - 1));
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

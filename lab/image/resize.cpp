@@ -7,7 +7,7 @@
 
 #include "lab/image/vector_clones.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 constexpr int kWeightBits = 32 - 8 - 2;  // as in Pillow: eight of a byte and two to spare
@@ -199,4 +199,4 @@ void Resizer::resize(const ImageView& source, const Window& window, ImageSize si
   }
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

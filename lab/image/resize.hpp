@@ -7,7 +7,7 @@
 
 #include "lab/image/rgb_image.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 
 // The part of an image that a resize shows, edges included, in pixels and fractions of them.
 struct Window {
@@ -44,4 +44,4 @@ class Resizer {
   std::vector<std::uint8_t> blocks_;  // a row of the destination and what fills its last block
 };
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace sing::image {
+namespace sing::lab::image {
 
 struct ImageSize {
   int width = 0;
@@ -50,4 +50,4 @@ struct RgbImage {
   ImageView view() const { return {bytes.data(), width, height, std::ptrdiff_t{3} * width}; }
 };
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -6,11 +6,11 @@
 #include <optional>
 #include <utility>
 
-#include "lab/cli/field_flags.hpp"
+#include "lab/command/field_flags.hpp"
 #include "lab/image/epoch_order.hpp"
 #include "lab/image/stand_in.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 struct StandInOptions {
@@ -27,11 +27,11 @@ struct StandInOptions {
   }
 };
 
-Subset subset_of(lab::Split split) {
-  return split == lab::Split::kTraining ? Subset::kTraining : Subset::kTest;
+Subset subset_of(task::Split split) {
+  return split == task::Split::kTraining ? Subset::kTraining : Subset::kTest;
 }
 
-class SmallImageTask final : public lab::Task {
+class SmallImageTask final : public task::Task {
  public:
   explicit SmallImageTask(SmallTaskKind kind)
       : kind_(std::move(kind)), data_(std::string("data/") + kind_.official.name) {}
@@ -40,10 +40,10 @@ class SmallImageTask final : public lab::Task {
     command.add_option("--data", data_, "folder of the data set's files")
         ->type_name("FOLDER")
         ->capture_default_str();
-    lab::add_field_flags(command, stand_in_);
-    lab::add_field_flags(command, kind_.augment);
-    lab::add_field_flags(command, kind_.model);
-    lab::add_field_flags(command, kind_.classification);
+    command::add_field_flags(command, stand_in_);
+    command::add_field_flags(command, kind_.augment);
+    command::add_field_flags(command, kind_.model);
+    command::add_field_flags(command, kind_.classification);
   }
 
   std::vector<OptionInfo> options() const override {
@@ -53,7 +53,7 @@ class SmallImageTask final : public lab::Task {
     return list;
   }
 
-  void prepare(const lab::TaskSetting& setting) override {
+  void prepare(const task::TaskSetting& setting) override {
     const char* const where = kind_.official.name;
     validate(stand_in_, where);
     validate(kind_.augment, where);
@@ -78,15 +78,15 @@ class SmallImageTask final : public lab::Task {
 
   std::string data_digest() const override { return digest_; }
 
-  std::int64_t example_count(lab::Split split) const override {
-    return split == lab::Split::kTraining ? training_count_ : test_count_;
+  std::int64_t example_count(task::Split split) const override {
+    return split == task::Split::kTraining ? training_count_ : test_count_;
   }
 
-  lab::Batch make_batch(const lab::BatchRequest& request) override {
+  task::Batch make_batch(const task::BatchRequest& request) override {
     const auto options = at::TensorOptions(at::kInt).pinned_memory(device_.is_cuda());
     at::Tensor rows = at::empty({request.count, kColumns}, options);
     auto* row = reinterpret_cast<AugmentRow*>(rows.mutable_data_ptr<std::int32_t>());
-    const bool training = request.split == lab::Split::kTraining;
+    const bool training = request.split == task::Split::kTraining;
     for (const std::uint64_t index :
          order_->indices(subset_of(request.split), request.epoch, request.first, request.count)) {
       *row++ = training ? draw_augmentation(kind_.augment, seed_,
@@ -96,7 +96,7 @@ class SmallImageTask final : public lab::Task {
     return {rows};
   }
 
-  lab::Batch to_device(const lab::Batch& made) const override {
+  task::Batch to_device(const task::Batch& made) const override {
     const at::Tensor rows = made.front().to(device_, /*non_blocking=*/true);
     at::Tensor images = (*augmenter_)(pixels_, rows);
     if (device_.is_cuda()) {
@@ -105,20 +105,20 @@ class SmallImageTask final : public lab::Task {
     return {images, labels_.index_select(0, rows.select(1, kIndex))};
   }
 
-  lab::TaskModel make_model() const override {
+  task::TaskModel make_model() const override {
     return make_classifier(kind_.model, kind_.classification, kind_.shape.channels,
                            kind_.shape.classes, device_);
   }
 
-  at::Tensor loss(const at::Tensor& prediction, const lab::Batch& batch) const override {
+  at::Tensor loss(const at::Tensor& prediction, const task::Batch& batch) const override {
     return classification_loss(kind_.classification, prediction, batch);
   }
-  at::Tensor right_count(const at::Tensor& prediction, const lab::Batch& batch) const override {
+  at::Tensor right_count(const at::Tensor& prediction, const task::Batch& batch) const override {
     return image::right_count(prediction, batch);
   }
   std::string picture_legend() const override { return kClassPictureLegend; }
   void write_picture(const std::filesystem::path& path, const at::Tensor& prediction,
-                     const lab::Batch& batch) const override {
+                     const task::Batch& batch) const override {
     write_class_picture(path, augmenter_->normalizer().values_of(batch[kImages]), prediction,
                         batch[kLabels]);
   }
@@ -157,8 +157,8 @@ class SmallImageTask final : public lab::Task {
 
 }  // namespace
 
-std::unique_ptr<lab::Task> make_small_image_task(SmallTaskKind kind) {
+std::unique_ptr<task::Task> make_small_image_task(SmallTaskKind kind) {
   return std::make_unique<SmallImageTask>(std::move(kind));
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -11,7 +11,7 @@
 #include "lab/image/official_files.hpp"
 #include "lab/image/small_images.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 
 // What tells one such task from another.
 struct SmallTaskKind {
@@ -20,10 +20,10 @@ struct SmallTaskKind {
   SmallSet (*read)(const std::filesystem::path& folder);
   Normalization normalization;
   AugmentOptions augment;
-  lab::ResnetOptions model;
+  model::ResnetOptions model;
   ClassificationOptions classification;
 };
 
-std::unique_ptr<lab::Task> make_small_image_task(SmallTaskKind kind);
+std::unique_ptr<task::Task> make_small_image_task(SmallTaskKind kind);
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -1,17 +1,17 @@
 // Tells one set from another.
 #include "lab/image/small_images.hpp"
 
-#include "lab/image/sha256.hpp"
+#include "lab/data/sha256.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 
 std::string digest_of(const SmallSet& set) {
-  Sha256 hash;
+  data::Sha256 hash;
   for (const SmallSubset& subset : set.subsets) {
     hash.add(std::as_bytes(std::span(subset.pixels)));
     hash.add(std::as_bytes(std::span(subset.labels)));
   }
-  return hexadecimal(hash.digest());
+  return data::hexadecimal(hash.digest());
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace sing::image {
+namespace sing::lab::image {
 
 struct SmallShape {
   std::int64_t channels = 3;
@@ -31,4 +31,4 @@ struct SmallSet {
 // SHA-256 of every pixel and label, in hexadecimal.
 std::string digest_of(const SmallSet& set);
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

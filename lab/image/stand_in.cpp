@@ -6,7 +6,7 @@
 #include "lab/random/random_stream.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 constexpr std::uint64_t kSeed = 0;
@@ -18,7 +18,7 @@ constexpr int kNoise = 32;
 
 // Bilinear between random values at kKnots × kKnots places that repeat past the edges.
 std::vector<std::uint8_t> make_pattern(const SmallShape& shape, std::uint64_t label) {
-  lab::RandomStream random(kSeed, label, kPatternPurpose);
+  random::RandomStream random(kSeed, label, kPatternPurpose);
   std::vector<std::uint8_t> pattern;
   pattern.reserve(static_cast<std::size_t>(shape.values()));
   for (std::int64_t channel = 0; channel < shape.channels; ++channel) {
@@ -46,7 +46,7 @@ std::vector<std::uint8_t> make_pattern(const SmallShape& shape, std::uint64_t la
 }
 
 void add_image(const SmallShape& shape, const std::vector<std::uint8_t>& pattern,
-               lab::RandomStream random, std::vector<std::uint8_t>& pixels) {
+               random::RandomStream random, std::vector<std::uint8_t>& pixels) {
   const auto shift = [&] {
     return static_cast<std::int64_t>(random.below(2 * kMostShift + 1)) - kMostShift;
   };
@@ -80,8 +80,8 @@ SmallSet make_stand_in(const SmallShape& shape, std::int64_t training_count,
     for (std::int64_t image = 0; image < counts[subset]; ++image) {
       const auto label = static_cast<std::size_t>(image % shape.classes);
       add_image(shape, patterns[label],
-                lab::RandomStream(kSeed, static_cast<std::uint64_t>(image),
-                                  kImagePurpose + static_cast<std::uint32_t>(subset)),
+                random::RandomStream(kSeed, static_cast<std::uint64_t>(image),
+                                     kImagePurpose + static_cast<std::uint32_t>(subset)),
                 set.subsets[subset].pixels);
       set.subsets[subset].labels.push_back(static_cast<std::uint8_t>(label));
     }
@@ -96,4 +96,4 @@ std::string stand_in_notice(const std::string& data_set) {
       data_set);
 }
 
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "lab/cli/field_flags.hpp"
+#include "lab/command/field_flags.hpp"
 #include "lab/image/classification.hpp"
 #include "lab/image/crop_loader.hpp"
 #include "lab/image/epoch_order.hpp"
@@ -17,7 +17,7 @@
 #include "lab/imagefolder/options.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::imagefolder {
+namespace sing::lab::imagefolder {
 namespace {
 
 // What the host makes: pixels uint8 [B, S, S, 3], labels int64 [B].
@@ -32,20 +32,20 @@ constexpr std::int64_t kStandInTraining = 1000;
 constexpr std::int64_t kStandInTest = 200;
 constexpr std::size_t kNamedImages = 3;
 
-image::Subset subset_of(lab::Split split) {
-  return split == lab::Split::kTraining ? image::Subset::kTraining : image::Subset::kTest;
+image::Subset subset_of(task::Split split) {
+  return split == task::Split::kTraining ? image::Subset::kTraining : image::Subset::kTest;
 }
 
-class ImagefolderTask final : public lab::Task {
+class ImagefolderTask final : public task::Task {
  public:
   void add_flags(CLI::App& command) override {
     command
         .add_option("--data", data_, "folder with train/<class>/ and val/<class>/, or a pack of it")
         ->type_name("PATH")
         ->capture_default_str();
-    lab::add_field_flags(command, options_);
-    lab::add_field_flags(command, model_);
-    lab::add_field_flags(command, classification_);
+    command::add_field_flags(command, options_);
+    command::add_field_flags(command, model_);
+    command::add_field_flags(command, classification_);
   }
 
   std::vector<OptionInfo> options() const override {
@@ -54,7 +54,7 @@ class ImagefolderTask final : public lab::Task {
     return list;
   }
 
-  void prepare(const lab::TaskSetting& setting) override {
+  void prepare(const task::TaskSetting& setting) override {
     check(options_);
     validate(model_, "imagefolder");
     validate(classification_, "imagefolder");
@@ -62,24 +62,24 @@ class ImagefolderTask final : public lab::Task {
     device_ = setting.device;
     source_ = open_source(setting.data_threads);
     loader_.emplace(*source_, setting.data_threads);
-    order_.emplace(seed_, example_count(lab::Split::kTraining), example_count(lab::Split::kTest));
+    order_.emplace(seed_, example_count(task::Split::kTraining), example_count(task::Split::kTest));
     normalizer_.emplace(kNormalization, device_);
   }
 
   std::string notice() const override { return notice_; }
   std::string data_digest() const override { return source_->digest(); }
 
-  std::int64_t example_count(lab::Split split) const override {
+  std::int64_t example_count(task::Split split) const override {
     return static_cast<std::int64_t>(source_->count(subset_of(split)));
   }
 
-  lab::Batch make_batch(const lab::BatchRequest& request) override {
-    const bool training = request.split == lab::Split::kTraining;
+  task::Batch make_batch(const task::BatchRequest& request) override {
+    const bool training = request.split == task::Split::kTraining;
     const std::int64_t size =
         training ? training_size(options_, request.epoch) : options_.test_size;
     const auto host = at::TensorOptions().pinned_memory(device_.is_cuda());
-    lab::Batch batch = {at::empty({request.count, size, size, 3}, host.dtype(at::kByte)),
-                        at::empty({request.count}, host.dtype(at::kLong))};
+    task::Batch batch = {at::empty({request.count, size, size, 3}, host.dtype(at::kByte)),
+                         at::empty({request.count}, host.dtype(at::kLong))};
     const image::CropRule rule{.subset = subset_of(request.split),
                                .seed = seed_,
                                .epoch = static_cast<std::uint64_t>(request.epoch),
@@ -92,7 +92,7 @@ class ImagefolderTask final : public lab::Task {
   }
 
   // Pixels with their colours side by side are channels-last images as they are.
-  lab::Batch to_device(const lab::Batch& made) const override {
+  task::Batch to_device(const task::Batch& made) const override {
     const at::Tensor pixels = made[kPixels].to(device_, /*non_blocking=*/true);
     at::Tensor images = normalizer_->normalized(pixels.permute({0, 3, 1, 2}));
     if (!device_.is_cuda()) {
@@ -101,20 +101,20 @@ class ImagefolderTask final : public lab::Task {
     return {images, made[kMadeLabels].to(device_, /*non_blocking=*/true)};
   }
 
-  lab::TaskModel make_model() const override {
+  task::TaskModel make_model() const override {
     return image::make_classifier(model_, classification_, 3,
                                   static_cast<std::int64_t>(source_->classes().size()), device_);
   }
 
-  at::Tensor loss(const at::Tensor& prediction, const lab::Batch& batch) const override {
+  at::Tensor loss(const at::Tensor& prediction, const task::Batch& batch) const override {
     return image::classification_loss(classification_, prediction, batch);
   }
-  at::Tensor right_count(const at::Tensor& prediction, const lab::Batch& batch) const override {
+  at::Tensor right_count(const at::Tensor& prediction, const task::Batch& batch) const override {
     return image::right_count(prediction, batch);
   }
   std::string picture_legend() const override { return image::kClassPictureLegend; }
   void write_picture(const std::filesystem::path& path, const at::Tensor& prediction,
-                     const lab::Batch& batch) const override {
+                     const task::Batch& batch) const override {
     image::write_class_picture(path, normalizer_->values_of(batch[image::kImages]), prediction,
                                batch[image::kLabels]);
   }
@@ -150,7 +150,7 @@ class ImagefolderTask final : public lab::Task {
 
   std::string data_ = "data/imagefolder";
   Options options_;
-  lab::ResnetOptions model_;
+  model::ResnetOptions model_;
   image::ClassificationOptions classification_;
   std::uint64_t seed_ = 0;
   at::Device device_ = at::kCPU;
@@ -163,6 +163,6 @@ class ImagefolderTask final : public lab::Task {
 
 }  // namespace
 
-std::unique_ptr<lab::Task> make_task() { return std::make_unique<ImagefolderTask>(); }
+std::unique_ptr<task::Task> make_task() { return std::make_unique<ImagefolderTask>(); }
 
-}  // namespace sing::imagefolder
+}  // namespace sing::lab::imagefolder

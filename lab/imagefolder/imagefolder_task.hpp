@@ -5,8 +5,8 @@
 
 #include "lab/task/task.hpp"
 
-namespace sing::imagefolder {
+namespace sing::lab::imagefolder {
 
-std::unique_ptr<lab::Task> make_task();
+std::unique_ptr<task::Task> make_task();
 
-}  // namespace sing::imagefolder
+}  // namespace sing::lab::imagefolder

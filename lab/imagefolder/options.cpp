@@ -5,7 +5,7 @@
 
 #include "sing/base/message.hpp"
 
-namespace sing::imagefolder {
+namespace sing::lab::imagefolder {
 
 void check(const Options& options) {
   validate(options, "imagefolder");
@@ -29,4 +29,4 @@ std::int64_t training_size(const Options& options, std::int64_t epoch) {
   return static_cast<std::int64_t>(std::nearbyint(size / kMultiple) * kMultiple);
 }
 
-}  // namespace sing::imagefolder
+}  // namespace sing::lab::imagefolder

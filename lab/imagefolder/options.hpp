@@ -7,7 +7,7 @@
 #include "lab/image/image_folder.hpp"
 #include "sing/base/fields.hpp"
 
-namespace sing::imagefolder {
+namespace sing::lab::imagefolder {
 
 struct Options {
   std::int64_t train_size = 192;
@@ -47,4 +47,4 @@ void check(const Options& options);
 // between on the line, rounded to a multiple of 32.
 std::int64_t training_size(const Options& options, std::int64_t epoch);
 
-}  // namespace sing::imagefolder
+}  // namespace sing::lab::imagefolder

@@ -11,7 +11,7 @@
 #include "lab/loop/content_checksum.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::lab {
+namespace sing::lab::loop {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -266,4 +266,4 @@ void load_weights(const std::filesystem::path& path, ::torch::nn::Module& module
   }
 }
 
-}  // namespace sing::lab
+}  // namespace sing::lab::loop

@@ -10,7 +10,7 @@
 
 #include "adapters/torch/optimizer.hpp"
 
-namespace sing::lab {
+namespace sing::lab::loop {
 
 // Where a training stands, beside weights, optimizer and random numbers. Data needs no more than
 // the step.
@@ -49,4 +49,4 @@ void save_weights(const std::filesystem::path& path,
 // From either kind of file.
 void load_weights(const std::filesystem::path& path, ::torch::nn::Module& module);
 
-}  // namespace sing::lab
+}  // namespace sing::lab::loop

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <vector>
 
-namespace sing::lab {
+namespace sing::lab::loop {
 namespace {
 
 uLong checksum_of(const TensorEntry& entry, const std::byte* data) {
@@ -43,4 +43,4 @@ std::string content_checksum(const SafetensorsReader& reader) {
   return text_of(sum);
 }
 
-}  // namespace sing::lab
+}  // namespace sing::lab::loop

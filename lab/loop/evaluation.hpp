@@ -8,7 +8,7 @@
 #include "lab/loop/training_options.hpp"
 #include "lab/task/task.hpp"
 
-namespace sing::lab {
+namespace sing::lab::loop {
 
 struct Evaluation {
   double loss = 0;
@@ -23,7 +23,7 @@ struct EvaluationSetting {
 };
 
 // Over the whole test set. `task_mutex` guards make_batch.
-Evaluation evaluate(Task& task, TaskModel& model, const EvaluationSetting& setting,
+Evaluation evaluate(task::Task& task, task::TaskModel& model, const EvaluationSetting& setting,
                     std::mutex& task_mutex);
 
-}  // namespace sing::lab
+}  // namespace sing::lab::loop

@@ -6,17 +6,18 @@
 #include <algorithm>
 #include <utility>
 
-namespace sing::lab {
+namespace sing::lab::loop {
 namespace {
 
 constexpr int kRunsBeforeRecording = 3;
 
-bool same_shapes(const std::vector<Batch>& a, const std::vector<Batch>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Batch& x, const Batch& y) {
-    return std::equal(
-        x.begin(), x.end(), y.begin(), y.end(),
-        [](const at::Tensor& s, const at::Tensor& t) { return s.sizes() == t.sizes(); });
-  });
+bool same_shapes(const std::vector<task::Batch>& a, const std::vector<task::Batch>& b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(), [](const task::Batch& x, const task::Batch& y) {
+        return std::equal(
+            x.begin(), x.end(), y.begin(), y.end(),
+            [](const at::Tensor& s, const at::Tensor& t) { return s.sizes() == t.sizes(); });
+      });
 }
 
 }  // namespace
@@ -24,13 +25,13 @@ bool same_shapes(const std::vector<Batch>& a, const std::vector<Batch>& b) {
 GradientPass::GradientPass(const at::Device& device, Work work, bool record)
     : device_(device), work_(std::move(work)), record_(record && device.is_cuda()) {}
 
-void GradientPass::copy_in(const std::vector<Batch>& parts) {
+void GradientPass::copy_in(const std::vector<task::Batch>& parts) {
   if (!same_shapes(inputs_, parts)) {
     inputs_.clear();
     graph_.reset();
     runs_ = 0;
-    for (const Batch& part : parts) {
-      Batch& input = inputs_.emplace_back();
+    for (const task::Batch& part : parts) {
+      task::Batch& input = inputs_.emplace_back();
       for (const at::Tensor& tensor : part) {
         input.push_back(
             at::empty_like(tensor, tensor.options().device(device_).pinned_memory(false)));
@@ -44,7 +45,7 @@ void GradientPass::copy_in(const std::vector<Batch>& parts) {
   }
 }
 
-at::Tensor GradientPass::run(const std::vector<Batch>& parts) {
+at::Tensor GradientPass::run(const std::vector<task::Batch>& parts) {
   if (!record_) {
     return work_(parts);
   }
@@ -61,4 +62,4 @@ at::Tensor GradientPass::run(const std::vector<Batch>& parts) {
   return loss_;
 }
 
-}  // namespace sing::lab
+}  // namespace sing::lab::loop

@@ -8,28 +8,28 @@
 #include "lab/loop/step_graph.hpp"
 #include "lab/task/task.hpp"
 
-namespace sing::lab {
+namespace sing::lab::loop {
 
 class GradientPass {
  public:
   // From the parts of a batch to its loss, leaving the gradients in the parameters.
-  using Work = std::function<at::Tensor(const std::vector<Batch>& parts)>;
+  using Work = std::function<at::Tensor(const std::vector<task::Batch>& parts)>;
 
   GradientPass(const at::Device& device, Work work, bool record);
 
   // Waits for nothing. The loss holds until the next call; parts of other shapes are recorded anew.
-  at::Tensor run(const std::vector<Batch>& parts);
+  at::Tensor run(const std::vector<task::Batch>& parts);
 
  private:
-  void copy_in(const std::vector<Batch>& parts);
+  void copy_in(const std::vector<task::Batch>& parts);
 
   at::Device device_;
   Work work_;
   bool record_;
-  std::vector<Batch> inputs_;  // on the device, read by the graph
+  std::vector<task::Batch> inputs_;  // on the device, read by the graph
   std::unique_ptr<StepGraph> graph_;
   at::Tensor loss_;
   int runs_ = 0;
 };
 
-}  // namespace sing::lab
+}  // namespace sing::lab::loop

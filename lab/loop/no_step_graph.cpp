@@ -2,10 +2,10 @@
 #include "lab/loop/step_graph.hpp"
 #include "sing/base/error.hpp"
 
-namespace sing::lab {
+namespace sing::lab::loop {
 
 std::unique_ptr<StepGraph> make_step_graph() {
   throw Error("[training] wanted a build with CUDA (SING_CUDA=ON)");
 }
 
-}  // namespace sing::lab
+}  // namespace sing::lab::loop

@@ -3,7 +3,7 @@
 
 #include <c10/core/impl/VirtualGuardImpl.h>
 
-namespace sing::lab {
+namespace sing::lab::loop {
 namespace {
 
 double seconds_between(std::chrono::steady_clock::time_point begin,
@@ -61,4 +61,4 @@ PhaseSeconds PhaseTimer::take_means() {
   return means;
 }
 
-}  // namespace sing::lab
+}  // namespace sing::lab::loop

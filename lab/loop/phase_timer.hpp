@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace sing::lab {
+namespace sing::lab::loop {
 
 struct PhaseSeconds {
   double data = 0;
@@ -44,4 +44,4 @@ class PhaseTimer {
   std::size_t steps_ = 0;
 };
 
-}  // namespace sing::lab
+}  // namespace sing::lab::loop

@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-namespace sing::lab {
+namespace sing::lab::loop {
 
 // make(position) for the positions begin … end − 1 in that order.
 template <class Item>
@@ -75,4 +75,4 @@ class Prefetcher {
   std::thread thread_;  // last: it uses all of the above
 };
 
-}  // namespace sing::lab
+}  // namespace sing::lab::loop

@@ -3,7 +3,7 @@
 
 #include <ATen/cuda/CUDAGraph.h>
 
-namespace sing::lab {
+namespace sing::lab::loop {
 namespace {
 
 class CudaStepGraph final : public StepGraph {
@@ -30,4 +30,4 @@ class CudaStepGraph final : public StepGraph {
 
 std::unique_ptr<StepGraph> make_step_graph() { return std::make_unique<CudaStepGraph>(); }
 
-}  // namespace sing::lab
+}  // namespace sing::lab::loop

@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-namespace sing::lab {
+namespace sing::lab::loop {
 
 class StepGraph {
  public:
@@ -17,4 +17,4 @@ class StepGraph {
 
 std::unique_ptr<StepGraph> make_step_graph();
 
-}  // namespace sing::lab
+}  // namespace sing::lab::loop

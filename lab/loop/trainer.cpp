@@ -11,7 +11,7 @@
 #include "lab/loop/training_model.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::lab {
+namespace sing::lab::loop {
 namespace {
 
 // The first seconds of a loss that stays where it starts are noise on both sides of it.
@@ -21,7 +21,7 @@ bool takes_curvature(const TrainingPlan& plan) {
   return std::visit([]<class R>(const R&) { return kTakesCurvature<R>; }, plan.optimizer.rule);
 }
 
-TrainingState first_state(const RunDirectory& directory, TaskModel& model,
+TrainingState first_state(const run::RunDirectory& directory, task::TaskModel& model,
                           sing::torch::Optimizer& optimizer, bool resume) {
   if (!resume || !std::filesystem::exists(directory.last_checkpoint())) {
     return {};
@@ -41,9 +41,9 @@ std::string percent(double share) {
 
 }  // namespace
 
-void count_steps(TrainingPlan& plan, const Task& task) {
+void count_steps(TrainingPlan& plan, const task::Task& task) {
   const TrainingOptions& options = plan.training;
-  const std::int64_t examples = task.example_count(Split::kTraining);
+  const std::int64_t examples = task.example_count(task::Split::kTraining);
   SING_CHECK(options.batch <= examples,
              "[training] wanted a batch of at most the {} training examples, got {}", examples,
              options.batch);
@@ -75,8 +75,8 @@ void prepare_torch(const TrainingPlan& plan) {
   }
 }
 
-Trainer::Trainer(Task& task, const TrainingPlan& plan, RunDirectory& directory,
-                 ProgressBar& progress, bool resume)
+Trainer::Trainer(task::Task& task, const TrainingPlan& plan, run::RunDirectory& directory,
+                 command::ProgressBar& progress, bool resume)
     : task_(task),
       plan_(plan),
       directory_(directory),
@@ -88,7 +88,7 @@ Trainer::Trainer(Task& task, const TrainingPlan& plan, RunDirectory& directory,
       events_(directory.events(), state_.events_bytes),
       gradient_pass_(
           plan.device,
-          [this](const std::vector<Batch>& parts) {
+          [this](const std::vector<task::Batch>& parts) {
             return takes_curvature(plan_) ? gradients_with_curvature(parts)
                                           : compute_gradients(task_, model_, plan_, parts);
           },
@@ -120,7 +120,7 @@ double Trainer::seconds() const {
   return earlier_seconds_ + std::chrono::duration<double>(Clock::now() - started_).count();
 }
 
-EndRecord Trainer::run(const StopSignal& stop) {
+run::EndRecord Trainer::run(const command::StopSignal& stop) {
   started_ = saved_ = Clock::now();
   c10::OptionalStreamGuard stream;
   if (plan_.device.is_cuda()) {
@@ -131,18 +131,18 @@ EndRecord Trainer::run(const StopSignal& stop) {
   const std::int64_t parts = plan_.training.accumulate;
   const std::int64_t part = plan_.training.batch / parts;
   const std::int64_t epoch_parts = plan_.steps_per_epoch * parts;
-  Prefetcher<Batch> source(
+  Prefetcher<task::Batch> source(
       [&](std::int64_t position) {
         const std::lock_guard lock(task_mutex_);
         return task_.make_batch(
-            {Split::kTraining, position / epoch_parts, position % epoch_parts * part, part});
+            {task::Split::kTraining, position / epoch_parts, position % epoch_parts * part, part});
       },
       state_.step * parts, plan_.total_steps * parts);
   const std::int64_t evaluate_steps =
       plan_.training.evaluate_steps > 0 ? plan_.training.evaluate_steps : plan_.steps_per_epoch;
   while (state_.step < plan_.total_steps) {
     if (stop.requested()) {
-      return finish(RunStatus::kInterrupted);
+      return finish(run::RunStatus::kInterrupted);
     }
     take_step(source);
     const bool last = state_.step == plan_.total_steps;
@@ -150,7 +150,7 @@ EndRecord Trainer::run(const StopSignal& stop) {
       record_step();
     }
     if (diverged_) {
-      return finish(RunStatus::kDiverged);
+      return finish(run::RunStatus::kDiverged);
     }
     const bool evaluated = last || is_time(evaluate_steps);
     if (evaluated) {
@@ -162,17 +162,17 @@ EndRecord Trainer::run(const StopSignal& stop) {
       save();
     }
   }
-  return finish(RunStatus::kFinished);
+  return finish(run::RunStatus::kFinished);
 }
 
-at::Tensor Trainer::gradients_with_curvature(const std::vector<Batch>& parts) {
+at::Tensor Trainer::gradients_with_curvature(const std::vector<task::Batch>& parts) {
   const sing::torch::Parameters trained = trained_parameters(*model_.module);
   std::vector<at::Tensor> parameters;
   for (const auto& [name, parameter] : trained.tensors()) {
     parameters.push_back(parameter);
   }
-  HessianDiagonal hessian(std::move(parameters), static_cast<std::uint64_t>(plan_.training.seed),
-                          state_.step);
+  optimizer::HessianDiagonal hessian(std::move(parameters),
+                                     static_cast<std::uint64_t>(plan_.training.seed), state_.step);
   const at::Tensor loss = compute_gradients(
       task_, model_, plan_, parts, [&](const at::Tensor& part) { hessian.backward(part); });
   const std::vector<at::Tensor> curvature = hessian.diagonal();
@@ -183,10 +183,10 @@ at::Tensor Trainer::gradients_with_curvature(const std::vector<Batch>& parts) {
   return loss;
 }
 
-void Trainer::take_step(Prefetcher<Batch>& source) {
+void Trainer::take_step(Prefetcher<task::Batch>& source) {
   const auto begin = Clock::now();
   timer_.step_begins();
-  std::vector<Batch> parts;
+  std::vector<task::Batch> parts;
   for (std::int64_t part = 0; part < plan_.training.accumulate; ++part) {
     parts.push_back(source.next());
   }
@@ -208,7 +208,7 @@ void Trainer::record_step() {
   const double loss = loss_sum_.item<double>() / steps;
   // A device still worked on the last steps while the host went on.
   window_seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
-  StepRecord record{
+  run::StepRecord record{
       .step = state_.step,
       .epoch = epoch(),
       .loss = loss,
@@ -222,12 +222,12 @@ void Trainer::record_step() {
     record.gradient_norms = optimizer_.gradient_norms();
   }
   metrics_.write(record);
-  Scalars scalars = {{"training/loss", record.loss},
-                     {"training/learning_rate", record.learning_rate},
-                     {"training/images_per_second", record.images_per_second},
-                     {"seconds/data", record.data_seconds},
-                     {"seconds/forward_backward", record.forward_backward_seconds},
-                     {"seconds/optimizer", record.optimizer_seconds}};
+  run::Scalars scalars = {{"training/loss", record.loss},
+                          {"training/learning_rate", record.learning_rate},
+                          {"training/images_per_second", record.images_per_second},
+                          {"seconds/data", record.data_seconds},
+                          {"seconds/forward_backward", record.forward_backward_seconds},
+                          {"seconds/optimizer", record.optimizer_seconds}};
   for (const auto& [name, norm] : record.gradient_norms) {
     scalars.emplace_back("gradient_norm/" + name, norm);
   }
@@ -278,7 +278,7 @@ void Trainer::evaluate_now() {
   if (averages) {
     optimizer_.use_fast_weights();
   }
-  metrics_.write(EvaluationRecord{state_.step, epoch(), result.loss, result.accuracy});
+  metrics_.write(run::EvaluationRecord{state_.step, epoch(), result.loss, result.accuracy});
   events_.write(state_.step,
                 {{"evaluation/loss", result.loss}, {"evaluation/accuracy", result.accuracy}});
   char text[96];
@@ -303,11 +303,11 @@ void Trainer::save() {
   saved_ = Clock::now();
 }
 
-EndRecord Trainer::finish(RunStatus status) {
+run::EndRecord Trainer::finish(run::RunStatus status) {
   progress_.finish();
   save();
-  EndRecord record{.status = status, .seconds = state_.seconds};
-  if (status != RunStatus::kDiverged) {
+  run::EndRecord record{.status = status, .seconds = state_.seconds};
+  if (status != run::RunStatus::kDiverged) {
     record.best_accuracy = state_.best_accuracy;
     record.final_accuracy = state_.last_accuracy;
     record.final_loss = state_.last_loss;
@@ -323,4 +323,4 @@ EndRecord Trainer::finish(RunStatus status) {
   return record;
 }
 
-}  // namespace sing::lab
+}  // namespace sing::lab::loop

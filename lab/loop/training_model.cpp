@@ -5,11 +5,11 @@
 
 #include "adapters/torch/autocast_guard.hpp"
 
-namespace sing::lab {
+namespace sing::lab::loop {
 
-TaskModel make_training_model(const Task& task, const TrainingPlan& plan) {
+task::TaskModel make_training_model(const task::Task& task, const TrainingPlan& plan) {
   ::torch::manual_seed(static_cast<std::uint64_t>(plan.training.seed));
-  TaskModel model = task.make_model();
+  task::TaskModel model = task.make_model();
   model.module->to(plan.device);
   model.module->train();
   return model;
@@ -25,13 +25,13 @@ sing::torch::Parameters trained_parameters(const ::torch::nn::Module& module) {
   return parameters;
 }
 
-bool takes_fused_layers(const TaskModel& model, const TrainingPlan& plan) {
+bool takes_fused_layers(const task::TaskModel& model, const TrainingPlan& plan) {
   return model.fused.has_value() && plan.device.is_cuda() &&
          plan.training.precision == Precision::kBFloat16;
 }
 
-void use_fused_layers(TaskModel& model, sing::torch::Optimizer& optimizer) {
-  WeightCopies copies;
+void use_fused_layers(task::TaskModel& model, sing::torch::Optimizer& optimizer) {
+  model::WeightCopies copies;
   for (const at::Tensor& wanted : model.fused->copied) {
     for (const auto& item : model.module->named_parameters()) {
       if (item.value().is_same(wanted)) {
@@ -40,23 +40,24 @@ void use_fused_layers(TaskModel& model, sing::torch::Optimizer& optimizer) {
       }
     }
   }
-  model.forward = [forward = model.fused->forward, copies](const Batch& batch) {
+  model.forward = [forward = model.fused->forward, copies](const task::Batch& batch) {
     return forward(batch, copies);
   };
 }
 
 void backward_once(const at::Tensor& loss) { loss.backward(); }
 
-at::Tensor compute_gradients(const Task& task, const TaskModel& model, const TrainingPlan& plan,
-                             const std::vector<Batch>& parts, const Backward& backward) {
+at::Tensor compute_gradients(const task::Task& task, const task::TaskModel& model,
+                             const TrainingPlan& plan, const std::vector<task::Batch>& parts,
+                             const Backward& backward) {
   model.module->zero_grad();
   at::Tensor total;
-  for (const Batch& part : parts) {
+  for (const task::Batch& part : parts) {
     at::Tensor loss;
     {
       const sing::torch::AutocastGuard autocast(plan.device.type(), at::kBFloat16,
                                                 plan.training.precision == Precision::kBFloat16);
-      const Batch ready = task.to_device(part);
+      const task::Batch ready = task.to_device(part);
       loss = task.loss(model.forward(ready), ready);
     }
     if (parts.size() > 1) {
@@ -69,4 +70,4 @@ at::Tensor compute_gradients(const Task& task, const TaskModel& model, const Tra
   return total;
 }
 
-}  // namespace sing::lab
+}  // namespace sing::lab::loop

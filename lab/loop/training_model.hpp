@@ -8,18 +8,18 @@
 #include "lab/loop/training_plan.hpp"
 #include "lab/task/task.hpp"
 
-namespace sing::lab {
+namespace sing::lab::loop {
 
 // On the plan's device, with weights from the plan's seed.
-TaskModel make_training_model(const Task& task, const TrainingPlan& plan);
+task::TaskModel make_training_model(const task::Task& task, const TrainingPlan& plan);
 
 // Those that were not taken out of the training, with their names.
 sing::torch::Parameters trained_parameters(const ::torch::nn::Module& module);
 
 // Whether the model has fused layers and the plan's device and precision are theirs.
-bool takes_fused_layers(const TaskModel& model, const TrainingPlan& plan);
+bool takes_fused_layers(const task::TaskModel& model, const TrainingPlan& plan);
 // From now on the model predicts with fused layers, from weights that the optimizer keeps in bf16.
-void use_fused_layers(TaskModel& model, sing::torch::Optimizer& optimizer);
+void use_fused_layers(task::TaskModel& model, sing::torch::Optimizer& optimizer);
 
 // Adds the gradients of a part's share of the loss to those in the parameters.
 using Backward = std::function<void(const at::Tensor& loss)>;
@@ -27,8 +27,8 @@ void backward_once(const at::Tensor& loss);
 
 // Leaves in the parameters the gradients of the mean loss over all parts of a batch; gives that
 // mean, a scalar of type float64 on the device.
-at::Tensor compute_gradients(const Task& task, const TaskModel& model, const TrainingPlan& plan,
-                             const std::vector<Batch>& parts,
+at::Tensor compute_gradients(const task::Task& task, const task::TaskModel& model,
+                             const TrainingPlan& plan, const std::vector<task::Batch>& parts,
                              const Backward& backward = backward_once);
 
-}  // namespace sing::lab
+}  // namespace sing::lab::loop

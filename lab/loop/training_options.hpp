@@ -7,7 +7,7 @@
 
 #include "sing/base/fields.hpp"
 
-namespace sing::lab {
+namespace sing::lab::loop {
 
 enum class Precision : std::int32_t { kFloat32, kBFloat16 };
 
@@ -85,4 +85,4 @@ struct ResourceOptions {
   }
 };
 
-}  // namespace sing::lab
+}  // namespace sing::lab::loop

@@ -7,7 +7,7 @@
 #include "sing/optim/options.hpp"
 #include "sing/optim/schedule.hpp"
 
-namespace sing::lab {
+namespace sing::lab::loop {
 
 struct TrainingPlan {
   TrainingOptions training;
@@ -19,4 +19,4 @@ struct TrainingPlan {
   std::int64_t total_steps = 0;
 };
 
-}  // namespace sing::lab
+}  // namespace sing::lab::loop

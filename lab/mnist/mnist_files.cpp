@@ -6,7 +6,7 @@
 
 #include "sing/base/message.hpp"
 
-namespace sing::mnist {
+namespace sing::lab::mnist {
 namespace {
 
 constexpr std::array<image::OfficialFile, 4> kFiles = {
@@ -81,4 +81,4 @@ image::SmallSet read_set(const std::filesystem::path& folder) {
   return {kShape, {read_subset(paths[0], paths[1]), read_subset(paths[2], paths[3])}};
 }
 
-}  // namespace sing::mnist
+}  // namespace sing::lab::mnist

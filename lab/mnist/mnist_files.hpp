@@ -6,7 +6,7 @@
 #include "lab/image/official_files.hpp"
 #include "lab/image/small_images.hpp"
 
-namespace sing::mnist {
+namespace sing::lab::mnist {
 
 inline constexpr image::SmallShape kShape = {.channels = 1, .size = 28, .classes = 10};
 
@@ -16,4 +16,4 @@ const image::OfficialSet& official_set();
 // 28 images and as many labels below 10.
 image::SmallSet read_set(const std::filesystem::path& folder);
 
-}  // namespace sing::mnist
+}  // namespace sing::lab::mnist

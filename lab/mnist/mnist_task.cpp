@@ -4,17 +4,17 @@
 #include "lab/image/small_image_task.hpp"
 #include "lab/mnist/mnist_files.hpp"
 
-namespace sing::mnist {
+namespace sing::lab::mnist {
 
-std::unique_ptr<lab::Task> make_task() {
+std::unique_ptr<task::Task> make_task() {
   return image::make_small_image_task({.official = official_set(),
                                        .shape = kShape,
                                        .read = read_set,
                                        // Of the 60 000 training images' values.
                                        .normalization = {.mean = {33.318}, .deviation = {78.567}},
                                        .augment = {.pad = 2, .mirror = false, .rotation = 0},
-                                       .model = {.stem = lab::Stem::kCifar},
+                                       .model = {.stem = model::Stem::kCifar},
                                        .classification = {.label_smoothing = 0}});
 }
 
-}  // namespace sing::mnist
+}  // namespace sing::lab::mnist

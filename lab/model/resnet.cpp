@@ -9,7 +9,7 @@
 
 #include "lab/fused/residual_functions.hpp"
 
-namespace sing::lab {
+namespace sing::lab::model {
 namespace {
 
 struct NamedSize {
@@ -208,4 +208,4 @@ void to_channels_last(torch::nn::Module& model) {
   }
 }
 
-}  // namespace sing::lab
+}  // namespace sing::lab::model

@@ -12,7 +12,7 @@
 #include "lab/model/weight_copies.hpp"
 #include "sing/base/fields.hpp"
 
-namespace sing::lab {
+namespace sing::lab::model {
 
 enum class ResnetSize : std::int32_t { kResnet18, kResnet34 };
 
@@ -73,4 +73,4 @@ class ResnetImpl final : public ::torch::nn::Module {
 // stay.
 void to_channels_last(::torch::nn::Module& model);
 
-}  // namespace sing::lab
+}  // namespace sing::lab::model

@@ -10,7 +10,7 @@
 
 #include "sing/base/message.hpp"
 
-namespace sing::lab {
+namespace sing::lab::model {
 namespace {
 
 struct NamedShape {
@@ -303,4 +303,4 @@ void freeze_norms(torch::nn::Module& model) {
   }
 }
 
-}  // namespace sing::lab
+}  // namespace sing::lab::model

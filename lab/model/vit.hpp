@@ -11,7 +11,7 @@
 #include "lab/model/weight_copies.hpp"
 #include "sing/base/fields.hpp"
 
-namespace sing::lab {
+namespace sing::lab::model {
 
 // S/16, B/16 and S/8 as in the paper; tiny and micro for CPUs.
 enum class VitSize : std::int32_t { kS16, kB16, kS8, kTiny, kMicro };
@@ -86,4 +86,4 @@ class VitImpl final : public ::torch::nn::Module {
 // Takes the parameters of normalization layers and of LayerScale out of the training.
 void freeze_norms(::torch::nn::Module& model);
 
-}  // namespace sing::lab
+}  // namespace sing::lab::model

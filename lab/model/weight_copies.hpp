@@ -5,7 +5,7 @@
 
 #include "lab/fused/functions.hpp"
 
-namespace sing::lab {
+namespace sing::lab::model {
 
 class WeightCopies {
  public:
@@ -23,4 +23,4 @@ class WeightCopies {
   std::unordered_map<const at::TensorImpl*, at::Tensor> copies_;
 };
 
-}  // namespace sing::lab
+}  // namespace sing::lab::model

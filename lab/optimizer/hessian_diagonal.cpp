@@ -5,13 +5,13 @@
 
 #include "lab/random/random_stream.hpp"
 
-namespace sing::lab {
+namespace sing::lab::optimizer {
 namespace {
 
 // Scenes and the order of epochs use the purposes up to 0x8000'0001.
 constexpr std::uint32_t kSignsPurpose = 0x8000'0002;
 
-at::Tensor draw_signs(const at::Tensor& parameter, RandomStream& stream) {
+at::Tensor draw_signs(const at::Tensor& parameter, random::RandomStream& stream) {
   at::Tensor signs = at::empty({parameter.numel()}, at::kFloat);
   float* values = signs.mutable_data_ptr<float>();
   std::uint32_t bits = 0;
@@ -27,7 +27,7 @@ at::Tensor draw_signs(const at::Tensor& parameter, RandomStream& stream) {
 HessianDiagonal::HessianDiagonal(std::vector<at::Tensor> parameters, std::uint64_t seed,
                                  std::int64_t step)
     : parameters_(std::move(parameters)) {
-  RandomStream stream(seed, static_cast<std::uint64_t>(step), kSignsPurpose);
+  random::RandomStream stream(seed, static_cast<std::uint64_t>(step), kSignsPurpose);
   for (const at::Tensor& parameter : parameters_) {
     signs_.push_back(draw_signs(parameter, stream));
     products_.push_back(at::zeros_like(parameter));
@@ -78,4 +78,4 @@ std::vector<at::Tensor> HessianDiagonal::diagonal() const {
   return found;
 }
 
-}  // namespace sing::lab
+}  // namespace sing::lab::optimizer

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace sing::lab {
+namespace sing::lab::optimizer {
 
 // Gradients and curvature of a step whose batch comes in parts: H z of the whole batch, for signs z
 // that seed and step decide, so that a resumed run draws the same ones.
@@ -28,4 +28,4 @@ class HessianDiagonal {
   std::vector<at::Tensor> products_;  // H z
 };
 
-}  // namespace sing::lab
+}  // namespace sing::lab::optimizer

@@ -7,7 +7,7 @@
 #include "sing/base/message.hpp"
 #include "sing/base/name_list.hpp"
 
-namespace sing::lab {
+namespace sing::lab::optimizer {
 namespace {
 
 constexpr std::string_view kSingPrefix = "sing-";
@@ -100,4 +100,4 @@ std::vector<OptionInfo> all_optimizer_options() {
   return all;
 }
 
-}  // namespace sing::lab
+}  // namespace sing::lab::optimizer

@@ -7,7 +7,7 @@
 
 #include "sing/optim/options.hpp"
 
-namespace sing::lab {
+namespace sing::lab::optimizer {
 
 // Every rule three times: "<rule>" alone, "sing-<rule>" on centralized gradients of unit norm with
 // LookAhead and, where the paper has it, softplus, and "gc-<rule>" on centralized gradients (GC).
@@ -21,4 +21,4 @@ Options make_optimizer_options(std::string_view name);
 // Every option of any of the optimizers, once; the values mean nothing.
 std::vector<OptionInfo> all_optimizer_options();
 
-}  // namespace sing::lab
+}  // namespace sing::lab::optimizer

@@ -9,7 +9,7 @@
 
 #include "lab/picture/picture.hpp"
 
-namespace sing::lab {
+namespace sing::lab::picture {
 
 inline std::uint8_t color_byte(double value) {
   return static_cast<std::uint8_t>(std::lround(255 * std::clamp(value, 0.0, 1.0)));
@@ -61,4 +61,4 @@ inline Color thing_color(std::size_t thing) {
   return color;
 }
 
-}  // namespace sing::lab
+}  // namespace sing::lab::picture

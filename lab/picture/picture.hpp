@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace sing::lab {
+namespace sing::lab::picture {
 
 using Color = std::array<std::uint8_t, 3>;
 
@@ -44,4 +44,4 @@ class Picture {
   std::vector<std::uint8_t> bytes_;
 };
 
-}  // namespace sing::lab
+}  // namespace sing::lab::picture

@@ -10,7 +10,7 @@
 #include "sing/base/message.hpp"
 #include "sing/io/atomic_file.hpp"
 
-namespace sing::lab {
+namespace sing::lab::picture {
 namespace {
 
 png_image empty_image() {
@@ -66,4 +66,4 @@ Picture read_png(const std::filesystem::path& path) {
   return picture;
 }
 
-}  // namespace sing::lab
+}  // namespace sing::lab::picture

@@ -5,7 +5,7 @@
 
 #include "lab/picture/picture.hpp"
 
-namespace sing::lab {
+namespace sing::lab::picture {
 
 // Replaces `path` as a whole; throws FileError, and then an old file is untouched.
 void write_png(const std::filesystem::path& path, const Picture& picture);
@@ -13,4 +13,4 @@ void write_png(const std::filesystem::path& path, const Picture& picture);
 // Any PNG file, alpha laid over black; throws FileError.
 Picture read_png(const std::filesystem::path& path);
 
-}  // namespace sing::lab
+}  // namespace sing::lab::picture

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-namespace sing::lab {
+namespace sing::lab::random {
 
 using PhiloxCounter = std::array<std::uint32_t, 4>;
 using PhiloxKey = std::array<std::uint32_t, 2>;
@@ -29,4 +29,4 @@ constexpr PhiloxCounter philox(PhiloxCounter counter, PhiloxKey key) {
   return counter;
 }
 
-}  // namespace sing::lab
+}  // namespace sing::lab::random

@@ -6,7 +6,7 @@
 
 #include "lab/random/philox.hpp"
 
-namespace sing::lab {
+namespace sing::lab::random {
 
 // Streams of different names share no number. Only integers are made: floating point would have
 // to be argued for on every machine.
@@ -52,4 +52,4 @@ class RandomStream {
   std::size_t used_ = block_.size();
 };
 
-}  // namespace sing::lab
+}  // namespace sing::lab::random

@@ -8,7 +8,7 @@
 
 #include "lab/random/random_stream.hpp"
 
-namespace sing::lab {
+namespace sing::lab::random {
 
 // Fisher and Yates's shuffle; count is below 2^32.
 inline std::vector<std::uint64_t> shuffled(std::int64_t count, RandomStream random) {
@@ -20,4 +20,4 @@ inline std::vector<std::uint64_t> shuffled(std::int64_t count, RandomStream rand
   return numbers;
 }
 
-}  // namespace sing::lab
+}  // namespace sing::lab::random

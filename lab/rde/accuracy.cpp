@@ -8,7 +8,7 @@
 #include "lab/rde/options.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 namespace {
 
 bool is_right(const Predictions& batch, std::size_t image) {
@@ -51,4 +51,4 @@ std::int64_t count_right_images(const Predictions& batch) {
   return right;
 }
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace sing::rde {
+namespace sing::lab::rde {
 
 // B images of `pixels` pixels with `count` rectangles each, in host memory.
 struct Predictions {
@@ -21,4 +21,4 @@ struct Predictions {
 // `count`, as other sizes than the tensors' would show.
 std::int64_t count_right_images(const Predictions& batch);
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

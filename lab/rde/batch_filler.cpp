@@ -8,7 +8,7 @@
 #include "lab/rde/render.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 namespace {
 
 // The pool's threads, or an error before any is started.
@@ -32,12 +32,12 @@ BatchFiller::BatchFiller(const Options& options, std::uint64_t seed, int threads
 void BatchFiller::fill(std::span<const std::uint64_t> indices, const BatchBuffers& buffers) {
   // Small enough to even out the attempts that images take, large enough to share no cache line.
   constexpr std::size_t kChunk = 4;
-  lab::for_each_chunk(pool_, indices.size(), kChunk,
-                      [&](std::size_t begin, std::size_t end, int /*worker*/) {
-                        for (std::size_t place = begin; place < end; ++place) {
-                          fill_one(indices[place], place, buffers);
-                        }
-                      });
+  data::for_each_chunk(pool_, indices.size(), kChunk,
+                       [&](std::size_t begin, std::size_t end, int /*worker*/) {
+                         for (std::size_t place = begin; place < end; ++place) {
+                           fill_one(indices[place], place, buffers);
+                         }
+                       });
 }
 
 void BatchFiller::fill_one(std::uint64_t index, std::size_t place,
@@ -59,4 +59,4 @@ void BatchFiller::fill_one(std::uint64_t index, std::size_t place,
   }
 }
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

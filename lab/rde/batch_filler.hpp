@@ -7,7 +7,7 @@
 #include "lab/rde/options.hpp"
 #include "sing/backend/cpu/thread_pool.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 
 // Where a batch of B images of S × S pixels with N rectangles goes; a null pointer leaves a part
 // out. The last three hold all of it in a quarter of the bytes of one float image and less:
@@ -43,4 +43,4 @@ class BatchFiller {
   cpu::ThreadPool pool_;
 };
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

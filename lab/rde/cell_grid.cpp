@@ -6,7 +6,7 @@
 
 #include "lab/rde/junction.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 namespace {
 
 // Sorts the first `count` lines, drops repeated ones and returns how many are left.
@@ -86,4 +86,4 @@ Contacts CellGrid::contacts() const {
   return contacts;
 }
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

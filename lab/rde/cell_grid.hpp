@@ -8,7 +8,7 @@
 #include "lab/rde/contacts.hpp"
 #include "lab/rde/scene.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 
 // Columns lie between neighbouring entries of `x`, rows between those of `y`; the first entry is 0
 // and the last the image's size. All pixels of a cell show the same rectangle, so that the cells
@@ -34,4 +34,4 @@ struct CellGrid {
   std::array<std::uint8_t, (kMaxLines - 1) * (kMaxLines - 1)> owner;  // rows × columns are set
 };
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -12,7 +12,7 @@
 #include "lab/rde/solver.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 namespace {
 
 // An attempt with what its grid says of it.
@@ -195,13 +195,13 @@ Census take_census(const Options& options, std::uint64_t seed, std::int64_t coun
   std::vector<Census> parts(static_cast<std::size_t>(threads), empty);
   std::vector<Examiner> examiners(static_cast<std::size_t>(threads), Examiner(options));
   constexpr std::size_t kChunk = 64;
-  lab::for_each_chunk(pool, static_cast<std::size_t>(count), kChunk,
-                      [&](std::size_t begin, std::size_t end, int worker) {
-                        const auto at = static_cast<std::size_t>(worker);
-                        for (std::size_t index = begin; index < end; ++index) {
-                          count_image(examiners[at], {seed, index}, parts[at]);
-                        }
-                      });
+  data::for_each_chunk(pool, static_cast<std::size_t>(count), kChunk,
+                       [&](std::size_t begin, std::size_t end, int worker) {
+                         const auto at = static_cast<std::size_t>(worker);
+                         for (std::size_t index = begin; index < end; ++index) {
+                           count_image(examiners[at], {seed, index}, parts[at]);
+                         }
+                       });
   Census census = empty;
   for (const Census& part : parts) {
     census += part;
@@ -216,4 +216,4 @@ bool is_sound(const Census& census) {
          verdicts.solved_images + verdicts.undecided_images == verdicts.images;
 }
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

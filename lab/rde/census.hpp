@@ -8,7 +8,7 @@
 
 #include "lab/rde/options.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 
 // The solver's answers compared with the order of drawing.
 struct Verdicts {
@@ -61,4 +61,4 @@ bool is_sound(const Census& census);
 
 std::string text_of(const Census& census);
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -8,7 +8,7 @@
 #include "lab/rde/census.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 namespace {
 
 class Lines {
@@ -129,4 +129,4 @@ std::string text_of(const Census& census) {
   return lines.text();
 }
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -7,7 +7,7 @@
 
 #include "lab/rde/options.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 
 // Bit b of row a stands for the pair (a, b) of rectangles 1 … 16.
 using PairSet = std::array<std::uint32_t, kMaxRectangles + 1>;
@@ -45,4 +45,4 @@ struct Contacts {
   }
 };
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -6,7 +6,7 @@
 
 #include "lab/random/shuffled.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 namespace {
 
 // Scenes use the purposes up to 0x8000'0000.
@@ -25,11 +25,11 @@ std::vector<std::uint64_t> training_indices(const SetOptions& options, std::uint
   if (!options.fixed) {
     return count_from(epoch * static_cast<std::uint64_t>(options.train_count), options.train_count);
   }
-  return lab::shuffled(options.train_count, lab::RandomStream(seed, epoch, kOrderPurpose));
+  return random::shuffled(options.train_count, random::RandomStream(seed, epoch, kOrderPurpose));
 }
 
 std::vector<std::uint64_t> test_indices(const SetOptions& options) {
   return count_from(kTestImages, options.test_count);
 }
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

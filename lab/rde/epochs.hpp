@@ -7,7 +7,7 @@
 
 #include "sing/base/fields.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 
 struct SetOptions {
   bool fixed = false;
@@ -33,4 +33,4 @@ std::vector<std::uint64_t> training_indices(const SetOptions& options, std::uint
 
 std::vector<std::uint64_t> test_indices(const SetOptions& options);
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

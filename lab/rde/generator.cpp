@@ -5,7 +5,7 @@
 #include "lab/rde/rules.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 
 Scene make_scene(const Options& options, std::uint64_t seed, std::uint64_t index) {
   for (std::uint32_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
@@ -32,4 +32,4 @@ Scene make_scene(const Options& options, std::uint64_t seed, std::uint64_t index
                   options.image_size, options.image_size, kMaxAttempts));
 }
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -5,7 +5,7 @@
 
 #include "lab/rde/scene.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 
 // Attempts at one image before the options are held to ask for what hardly exists.
 inline constexpr std::uint32_t kMaxAttempts = 1U << 20;
@@ -14,4 +14,4 @@ inline constexpr std::uint32_t kMaxAttempts = 1U << 20;
 // passed check(). Throws std::invalid_argument after kMaxAttempts.
 Scene make_scene(const Options& options, std::uint64_t seed, std::uint64_t index);
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace sing::rde {
+namespace sing::lab::rde {
 
 // The regions of four pixels that share a corner, clockwise; 0 is the background.
 using Junction = std::array<std::uint8_t, 4>;
@@ -40,4 +40,4 @@ void read_junction(const Junction& at, Over&& over) {
   }
 }
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -3,7 +3,7 @@
 
 #include "sing/base/message.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 
 void check(const Options& options) {
   validate(options, "rde");
@@ -15,4 +15,4 @@ void check(const Options& options) {
              options.max_side * options.max_side, options.min_visible);
 }
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -7,7 +7,7 @@
 
 #include "sing/base/fields.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 
 inline constexpr int kMaxRectangles = 16;
 
@@ -41,4 +41,4 @@ struct Options {
 // Throws std::invalid_argument for a value outside its bounds or sides that do not fit.
 void check(const Options& options);
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

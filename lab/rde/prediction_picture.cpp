@@ -7,7 +7,7 @@
 #include "lab/picture/color_map.hpp"
 #include "lab/picture/png.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 namespace {
 
 constexpr int kColumns = 2;
@@ -23,8 +23,8 @@ void write_prediction_picture(const std::filesystem::path& path, const Predictio
   const int columns = batch.count < kColumns ? batch.count : kColumns;
   const int rows = (batch.count + kColumns - 1) / kColumns;
   const int width = kTiles * size + (kTiles - 1) * kGap;
-  lab::Picture picture(kMargin + columns * (width + kMargin), kMargin + rows * (size + kMargin),
-                       {255, 255, 255});
+  picture::Picture picture(kMargin + columns * (width + kMargin), kMargin + rows * (size + kMargin),
+                           {255, 255, 255});
   std::size_t pixel = 0;
   for (int number = 0; number < batch.count; ++number) {
     const int left = kMargin + number % kColumns * (width + kMargin);
@@ -34,14 +34,15 @@ void write_prediction_picture(const std::filesystem::path& path, const Predictio
         const auto target = static_cast<double>(batch.targets[pixel]);
         const auto prediction = static_cast<double>(batch.predictions[pixel]);
         const int step = size + kGap;
-        picture.set(x, y, lab::grey_color(static_cast<double>(batch.images[pixel])));
-        picture.set(x + step, y, lab::scale_color(target));
-        picture.set(x + 2 * step, y, lab::scale_color(prediction));
-        picture.set(x + 3 * step, y, lab::grey_color(std::abs(prediction - target) / kWhiteError));
+        picture.set(x, y, picture::grey_color(static_cast<double>(batch.images[pixel])));
+        picture.set(x + step, y, picture::scale_color(target));
+        picture.set(x + 2 * step, y, picture::scale_color(prediction));
+        picture.set(x + 3 * step, y,
+                    picture::grey_color(std::abs(prediction - target) / kWhiteError));
       }
     }
   }
-  lab::write_png(path, picture);
+  picture::write_png(path, picture);
 }
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-namespace sing::rde {
+namespace sing::lab::rde {
 
 // `count` images of size × size pixels, one after the other.
 struct PredictionImages {
@@ -18,4 +18,4 @@ struct PredictionImages {
 // black (0) to white (0.5 and more). Throws FileError.
 void write_prediction_picture(const std::filesystem::path& path, const PredictionImages& batch);
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

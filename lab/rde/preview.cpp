@@ -8,7 +8,7 @@
 #include "lab/rde/generator.hpp"
 #include "lab/rde/render.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 namespace {
 
 constexpr int kColumns = 2;
@@ -18,8 +18,8 @@ constexpr int kMargin = 12;  // pixels around and between images
 
 }  // namespace
 
-lab::Picture preview(const Options& options, std::uint64_t seed,
-                     std::span<const std::uint64_t> indices) {
+picture::Picture preview(const Options& options, std::uint64_t seed,
+                         std::span<const std::uint64_t> indices) {
   check(options);
   const int size = static_cast<int>(options.image_size);
   const auto pixels = static_cast<std::size_t>(size) * static_cast<std::size_t>(size);
@@ -31,8 +31,8 @@ lab::Picture preview(const Options& options, std::uint64_t seed,
   const int columns = count < kColumns ? count : kColumns;
   const int rows = (count + kColumns - 1) / kColumns;
   const int image_width = kTiles * size + (kTiles - 1) * kGap;
-  lab::Picture picture(kMargin + columns * (image_width + kMargin),
-                       kMargin + rows * (size + kMargin), {255, 255, 255});
+  picture::Picture picture(kMargin + columns * (image_width + kMargin),
+                           kMargin + rows * (size + kMargin), {255, 255, 255});
   for (int number = 0; number < count; ++number) {
     const Scene scene = make_scene(options, seed, indices[static_cast<std::size_t>(number)]);
     render(scene, {.image = image.data(), .target = target.data(), .rectangle = rectangle.data()});
@@ -41,14 +41,14 @@ lab::Picture preview(const Options& options, std::uint64_t seed,
     for (int y = 0; y < size; ++y) {
       for (int x = 0; x < size; ++x) {
         const auto pixel = static_cast<std::size_t>(y * size + x);
-        picture.set(left + x, top + y, lab::grey_color(static_cast<double>(image[pixel])));
+        picture.set(left + x, top + y, picture::grey_color(static_cast<double>(image[pixel])));
         picture.set(left + x + size + kGap, top + y,
-                    lab::scale_color(static_cast<double>(target[pixel])));
-        picture.set(left + x + 2 * (size + kGap), top + y, lab::thing_color(rectangle[pixel]));
+                    picture::scale_color(static_cast<double>(target[pixel])));
+        picture.set(left + x + 2 * (size + kGap), top + y, picture::thing_color(rectangle[pixel]));
       }
     }
   }
   return picture;
 }
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

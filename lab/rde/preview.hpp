@@ -7,11 +7,11 @@
 #include "lab/picture/picture.hpp"
 #include "lab/rde/options.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 
 // Two images a row, each as input in grey, target from violet (0) to yellow (1), and rectangles in
 // colors of their own.
-lab::Picture preview(const Options& options, std::uint64_t seed,
-                     std::span<const std::uint64_t> indices);
+picture::Picture preview(const Options& options, std::uint64_t seed,
+                         std::span<const std::uint64_t> indices);
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

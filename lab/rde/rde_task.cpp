@@ -5,13 +5,13 @@
 
 #include <optional>
 
-#include "lab/cli/field_flags.hpp"
+#include "lab/command/field_flags.hpp"
 #include "lab/model/vit.hpp"
 #include "lab/rde/batch_filler.hpp"
 #include "lab/rde/epochs.hpp"
 #include "lab/rde/prediction_picture.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 namespace {
 
 // What the host makes: rectangles uint8 [B, S, S], greys and levels float [B, N + 1].
@@ -21,36 +21,36 @@ enum Ready : std::size_t { kImages, kTargets, kReadyRectangles, kReadyLevels };
 
 constexpr std::int64_t kPictureImages = 8;
 
-class RdeTask final : public lab::Task {
+class RdeTask final : public task::Task {
  public:
   void add_flags(CLI::App& command) override {
-    lab::add_field_flags(command, options_);
-    lab::add_field_flags(command, set_);
-    lab::add_field_flags(command, model_);
+    command::add_field_flags(command, options_);
+    command::add_field_flags(command, set_);
+    command::add_field_flags(command, model_);
   }
 
   std::vector<OptionInfo> options() const override { return list_fields(options_, set_, model_); }
 
-  void prepare(const lab::TaskSetting& setting) override {
+  void prepare(const task::TaskSetting& setting) override {
     check(options_);
     validate(set_, "rde");
-    shape_ = lab::shape_of(model_, options_.image_size, 1);
+    shape_ = model::shape_of(model_, options_.image_size, 1);
     seed_ = setting.seed;
     device_ = setting.device;
     filler_.emplace(options_, seed_, setting.data_threads);
   }
 
-  std::int64_t example_count(lab::Split split) const override {
-    return split == lab::Split::kTraining ? set_.train_count : set_.test_count;
+  std::int64_t example_count(task::Split split) const override {
+    return split == task::Split::kTraining ? set_.train_count : set_.test_count;
   }
 
-  lab::Batch make_batch(const lab::BatchRequest& request) override {
+  task::Batch make_batch(const task::BatchRequest& request) override {
     const std::vector<std::uint64_t>& epoch = indices_of(request);
     const std::span<const std::uint64_t> indices(epoch.data() + request.first,
                                                  static_cast<std::size_t>(request.count));
     const auto host = at::TensorOptions().pinned_memory(device_.is_cuda());
     const auto entries = options_.rectangles + 1;
-    lab::Batch batch = {
+    task::Batch batch = {
         at::empty({request.count, options_.image_size, options_.image_size}, host.dtype(at::kByte)),
         at::empty({request.count, entries}, host.dtype(at::kFloat)),
         at::empty({request.count, entries}, host.dtype(at::kFloat))};
@@ -60,7 +60,7 @@ class RdeTask final : public lab::Task {
     return batch;
   }
 
-  lab::Batch to_device(const lab::Batch& made) const override {
+  task::Batch to_device(const task::Batch& made) const override {
     const auto moved = [&](std::size_t part) {
       return made[part].to(device_, /*non_blocking=*/true);
     };
@@ -74,28 +74,28 @@ class RdeTask final : public lab::Task {
     return {drawn(moved(kGreys)), drawn(levels), rectangles, levels};
   }
 
-  lab::TaskModel make_model() const override {
-    const auto vit = std::make_shared<lab::VitImpl>(shape_, model_.layer_scale);
+  task::TaskModel make_model() const override {
+    const auto vit = std::make_shared<model::VitImpl>(shape_, model_.layer_scale);
     if (model_.freeze_norms) {
-      lab::freeze_norms(*vit);
+      model::freeze_norms(*vit);
     }
-    lab::TaskModel model = {
-        vit, [vit](const lab::Batch& batch) { return vit->forward(batch[kImages]); }};
+    task::TaskModel model = {
+        vit, [vit](const task::Batch& batch) { return vit->forward(batch[kImages]); }};
     if (vit->has_fused_forward()) {
       model.fused = {vit->copied_parameters(),
-                     [vit](const lab::Batch& batch, const lab::WeightCopies& copies) {
+                     [vit](const task::Batch& batch, const model::WeightCopies& copies) {
                        return vit->fused_forward(batch[kImages], copies);
                      }};
     }
     return model;
   }
 
-  at::Tensor loss(const at::Tensor& prediction, const lab::Batch& batch) const override {
+  at::Tensor loss(const at::Tensor& prediction, const task::Batch& batch) const override {
     return at::mse_loss(prediction.to(at::kFloat), batch[kTargets]);
   }
 
   // count_right_images (accuracy.hpp) in tensor functions, so that predictions stay on the device.
-  at::Tensor right_count(const at::Tensor& prediction, const lab::Batch& batch) const override {
+  at::Tensor right_count(const at::Tensor& prediction, const task::Batch& batch) const override {
     const at::Tensor values = prediction.flatten(1).to(at::kDouble);
     const at::Tensor rectangles = batch[kReadyRectangles].flatten(1);
     const auto count = static_cast<double>(options_.rectangles);
@@ -114,7 +114,7 @@ class RdeTask final : public lab::Task {
            "black (0) to white (0.5 and more)";
   }
   void write_picture(const std::filesystem::path& path, const at::Tensor& prediction,
-                     const lab::Batch& batch) const override {
+                     const task::Batch& batch) const override {
     const auto host = [&](const at::Tensor& tensor) {
       return tensor.slice(0, 0, kPictureImages).to(at::kCPU, at::kFloat).contiguous();
     };
@@ -129,8 +129,8 @@ class RdeTask final : public lab::Task {
   }
 
  private:
-  const std::vector<std::uint64_t>& indices_of(const lab::BatchRequest& request) {
-    if (request.split == lab::Split::kTest) {
+  const std::vector<std::uint64_t>& indices_of(const task::BatchRequest& request) {
+    if (request.split == task::Split::kTest) {
       if (test_.empty()) {
         test_ = test_indices(set_);
       }
@@ -145,8 +145,8 @@ class RdeTask final : public lab::Task {
 
   Options options_;
   SetOptions set_;
-  lab::VitOptions model_;
-  lab::VitShape shape_{};
+  model::VitOptions model_;
+  model::VitShape shape_{};
   std::uint64_t seed_ = 0;
   at::Device device_ = at::kCPU;
   std::optional<BatchFiller> filler_;
@@ -156,6 +156,6 @@ class RdeTask final : public lab::Task {
 
 }  // namespace
 
-std::unique_ptr<lab::Task> make_task() { return std::make_unique<RdeTask>(); }
+std::unique_ptr<task::Task> make_task() { return std::make_unique<RdeTask>(); }
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -5,8 +5,8 @@
 
 #include "lab/task/task.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 
-std::unique_ptr<lab::Task> make_task();
+std::unique_ptr<task::Task> make_task();
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -7,7 +7,7 @@
 
 #include "lab/rde/cell_grid.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 namespace {
 
 template <class Pixel>
@@ -51,4 +51,4 @@ void render(const Scene& scene, const ImageBuffers& buffers) {
   }
 }
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

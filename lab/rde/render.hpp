@@ -5,7 +5,7 @@
 
 #include "lab/rde/scene.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 
 // Where one image goes, row by row; a null pointer leaves a part out.
 struct ImageBuffers {
@@ -21,4 +21,4 @@ inline float target_of(const Scene& scene, std::size_t k) {
 
 void render(const Scene& scene, const ImageBuffers& buffers);
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-namespace sing::rde {
+namespace sing::lab::rde {
 
 bool has_distinct_lines(const Scene& scene) {
   for (int k = 2; k <= scene.count; ++k) {
@@ -51,4 +51,4 @@ void set_heights(Scene& scene, const Contacts& contacts) {
   }
 }
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -7,7 +7,7 @@
 #include "lab/rde/options.hpp"
 #include "lab/rde/scene.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 
 // No two rectangles have a side on the same line.
 bool has_distinct_lines(const Scene& scene);
@@ -20,4 +20,4 @@ bool keeps_chain(const Options& options, const Contacts& contacts);
 // height(k) = 1 + the largest height among the rectangles that k touches and lies over.
 void set_heights(Scene& scene, const Contacts& contacts);
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

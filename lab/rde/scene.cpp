@@ -3,7 +3,7 @@
 
 #include "lab/random/random_stream.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 namespace {
 
 // Purposes of random streams: attempts at the rectangles count from 0 and stay below.
@@ -13,7 +13,7 @@ constexpr std::uint32_t kGreyPurpose = 0x8000'0000;
 
 Scene draw_rectangles(const Options& options, std::uint64_t seed, std::uint64_t index,
                       std::uint32_t attempt) {
-  lab::RandomStream random(seed, index, attempt);
+  random::RandomStream random(seed, index, attempt);
   const int size = static_cast<int>(options.image_size);
   const int shortest = static_cast<int>(options.min_side);
   const auto below = [&](int bound) {
@@ -36,7 +36,7 @@ Scene draw_rectangles(const Options& options, std::uint64_t seed, std::uint64_t 
 // Draws from a range shortened by the distances, then moves the r-th smallest up by r distances:
 // no draw is refused, however many rectangles there are.
 void draw_greys(Scene& scene, std::uint64_t seed, std::uint64_t index) {
-  lab::RandomStream random(seed, index, kGreyPurpose);
+  random::RandomStream random(seed, index, kGreyPurpose);
   const auto count = static_cast<std::size_t>(scene.count);
   const std::uint32_t distances = kGreyDistance * static_cast<std::uint32_t>(count - 1);
   std::array<std::uint32_t, kMaxRectangles + 1> drawn{};
@@ -53,4 +53,4 @@ void draw_greys(Scene& scene, std::uint64_t seed, std::uint64_t index) {
   }
 }
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -6,7 +6,7 @@
 
 #include "lab/rde/options.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 
 // Pixels left … right − 1 of rows top … bottom − 1. The sides lie on the lines x = left,
 // x = right, y = top, y = bottom.
@@ -38,4 +38,4 @@ Scene draw_rectangles(const Options& options, std::uint64_t seed, std::uint64_t 
 // The greys of image `index`; they depend neither on its rectangles nor on the attempt.
 void draw_greys(Scene& scene, std::uint64_t seed, std::uint64_t index);
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

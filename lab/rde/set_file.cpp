@@ -11,7 +11,7 @@
 #include "lab/rde/batch_filler.hpp"
 #include "lab/rde/epochs.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 namespace {
 
 std::map<std::string, std::string> metadata_of(const SetSource& source,
@@ -31,7 +31,7 @@ std::map<std::string, std::string> metadata_of(const SetSource& source,
 
 // One tensor of the file: the part of BatchBuffers named by `part`.
 template <class Element>
-void write_tensor(lab::SafetensorsStream& file, BatchFiller& filler,
+void write_tensor(data::SafetensorsStream& file, BatchFiller& filler,
                   std::span<const std::uint64_t> indices, Element* BatchBuffers::* part) {
   constexpr std::size_t kPiece = 256;
   const auto size = static_cast<std::size_t>(filler.options().image_size);
@@ -52,14 +52,14 @@ void write_set(const std::filesystem::path& path, const SetSource& source,
   BatchFiller filler(source.options, source.seed, source.threads);
   const auto count = static_cast<std::int64_t>(indices.size());
   const std::int64_t size = source.options.image_size;
-  lab::SafetensorsStream file(path, metadata_of(source, indices),
-                              {{"images", lab::ElementType::kFloat32, {count, 1, size, size}},
-                               {"targets", lab::ElementType::kFloat32, {count, 1, size, size}},
-                               {"rectangles", lab::ElementType::kUInt8, {count, size, size}}});
+  data::SafetensorsStream file(path, metadata_of(source, indices),
+                               {{"images", data::ElementType::kFloat32, {count, 1, size, size}},
+                                {"targets", data::ElementType::kFloat32, {count, 1, size, size}},
+                                {"rectangles", data::ElementType::kUInt8, {count, size, size}}});
   write_tensor(file, filler, indices, &BatchBuffers::images);
   write_tensor(file, filler, indices, &BatchBuffers::targets);
   write_tensor(file, filler, indices, &BatchBuffers::rectangles);
   file.commit();
 }
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -7,7 +7,7 @@
 
 #include "lab/rde/options.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 
 struct SetSource {
   Options options;
@@ -21,4 +21,4 @@ struct SetSource {
 void write_set(const std::filesystem::path& path, const SetSource& source,
                std::span<const std::uint64_t> indices);
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -8,7 +8,7 @@
 #include "lab/rde/junction.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 namespace {
 
 std::uint8_t region_of(Solution& solution, float grey) {
@@ -93,4 +93,4 @@ Solution solve(const float* image, int size) {
   return solution;
 }
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

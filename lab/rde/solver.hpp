@@ -6,7 +6,7 @@
 
 #include "lab/rde/contacts.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 
 // Regions count from 1 in the order in which a row-by-row scan meets them; region 0 is grey 0.
 struct Solution {
@@ -23,4 +23,4 @@ struct Solution {
 // connected or not. Throws std::invalid_argument for more than 16 greys.
 Solution solve(const float* image, int size);
 
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

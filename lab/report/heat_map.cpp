@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lab/page/axis.hpp"
+#include "lab/page/base64.hpp"
+#include "lab/page/html_text.hpp"
 #include "lab/picture/color_map.hpp"
-#include "lab/report/axis.hpp"
-#include "lab/report/base64.hpp"
-#include "lab/report/html_text.hpp"
 #include "sing/base/fields.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::report {
+namespace sing::lab::report {
 namespace {
 
 // Units of the drawing.
@@ -23,23 +23,24 @@ constexpr double kBarWidth = 14;
 constexpr double kRowHeight = 11;
 constexpr double kMostDecades = 8;
 
-std::string bitmap_element(const Bitmap& bitmap, double left, double width, double height) {
+std::string bitmap_element(const page::Bitmap& bitmap, double left, double width, double height) {
   return fmt::format(
       "<image preserveAspectRatio=\"none\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" "
       "href=\"data:image/bmp;base64,{}\"/>",
-      left, kTop, width, height, base64(bmp_bytes(bitmap)));
+      left, kTop, width, height, page::base64(page::bmp_bytes(bitmap)));
 }
 
 std::string color_bar(const NormLevels& levels, double height) {
-  Bitmap bar{.width = 1, .height = kTopLevel + 1, .pixels = {}, .colors = levels.bitmap.colors};
+  page::Bitmap bar{
+      .width = 1, .height = kTopLevel + 1, .pixels = {}, .colors = levels.bitmap.colors};
   for (int level = kTopLevel; level >= 0; --level) {
     bar.pixels.push_back(static_cast<std::uint8_t>(level));
   }
   std::string drawn = bitmap_element(bar, kRight + 12, kBarWidth, height);
-  const Axis axis({levels.low, levels.high, false}, Scale::kLog, kTop + height, kTop);
-  for (const Tick& tick : axis.ticks()) {
+  const page::Axis axis({levels.low, levels.high, false}, page::Scale::kLog, kTop + height, kTop);
+  for (const page::Tick& tick : axis.ticks()) {
     drawn += fmt::format("<text x=\"{}\" y=\"", kRight + 12 + kBarWidth + 5);
-    drawn += coordinate(axis.place(tick.value)) + "\" dy=\".35em\">" + tick.text + "</text>";
+    drawn += page::coordinate(axis.place(tick.value)) + "\" dy=\".35em\">" + tick.text + "</text>";
   }
   return drawn;
 }
@@ -48,8 +49,8 @@ std::string row_names(const LayerNorms& norms) {
   std::string drawn;
   for (std::size_t layer = 0; layer < norms.layers.size(); ++layer) {
     const double middle = kTop + kRowHeight * (static_cast<double>(layer) + 0.5);
-    drawn += fmt::format("<text class=\"y\" x=\"{}\" y=\"{}", kLeft - 6, coordinate(middle));
-    drawn += fmt::format("\" dy=\".35em\">{}</text>", escape_html(norms.layers[layer]));
+    drawn += fmt::format("<text class=\"y\" x=\"{}\" y=\"{}", kLeft - 6, page::coordinate(middle));
+    drawn += fmt::format("\" dy=\".35em\">{}</text>", page::escape_html(norms.layers[layer]));
   }
   return drawn;
 }
@@ -61,9 +62,9 @@ std::string step_ticks(const LayerNorms& norms, double height) {
   for (std::size_t column = 0; column < columns; column += stride) {
     const double place = kLeft + (kRight - kLeft) * (static_cast<double>(column) + 0.5) /
                                      static_cast<double>(columns);
-    drawn +=
-        fmt::format("<text class=\"x\" x=\"{}\" y=\"{}", coordinate(place), kTop + height + 14);
-    drawn += "\">" + short_number(static_cast<double>(norms.steps[column]), 9) + "</text>";
+    drawn += fmt::format("<text class=\"x\" x=\"{}\" y=\"{}", page::coordinate(place),
+                         kTop + height + 14);
+    drawn += "\">" + page::short_number(static_cast<double>(norms.steps[column]), 9) + "</text>";
   }
   return drawn;
 }
@@ -79,7 +80,7 @@ std::string joined_steps(const LayerNorms& norms) {
 }  // namespace
 
 NormLevels norm_levels(const LayerNorms& norms) {
-  Range range;
+  page::Range range;
   for (const double value : norms.values) {
     if (value > 0) {
       range.include(value);
@@ -97,7 +98,7 @@ NormLevels norm_levels(const LayerNorms& norms) {
   }
   for (int level = 0; level <= kTopLevel; ++level) {
     levels.bitmap.colors[static_cast<std::size_t>(level)] =
-        lab::scale_color(1.0 * level / kTopLevel);
+        picture::scale_color(1.0 * level / kTopLevel);
   }
   levels.bitmap.colors[kNotFinite] = {230, 30, 30};
   levels.bitmap.colors[kNothing] = {128, 128, 128};
@@ -129,7 +130,8 @@ std::string draw_heat_map(const LayerNorms& norms) {
       kWidth, kTop + std::max(height, 40.0) + 36);
   drawn +=
       fmt::format(" data-levels=\"{} {}", shortest_text(levels.low), shortest_text(levels.high));
-  drawn += fmt::format(" {} {}\" data-box=\"{} {} ", int{kTopLevel}, kBitmapHeader, kLeft, kTop);
+  drawn +=
+      fmt::format(" {} {}\" data-box=\"{} {} ", int{kTopLevel}, page::kBitmapHeader, kLeft, kTop);
   drawn += fmt::format("{} {}\" data-steps=\"{}\">", kRight - kLeft, height, joined_steps(norms));
   drawn += row_names(norms) + bitmap_element(levels.bitmap, kLeft, kRight - kLeft, height);
   drawn += color_bar(levels, std::max(height, 40.0)) + step_ticks(norms, height);
@@ -138,4 +140,4 @@ std::string draw_heat_map(const LayerNorms& norms) {
   return drawn + "\">step</text></svg></figure>\n";
 }
 
-}  // namespace sing::report
+}  // namespace sing::lab::report

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "lab/report/bitmap.hpp"
+#include "lab/page/bitmap.hpp"
 #include "lab/report/layer_norms.hpp"
 
-namespace sing::report {
+namespace sing::lab::report {
 
 // Colors of levels 0 … kTopLevel are spread over the logarithm of low … high.
 inline constexpr std::uint8_t kTopLevel = 253;
@@ -16,7 +16,7 @@ inline constexpr std::uint8_t kNothing = 255;
 struct NormLevels {
   double low = 0;
   double high = 0;
-  Bitmap bitmap;
+  page::Bitmap bitmap;
 };
 
 // Zero, and what is more than eight powers of ten below the largest norm, is level 0.
@@ -25,4 +25,4 @@ NormLevels norm_levels(const LayerNorms& norms);
 // Empty if there are no norms.
 std::string draw_heat_map(const LayerNorms& norms);
 
-}  // namespace sing::report
+}  // namespace sing::lab::report

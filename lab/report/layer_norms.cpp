@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-namespace sing::report {
+namespace sing::lab::report {
 namespace {
 
 std::string layer_of(const std::string& parameter) {
@@ -66,4 +66,4 @@ LayerNorms layer_norms(const std::vector<NormRecord>& records, std::size_t most_
   return result;
 }
 
-}  // namespace sing::report
+}  // namespace sing::lab::report

@@ -8,7 +8,7 @@
 
 #include "lab/report/run_record.hpp"
 
-namespace sing::report {
+namespace sing::lab::report {
 
 struct LayerNorms {
   std::vector<std::string> layers;  // rows, in the model's order
@@ -25,4 +25,4 @@ struct LayerNorms {
 // averaged; an infinite or NaN norm makes its average one too.
 LayerNorms layer_norms(const std::vector<NormRecord>& records, std::size_t most_columns);
 
-}  // namespace sing::report
+}  // namespace sing::lab::report

@@ -7,10 +7,10 @@
 #include <ostream>
 #include <span>
 
+#include "lab/page/html_text.hpp"
+#include "lab/page/line_chart.hpp"
+#include "lab/page/page_parts.hpp"
 #include "lab/report/heat_map.hpp"
-#include "lab/report/html_text.hpp"
-#include "lab/report/line_chart.hpp"
-#include "lab/report/page_parts.hpp"
 #include "lab/report/run_pictures.hpp"
 #include "lab/report/run_reader.hpp"
 #include "lab/report/run_style.hpp"
@@ -19,7 +19,7 @@
 #include "sing/base/message.hpp"
 #include "sing/io/atomic_file.hpp"
 
-namespace sing::report {
+namespace sing::lab::report {
 namespace {
 
 constexpr std::size_t kHeatMapColumns = 160;
@@ -32,16 +32,16 @@ struct Subject {
 };
 
 template <class Record>
-std::vector<Curve> curves_of(const Subject& subject, Over over,
-                             std::vector<Record> RunRecord::* records,
-                             const std::function<double(const Record&)>& value) {
-  std::vector<Curve> curves;
+std::vector<page::Curve> curves_of(const Subject& subject, Over over,
+                                   std::vector<Record> RunRecord::* records,
+                                   const std::function<double(const Record&)>& value) {
+  std::vector<page::Curve> curves;
   for (std::size_t at = 0; at < subject.runs.size(); ++at) {
     const RunRecord& run = subject.runs[at];
-    Curve curve{.label = run.name, .style = subject.styles[at]};
+    page::Curve curve{.label = run.name, .style = subject.styles[at]};
     for (const Record& record : run.*records) {
       const double x = over == Over::kSteps ? static_cast<double>(record.step) : record.epoch;
-      curve.points.push_back(curve_point(x, value(record)));
+      curve.points.push_back(page::curve_point(x, value(record)));
     }
     curves.push_back(std::move(curve));
   }
@@ -49,8 +49,8 @@ std::vector<Curve> curves_of(const Subject& subject, Over over,
 }
 
 // Rates that a compare spreads over powers of ten show on a logarithmic axis only.
-Scale learning_rate_scale(const std::vector<RunRecord>& runs) {
-  Range peaks;
+page::Scale learning_rate_scale(const std::vector<RunRecord>& runs) {
+  page::Range peaks;
   for (const RunRecord& run : runs) {
     double peak = 0;
     for (const StepRecord& record : run.steps) {
@@ -60,11 +60,11 @@ Scale learning_rate_scale(const std::vector<RunRecord>& runs) {
       peaks.include(peak);
     }
   }
-  return !peaks.empty && peaks.high > 5 * peaks.low ? Scale::kLog : Scale::kLinear;
+  return !peaks.empty && peaks.high > 5 * peaks.low ? page::Scale::kLog : page::Scale::kLinear;
 }
 
 // Losses and accuracies of a diverged run say nothing of what the others reached.
-std::vector<Curve> marked(const Subject& subject, std::vector<Curve> curves) {
+std::vector<page::Curve> marked(const Subject& subject, std::vector<page::Curve> curves) {
   for (std::size_t at = 0; at < curves.size(); ++at) {
     curves[at].diverged = subject.runs[at].status() == RunStatus::kDiverged;
   }
@@ -82,17 +82,19 @@ std::string charts(const Subject& subject, Over over) {
   const auto of_evaluations = [&](double (*value)(const EvaluationRecord&)) {
     return curves_of<EvaluationRecord>(subject, over, &RunRecord::evaluations, value);
   };
-  return draw_line_chart({.title = "Training loss", .x_label = x, .y_scale = Scale::kLog},
-                         marked(subject, of_steps(&StepRecord::loss))) +
-         draw_line_chart({.title = "Evaluation loss", .x_label = x, .y_scale = Scale::kLog},
-                         marked(subject, of_evaluations(loss))) +
-         draw_line_chart({.title = "Accuracy, %", .x_label = x, .from_zero = true},
-                         marked(subject, of_evaluations(percent))) +
-         draw_line_chart(
+  return page::draw_line_chart(
+             {.title = "Training loss", .x_label = x, .y_scale = page::Scale::kLog},
+             marked(subject, of_steps(&StepRecord::loss))) +
+         page::draw_line_chart(
+             {.title = "Evaluation loss", .x_label = x, .y_scale = page::Scale::kLog},
+             marked(subject, of_evaluations(loss))) +
+         page::draw_line_chart({.title = "Accuracy, %", .x_label = x, .from_zero = true},
+                               marked(subject, of_evaluations(percent))) +
+         page::draw_line_chart(
              {.title = "Learning rate", .x_label = x, .y_scale = learning_rate_scale(subject.runs)},
              of_steps(&StepRecord::learning_rate)) +
-         draw_line_chart({.title = "Images a second", .x_label = x, .from_zero = true},
-                         of_steps(&StepRecord::images_per_second));
+         page::draw_line_chart({.title = "Images a second", .x_label = x, .from_zero = true},
+                               of_steps(&StepRecord::images_per_second));
 }
 
 std::string legend(const Subject& subject) {
@@ -102,7 +104,7 @@ std::string legend(const Subject& subject) {
   std::string list = "<div class=\"legend\">";
   for (std::size_t at = 0; at < subject.runs.size(); ++at) {
     list += fmt::format("<button type=\"button\" data-run=\"run{}\"><i class=\"swatch ", at);
-    list += subject.styles[at] + "\"></i>" + escape_html(subject.runs[at].name) + "</button>";
+    list += subject.styles[at] + "\"></i>" + page::escape_html(subject.runs[at].name) + "</button>";
   }
   return list + "</div>\n";
 }
@@ -136,7 +138,7 @@ std::string run_section(const RunRecord& run, std::size_t runs) {
     return {};
   }
   return fmt::format("<details class=\"run\"{}><summary>", runs <= 3 ? " open" : "") +
-         escape_html(run.name) + "</summary>\n" + content + "</details>\n";
+         page::escape_html(run.name) + "</summary>\n" + content + "</details>\n";
 }
 
 // Whose page is passed on without the command must not be taken for a result.
@@ -166,7 +168,7 @@ std::string heading(const std::vector<RunRecord>& runs) {
   }
   const std::string what =
       runs.size() == 1 ? runs.front().name : fmt::format("{} runs", runs.size());
-  return escape_html(tasks.empty() ? what : fmt::format("{}: {}", tasks, what));
+  return page::escape_html(tasks.empty() ? what : fmt::format("{}: {}", tasks, what));
 }
 
 constexpr std::string_view kAxisChoice =
@@ -182,9 +184,9 @@ std::string report_page(const std::vector<RunRecord>& runs, const std::string& s
   const std::vector<std::string> styles = run_styles(runs);
   const Subject subject{runs, styles};
   const std::string name = heading(runs);
-  std::string page(page_head());
-  page +=
-      fmt::format("<title>{}</title>\n<style>{}</style></head><body>\n<h1>", name, page_style());
+  std::string page(page::page_head());
+  page += fmt::format("<title>{}</title>\n<style>{}</style></head><body>\n<h1>", name,
+                      page::page_style());
   page += name + "</h1>\n" + stand_in_note(runs) + std::string(kAxisChoice) + "<main>\n" + summary;
   page += "<section><h2>Results</h2>\n" + results_table(runs, styles) + "</section>\n";
   page += curves_section(subject);
@@ -194,8 +196,8 @@ std::string report_page(const std::vector<RunRecord>& runs, const std::string& s
     page += run_section(run, runs.size());
   }
   page += "</section>\n<section id=\"options\"><h2>Options</h2>\n" + options_tables(runs);
-  return page +
-         fmt::format("</section>\n</main>\n<script>{}</script>\n</body></html>\n", page_script());
+  return page + fmt::format("</section>\n</main>\n<script>{}</script>\n</body></html>\n",
+                            page::page_script());
 }
 
 void write_report(const std::filesystem::path& path, const std::vector<RunRecord>& runs,
@@ -221,4 +223,4 @@ void write_report_of(const std::filesystem::path& path,
   }
 }
 
-}  // namespace sing::report
+}  // namespace sing::lab::report

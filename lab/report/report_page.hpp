@@ -8,7 +8,7 @@
 
 #include "lab/report/run_record.hpp"
 
-namespace sing::report {
+namespace sing::lab::report {
 
 // Needs nothing but a browser: no file beside it, no network. `summary`, HTML, stands before the
 // results. Throws std::invalid_argument if there are no runs.
@@ -24,4 +24,4 @@ void write_report_of(const std::filesystem::path& path,
                      const std::vector<std::filesystem::path>& directories,
                      const std::string& summary, std::ostream& out);
 
-}  // namespace sing::report
+}  // namespace sing::lab::report

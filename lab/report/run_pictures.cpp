@@ -4,11 +4,11 @@
 #include <fstream>
 #include <iterator>
 
-#include "lab/report/base64.hpp"
-#include "lab/report/html_text.hpp"
+#include "lab/page/base64.hpp"
+#include "lab/page/html_text.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::report {
+namespace sing::lab::report {
 namespace {
 
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{8} << 20;
@@ -26,7 +26,7 @@ std::string read_png_bytes(const std::filesystem::path& path) {
 }
 
 std::string draw_picture(const std::filesystem::path& path) {
-  const std::string name = escape_html(path.stem().string());
+  const std::string name = page::escape_html(path.stem().string());
   const std::string bytes = read_png_bytes(path);
   if (bytes.empty()) {
     return fmt::format("<p class=\"note\">{}: no PNG file of at most 8 MiB</p>\n", name);
@@ -34,7 +34,7 @@ std::string draw_picture(const std::filesystem::path& path) {
   return fmt::format(
       "<figure class=\"picture\"><figcaption>{}</figcaption><img alt=\"{}\" "
       "src=\"data:image/png;base64,{}\"></figure>\n",
-      name, name, base64(bytes));
+      name, name, page::base64(bytes));
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ std::string draw_pictures(const RunRecord& run, std::size_t most) {
   }
   std::string drawn;
   if (const std::string legend = option_of(run, "picture_legend"); !legend.empty()) {
-    drawn = fmt::format("<p class=\"note\">{}</p>\n", escape_html(legend));
+    drawn = fmt::format("<p class=\"note\">{}</p>\n", page::escape_html(legend));
   }
   drawn += draw_picture(chosen.back());
   if (chosen.size() == 1) {
@@ -78,4 +78,4 @@ std::string draw_pictures(const RunRecord& run, std::size_t most) {
   return drawn + "</details>\n";
 }
 
-}  // namespace sing::report
+}  // namespace sing::lab::report

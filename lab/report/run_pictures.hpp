@@ -8,7 +8,7 @@
 
 #include "lab/report/run_record.hpp"
 
-namespace sing::report {
+namespace sing::lab::report {
 
 // At most `most` of them at even distances, the first and the last among them; of 1, the last.
 std::vector<std::filesystem::path> chosen_pictures(const std::vector<std::filesystem::path>& all,
@@ -21,4 +21,4 @@ std::string draw_pictures(const RunRecord& run, std::size_t most);
 // How many pictures each of so many runs has in one page, which is to stay easy to send.
 constexpr std::size_t pictures_a_run(std::size_t runs) { return runs <= 2 ? 5 : runs <= 6 ? 2 : 1; }
 
-}  // namespace sing::report
+}  // namespace sing::lab::report

@@ -12,7 +12,7 @@
 
 #include "sing/base/message.hpp"
 
-namespace sing::report {
+namespace sing::lab::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -259,4 +259,4 @@ std::vector<RunRecord> read_runs(std::span<const fs::path> paths) {
   return runs;
 }
 
-}  // namespace sing::report
+}  // namespace sing::lab::report

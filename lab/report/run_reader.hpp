@@ -7,7 +7,7 @@
 
 #include "lab/report/run_record.hpp"
 
-namespace sing::report {
+namespace sing::lab::report {
 
 inline constexpr const char* kConfigFile = "config.json";
 inline constexpr const char* kMetricsFile = "metrics.jsonl";
@@ -25,4 +25,4 @@ RunRecord read_run(const std::filesystem::path& directory);
 // get as much of their paths as tells them apart. Throws FileError as read_run does.
 std::vector<RunRecord> read_runs(std::span<const std::filesystem::path> paths);
 
-}  // namespace sing::report
+}  // namespace sing::lab::report

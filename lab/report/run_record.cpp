@@ -1,7 +1,7 @@
 // Names of what a run record holds.
 #include "lab/report/run_record.hpp"
 
-namespace sing::report {
+namespace sing::lab::report {
 
 std::string option_of(const RunRecord& run, std::string_view name) {
   for (const auto& [key, value] : run.options) {
@@ -13,4 +13,4 @@ std::string option_of(const RunRecord& run, std::string_view name) {
   return {};
 }
 
-}  // namespace sing::report
+}  // namespace sing::lab::report

@@ -12,7 +12,7 @@
 
 #include "sing/base/enum_names.hpp"
 
-namespace sing::report {
+namespace sing::lab::report {
 
 // A number that a line does not have, or has as null (JSON has no other way to write a NaN).
 inline constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
@@ -74,4 +74,4 @@ struct RunRecord {
 // The option of that name, at whatever depth of config.json it stands; empty if there is none.
 std::string option_of(const RunRecord& run, std::string_view name);
 
-}  // namespace sing::report
+}  // namespace sing::lab::report

@@ -6,7 +6,7 @@
 
 #include "sing/base/message.hpp"
 
-namespace sing::report {
+namespace sing::lab::report {
 namespace {
 
 // All options but the seed and those that name the run's own directory.
@@ -35,4 +35,4 @@ std::vector<std::string> run_styles(const std::vector<RunRecord>& runs) {
   return styles;
 }
 
-}  // namespace sing::report
+}  // namespace sing::lab::report

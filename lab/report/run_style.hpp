@@ -7,7 +7,7 @@
 
 #include "lab/report/run_record.hpp"
 
-namespace sing::report {
+namespace sing::lab::report {
 
 inline constexpr std::size_t kColors = 10;
 inline constexpr std::size_t kDashes = 4;
@@ -16,4 +16,4 @@ inline constexpr std::size_t kDashes = 4;
 // dashes. With more runs than styles, colors come again with other dashes.
 std::vector<std::string> run_styles(const std::vector<RunRecord>& runs);
 
-}  // namespace sing::report
+}  // namespace sing::lab::report

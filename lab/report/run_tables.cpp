@@ -5,15 +5,15 @@
 #include <cmath>
 #include <optional>
 
-#include "lab/report/html_text.hpp"
+#include "lab/page/html_text.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::report {
+namespace sing::lab::report {
 namespace {
 
-std::string cell(const std::string& text) { return "<td>" + escape_html(text) + "</td>"; }
+std::string cell(const std::string& text) { return "<td>" + page::escape_html(text) + "</td>"; }
 std::string number_cell(const std::string& text) {
-  return "<td class=\"number\">" + escape_html(text) + "</td>";
+  return "<td class=\"number\">" + page::escape_html(text) + "</td>";
 }
 
 // What the end line says; of a run without one, what was last measured.
@@ -38,16 +38,16 @@ std::string result_row(const RunRecord& run, const std::string& style) {
   const auto shown = [&](double value) { return diverged ? kAbsent : value; };
   const StepRecord last = run.steps.empty() ? StepRecord{} : run.steps.back();
   std::string row =
-      fmt::format("<tr><td><i class=\"swatch {}\"></i>{}", style, escape_html(run.name));
+      fmt::format("<tr><td><i class=\"swatch {}\"></i>{}", style, page::escape_html(run.name));
   row += "</td>" + cell(option_of(run, "optimizer")) + number_cell(option_of(run, "learning_rate"));
   row += number_cell(option_of(run, "seed"));
   row += fmt::format("<td class=\"{}\">{}</td>", name_of(outcome.status), name_of(outcome.status));
-  row += number_cell(percent_text(shown(outcome.final_accuracy)));
-  row += number_cell(percent_text(shown(outcome.best_accuracy)));
-  row += number_cell(short_number(shown(outcome.final_loss)));
-  row += number_cell(short_number(static_cast<double>(last.step), 9));
-  row += number_cell(short_number(last.images_per_second));
-  row += number_cell(duration_text(outcome.seconds));
+  row += number_cell(page::percent_text(shown(outcome.final_accuracy)));
+  row += number_cell(page::percent_text(shown(outcome.best_accuracy)));
+  row += number_cell(page::short_number(shown(outcome.final_loss)));
+  row += number_cell(page::short_number(static_cast<double>(last.step), 9));
+  row += number_cell(page::short_number(last.images_per_second));
+  row += number_cell(page::duration_text(outcome.seconds));
   return row + "</tr>\n";
 }
 
@@ -73,7 +73,7 @@ std::vector<std::string> keys_of(const std::vector<RunRecord>& runs) {
 // Most stand in config.json under "options"; those that do not keep the name of their part.
 std::string heading_of(const std::string& key) {
   constexpr std::string_view kPart = "options.";
-  return escape_html(key.starts_with(kPart) ? key.substr(kPart.size()) : key);
+  return page::escape_html(key.starts_with(kPart) ? key.substr(kPart.size()) : key);
 }
 
 bool is_shared(const std::vector<RunRecord>& runs, const std::string& key) {
@@ -135,4 +135,4 @@ std::string options_tables(const std::vector<RunRecord>& runs) {
   return tables + "</tbody></table>" + (runs.size() > 1 ? "</details>\n" : "</div>\n");
 }
 
-}  // namespace sing::report
+}  // namespace sing::lab::report

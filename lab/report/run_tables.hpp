@@ -6,7 +6,7 @@
 
 #include "lab/report/run_record.hpp"
 
-namespace sing::report {
+namespace sing::lab::report {
 
 // One row a run, each with a swatch of its style. A diverged run has no numbers.
 std::string results_table(const std::vector<RunRecord>& runs,
@@ -15,4 +15,4 @@ std::string results_table(const std::vector<RunRecord>& runs,
 // The options that differ, one row a run, and those that all runs share, one row an option.
 std::string options_tables(const std::vector<RunRecord>& runs);
 
-}  // namespace sing::report
+}  // namespace sing::lab::report

@@ -5,11 +5,11 @@
 #include <array>
 #include <cmath>
 
-#include "lab/report/axis.hpp"
-#include "lab/report/html_text.hpp"
+#include "lab/page/axis.hpp"
+#include "lab/page/html_text.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::report {
+namespace sing::lab::report {
 namespace {
 
 // Units of the drawing.
@@ -29,24 +29,27 @@ constexpr std::array<Part, 3> kParts = {
      {"forward + backward", "model", &StepTime::forward_backward},
      {"optimizer", "optimizer", &StepTime::optimizer}}};
 
-std::string milliseconds(double seconds) { return short_number(1e3 * seconds, 3) + " ms"; }
+std::string milliseconds(double seconds) { return page::short_number(1e3 * seconds, 3) + " ms"; }
 
-std::string draw_bar(const RunRecord& run, const StepTime& time, const Axis& axis, double top) {
-  const std::string middle = coordinate(top + kRowHeight / 2);
+std::string draw_bar(const RunRecord& run, const StepTime& time, const page::Axis& axis,
+                     double top) {
+  const std::string middle = page::coordinate(top + kRowHeight / 2);
   std::string drawn = fmt::format("<text class=\"y\" x=\"{}\" y=\"{}", kLeft - 6, middle);
-  drawn += fmt::format("\" dy=\".35em\">{}</text>", escape_html(run.name));
+  drawn += fmt::format("\" dy=\".35em\">{}</text>", page::escape_html(run.name));
   double begin = 0;
   for (const Part& part : kParts) {
     const double end = begin + time.*part.seconds;
-    drawn += fmt::format("<rect class=\"{}\" x=\"{}", part.style, coordinate(axis.place(begin)));
+    drawn +=
+        fmt::format("<rect class=\"{}\" x=\"{}", part.style, page::coordinate(axis.place(begin)));
     drawn += fmt::format("\" y=\"{}\" width=\"", top + 3);
-    drawn += coordinate(axis.place(end) - axis.place(begin));
+    drawn += page::coordinate(axis.place(end) - axis.place(begin));
     drawn += fmt::format("\" height=\"{}\"><title>{}: ", kRowHeight - 6, part.name);
-    drawn += milliseconds(time.*part.seconds) + ", " + percent_text((end - begin) / time.sum());
+    drawn +=
+        milliseconds(time.*part.seconds) + ", " + page::percent_text((end - begin) / time.sum());
     drawn += "</title></rect>";
     begin = end;
   }
-  drawn += fmt::format("<text x=\"{}\" y=\"{}", coordinate(axis.place(begin) + 6), middle);
+  drawn += fmt::format("<text x=\"{}\" y=\"{}", page::coordinate(axis.place(begin) + 6), middle);
   return drawn + "\" dy=\".35em\">" + milliseconds(time.sum()) + "</text>";
 }
 
@@ -74,7 +77,7 @@ StepTime step_time(const RunRecord& run) {
 }
 
 std::string draw_time_bars(const std::vector<RunRecord>& runs) {
-  Range range;
+  page::Range range;
   std::vector<std::pair<const RunRecord*, StepTime>> bars;
   for (const RunRecord& run : runs) {
     const StepTime time = step_time(run);
@@ -87,7 +90,7 @@ std::string draw_time_bars(const std::vector<RunRecord>& runs) {
     return {};
   }
   range.low = 0;
-  const Axis axis(range, Scale::kLinear, kLeft, kRight);
+  const page::Axis axis(range, page::Scale::kLinear, kLeft, kRight);
   std::string drawn = "<figure class=\"times\"><figcaption>Time of a training step <small>mean";
   for (const Part& part : kParts) {
     drawn += fmt::format(" <b class=\"{}\"></b> {}", part.style, part.name);
@@ -104,4 +107,4 @@ std::string draw_time_bars(const std::vector<RunRecord>& runs) {
   return drawn + "</svg></figure>\n";
 }
 
-}  // namespace sing::report
+}  // namespace sing::lab::report

@@ -6,7 +6,7 @@
 
 #include "lab/report/run_record.hpp"
 
-namespace sing::report {
+namespace sing::lab::report {
 
 struct StepTime {
   double data = 0;  // seconds of a step
@@ -23,4 +23,4 @@ StepTime step_time(const RunRecord& run);
 // Empty if no run has times.
 std::string draw_time_bars(const std::vector<RunRecord>& runs);
 
-}  // namespace sing::report
+}  // namespace sing::lab::report

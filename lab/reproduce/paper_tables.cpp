@@ -8,7 +8,7 @@
 #include "sing/base/message.hpp"
 #include "sing/base/name_list.hpp"
 
-namespace sing::reproduce {
+namespace sing::lab::reproduce {
 namespace {
 
 constexpr const char* kNoConvergence = "paper: no convergence";
@@ -112,4 +112,4 @@ const PaperTable& paper_table(std::string_view name) {
                                           joined_names(known), name, did_you_mean(name, known)));
 }
 
-}  // namespace sing::reproduce
+}  // namespace sing::lab::reproduce

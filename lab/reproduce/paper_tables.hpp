@@ -6,7 +6,7 @@
 
 #include "lab/report/run_record.hpp"
 
-namespace sing::reproduce {
+namespace sing::lab::reproduce {
 
 struct PaperRow {
   const char* name;
@@ -29,4 +29,4 @@ std::span<const PaperTable> paper_tables();
 // Throws std::invalid_argument naming the nearest known name.
 const PaperTable& paper_table(std::string_view name);
 
-}  // namespace sing::reproduce
+}  // namespace sing::lab::reproduce

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <ostream>
 
-#include "lab/cli/option_texts.hpp"
+#include "lab/command/option_texts.hpp"
 #include "lab/optimizer/named_optimizer.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::reproduce {
+namespace sing::lab::reproduce {
 namespace {
 
 std::filesystem::path recipe_path(const PaperRow& row, const Request& request) {
@@ -16,7 +16,7 @@ std::filesystem::path recipe_path(const PaperRow& row, const Request& request) {
 }
 
 std::string optimizer_of(const std::filesystem::path& recipe) {
-  for (const auto& [name, text] : lab::read_option_file(recipe)) {
+  for (const auto& [name, text] : command::read_option_file(recipe)) {
     if (name == "optimizer") {
       return text;
     }
@@ -30,7 +30,7 @@ std::string missing_of(const PaperTable& table, const PaperRow& row, const Reque
     return fmt::format("this program has no task {}", table.task);
   }
   const std::string optimizer = optimizer_of(recipe_path(row, request));
-  const std::vector<std::string> known = lab::optimizer_names();
+  const std::vector<std::string> known = optimizer::optimizer_names();
   return std::find(known.begin(), known.end(), optimizer) == known.end()
              ? fmt::format("this program has no optimizer {}", optimizer)
              : "";
@@ -110,4 +110,4 @@ Reproduction run_reproduction(const PaperTable& table, const Request& request,
   return reproduction;
 }
 
-}  // namespace sing::reproduce
+}  // namespace sing::lab::reproduce

@@ -9,7 +9,7 @@
 #include "lab/reproduce/paper_tables.hpp"
 #include "lab/reproduce/scale.hpp"
 
-namespace sing::reproduce {
+namespace sing::lab::reproduce {
 
 struct Request {
   std::filesystem::path recipes;
@@ -49,4 +49,4 @@ Reproduction run_reproduction(const PaperTable& table, const Request& request,
 // say themselves.
 ScaleFlags flags_of(const PaperTable& table, const Request& request);
 
-}  // namespace sing::reproduce
+}  // namespace sing::lab::reproduce

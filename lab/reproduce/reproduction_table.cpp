@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "lab/compare/text_table.hpp"
-#include "lab/report/html_text.hpp"
+#include "lab/command/text_table.hpp"
+#include "lab/page/html_text.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::reproduce {
+namespace sing::lab::reproduce {
 namespace {
 
 using Lines = std::vector<std::vector<std::string>>;
@@ -34,7 +34,7 @@ std::string remark_of(const RowState& state, const compare::Row& ours) {
 void drop_empty_columns(Lines& lines) {
   for (std::size_t column = lines.front().size(); column-- > 0;) {
     const bool is_empty = std::all_of(lines.begin() + 1, lines.end(), [&](const auto& line) {
-      return line[column] == report::short_number(report::kAbsent);
+      return line[column] == page::short_number(report::kAbsent);
     });
     if (lines.front()[column] == kPaperColumn && is_empty) {
       for (std::vector<std::string>& line : lines) {
@@ -50,11 +50,10 @@ Lines lines_of(const std::vector<RowState>& rows) {
     const PaperRow& paper = *state.row;
     const compare::Row ours =
         state.results.empty() ? compare::Row{} : compare::rows_of(state.results).front();
-    lines.push_back({paper.name, std::to_string(ours.finished),
-                     compare::accuracy_text(ours.accuracy),
-                     compare::accuracy_text({paper.accuracy / 100, paper.spread / 100}),
-                     compare::number_text(ours.loss), report::short_number(paper.loss),
-                     remark_of(state, ours)});
+    lines.push_back(
+        {paper.name, std::to_string(ours.finished), compare::accuracy_text(ours.accuracy),
+         compare::accuracy_text({paper.accuracy / 100, paper.spread / 100}),
+         compare::number_text(ours.loss), page::short_number(paper.loss), remark_of(state, ours)});
   }
   drop_empty_columns(lines);
   return lines;
@@ -63,7 +62,7 @@ Lines lines_of(const std::vector<RowState>& rows) {
 std::string html_row(const std::vector<std::string>& cells, const char* element) {
   std::string row = "<tr>";
   for (const std::string& cell : cells) {
-    row += fmt::format("<{}>{}</{}>", element, report::escape_html(cell), element);
+    row += fmt::format("<{}>{}</{}>", element, page::escape_html(cell), element);
   }
   return row + "</tr>\n";
 }
@@ -84,16 +83,16 @@ std::string progress(const RowState& state) {
 }  // namespace
 
 std::string text_of(const std::vector<RowState>& rows) {
-  return compare::text_table(lines_of(rows)) +
+  return command::text_table(lines_of(rows)) +
          "runs: finished ones, of which the numbers are the mean ± the standard deviation\n";
 }
 
 std::string section_of(const PaperTable& table, const std::vector<RowState>& rows,
                        const std::string& notice) {
   std::string section = "<section id=\"reproduction\"><h2>";
-  section += report::escape_html(table.title) + "</h2>\n";
+  section += page::escape_html(table.title) + "</h2>\n";
   if (!notice.empty()) {
-    section += "<p class=\"note\">" + report::escape_html(notice) + "</p>\n";
+    section += "<p class=\"note\">" + page::escape_html(notice) + "</p>\n";
   }
   section += "<div class=\"wide\"><table id=\"paper\"><thead>";
   const Lines lines = lines_of(rows);
@@ -109,7 +108,7 @@ std::string list_text(const PaperTable& table, const std::vector<RowState>& rows
   for (const RowState& state : rows) {
     lines.push_back({fmt::format("  {}", state.row->name), state.row->recipe, progress(state)});
   }
-  return fmt::format("{}: {}\n", table.name, table.title) + compare::text_table(lines);
+  return fmt::format("{}: {}\n", table.name, table.title) + command::text_table(lines);
 }
 
-}  // namespace sing::reproduce
+}  // namespace sing::lab::reproduce

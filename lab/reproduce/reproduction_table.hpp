@@ -6,7 +6,7 @@
 
 #include "lab/reproduce/reproduction.hpp"
 
-namespace sing::reproduce {
+namespace sing::lab::reproduce {
 
 // Plain text, a line a row: mean ± standard deviation over the finished seeds, and the paper's.
 std::string text_of(const std::vector<RowState>& rows);
@@ -18,4 +18,4 @@ std::string section_of(const PaperTable& table, const std::vector<RowState>& row
 // A line a row: its recipe and how many of its seeds are done.
 std::string list_text(const PaperTable& table, const std::vector<RowState>& rows);
 
-}  // namespace sing::reproduce
+}  // namespace sing::lab::reproduce

@@ -6,7 +6,7 @@
 #include "lab/cifar100/cifar100_files.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::reproduce {
+namespace sing::lab::reproduce {
 namespace {
 
 namespace fs = std::filesystem;
@@ -95,4 +95,4 @@ ScaleFlags without_given(const ScaleFlags& scale, const std::vector<std::string>
 
 fs::path default_data(std::string_view task) { return fs::path("data") / task; }
 
-}  // namespace sing::reproduce
+}  // namespace sing::lab::reproduce

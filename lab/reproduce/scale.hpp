@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sing::reproduce {
+namespace sing::lab::reproduce {
 
 struct ScaleFlags {
   std::vector<std::string> flags;
@@ -26,4 +26,4 @@ ScaleFlags without_given(const ScaleFlags& scale, const std::vector<std::string>
 // Where the task looks for files unless --data says otherwise.
 std::filesystem::path default_data(std::string_view task);
 
-}  // namespace sing::reproduce
+}  // namespace sing::lab::reproduce

@@ -15,7 +15,7 @@
 #include "lab/model/weight_copies.hpp"
 #include "sing/optim/options.hpp"
 
-namespace sing::lab {
+namespace sing::lab::task {
 
 // Tensors whose meaning is the task's own: in host memory as made, on the device as trained on.
 using Batch = std::vector<at::Tensor>;
@@ -34,7 +34,7 @@ struct BatchRequest {
 // need copies, and the forward pass that reads these.
 struct FusedModel {
   std::vector<at::Tensor> copied;
-  std::function<at::Tensor(const Batch&, const WeightCopies&)> forward;
+  std::function<at::Tensor(const Batch&, const model::WeightCopies&)> forward;
 };
 
 struct TaskModel {
@@ -88,4 +88,11 @@ class Task {
                              const Batch& batch) const = 0;
 };
 
-}  // namespace sing::lab
+// A task as the program lists it.
+struct TaskEntry {
+  const char* name;
+  const char* help;
+  std::unique_ptr<Task> (*make)();
+};
+
+}  // namespace sing::lab::task

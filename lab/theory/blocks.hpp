@@ -10,7 +10,7 @@
 
 #include "sing/optim/parameter.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 
 using Vector = std::vector<double>;
 using Shape = std::vector<std::int64_t>;
@@ -126,4 +126,4 @@ inline double sum_of_block_norms(const Shapes& shapes, const Vector& values) {
   return sum;
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

@@ -2,13 +2,13 @@
 // the role of D, and τ = min √(n_k/n_ref) enters the convergence.
 #include <cmath>
 
-#include "lab/report/html_text.hpp"
+#include "lab/page/html_text.hpp"
 #include "lab/theory/escape_starts.hpp"
 #include "lab/theory/families.hpp"
 #include "lab/theory/stochastic_descent.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 namespace {
 
 constexpr double kReference = 8;
@@ -101,7 +101,7 @@ Outcome check_convergence(const Method& method) {
       const Estimate average =
           average_gradient(method, problem, plan, calibrated_options(kReference));
       outcome.numbers.push_back(at_most(fmt::format("{}, ε = {}: average, upper limit",
-                                                    problem.name, report::short_number(precision)),
+                                                    problem.name, page::short_number(precision)),
                                         average.upper(),
                                         bounds(problem, plan, kReference, precision).right));
     }
@@ -151,4 +151,4 @@ std::vector<Claim> calibrated_claims() {
        check_counterexample}};
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

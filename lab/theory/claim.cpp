@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lab/report/html_text.hpp"
+#include "lab/page/html_text.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 
 std::string wanted_text(const Number& number) {
   const bool from_below = std::isfinite(number.low);
@@ -15,14 +15,14 @@ std::string wanted_text(const Number& number) {
   if (from_below && from_above) {
     const double middle = number.low / 2 + number.high / 2;
     const double half = number.high / 2 - number.low / 2;
-    return half == 0 ? fmt::format("= {}", report::short_number(middle))
-                     : fmt::format("{} ± {}", report::short_number(middle),
-                                   report::short_number(half, 2));
+    return half == 0
+               ? fmt::format("= {}", page::short_number(middle))
+               : fmt::format("{} ± {}", page::short_number(middle), page::short_number(half, 2));
   }
   if (from_below) {
-    return fmt::format("≥ {}", report::short_number(number.low));
+    return fmt::format("≥ {}", page::short_number(number.low));
   }
-  return from_above ? fmt::format("≤ {}", report::short_number(number.high)) : std::string();
+  return from_above ? fmt::format("≤ {}", page::short_number(number.high)) : std::string();
 }
 
 bool Outcome::holds() const {
@@ -30,4 +30,4 @@ bool Outcome::holds() const {
                                          [](const Number& each) { return each.holds(); });
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

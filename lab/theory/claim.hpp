@@ -9,7 +9,7 @@
 
 #include "lab/theory/method.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 
 // The claim holds only if `low` ≤ `value` ≤ `high`. NaN lies nowhere.
 struct Number {
@@ -59,4 +59,4 @@ struct Verdict {
   double seconds = 0;
 };
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

@@ -9,7 +9,7 @@
 #include "sing/base/message.hpp"
 #include "sing/base/name_list.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 
 std::vector<Claim> all_claims() {
   std::vector<Claim> all;
@@ -53,4 +53,4 @@ Verdict try_claim(const Claim& claim, const Method& method) {
   return {claim, std::move(outcome), time.count()};
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

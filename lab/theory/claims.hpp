@@ -7,7 +7,7 @@
 
 #include "lab/theory/claim.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 
 std::vector<Claim> all_claims();
 
@@ -17,4 +17,4 @@ std::vector<Claim> select_claims(std::span<const std::string> names);
 
 Verdict try_claim(const Claim& claim, const Method& method);
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

@@ -5,7 +5,7 @@
 #include "lab/theory/iterates.hpp"
 #include "lab/theory/random_numbers.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 namespace {
 
 const Shapes kTensors = {{4, 6}, {2, 3, 3}, {7}};
@@ -119,4 +119,4 @@ std::vector<Claim> clipping_claims() {
            "The same.", check_values}};
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

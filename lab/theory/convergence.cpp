@@ -1,13 +1,13 @@
 // Theorems 3.3 and 3.4: how small the gradient gets, and in how many steps.
 #include <cmath>
 
-#include "lab/report/html_text.hpp"
+#include "lab/page/html_text.hpp"
 #include "lab/theory/families.hpp"
 #include "lab/theory/keyed_chart.hpp"
 #include "lab/theory/stochastic_descent.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 namespace {
 
 constexpr double kPrecisions[] = {0.4, 0.2, 0.1, 0.05, 0.025};
@@ -42,7 +42,7 @@ double bound_in_precisions(const Problem& problem) {
 }
 
 std::string at_precision(const Problem& problem, const Plan& plan) {
-  return fmt::format("{}, ε = {}, T = {}", problem.name, report::short_number(plan.precision),
+  return fmt::format("{}, ε = {}, T = {}", problem.name, page::short_number(plan.precision),
                      plan.steps);
 }
 
@@ -159,17 +159,17 @@ Need measure_need(const Method& method, std::span<const double> precisions,
   return need;
 }
 
-report::Curve curve_of(const Need& need, const std::string& label, int color) {
-  report::Curve curve{.label = label, .style = fmt::format("color{}", color)};
+page::Curve curve_of(const Need& need, const std::string& label, int color) {
+  page::Curve curve{.label = label, .style = fmt::format("color{}", color)};
   for (std::size_t i = 0; i < need.steps.size(); ++i) {
-    curve.points.push_back(report::curve_point(need.inverse_precisions[i], need.steps[i]));
+    curve.points.push_back(page::curve_point(need.inverse_precisions[i], need.steps[i]));
   }
   return curve;
 }
 
 Outcome check_rate(const Method& method) {
   Outcome outcome;
-  std::vector<report::Curve> curves;
+  std::vector<page::Curve> curves;
   constexpr double kFine[] = {0.04, 0.02, 0.01, 0.005, 0.0025};
   const auto add = [&](const std::string& name, const Need& need, double least, double most) {
     const Fit steps = fit_power_law(need.inverse_precisions, need.steps);
@@ -194,8 +194,8 @@ Outcome check_rate(const Method& method) {
                                      slope.steps.back() / straight, 1.003, 0.002));
   outcome.figures.push_back(draw_keyed_chart({.title = "Steps until ‖∇F‖ ≤ (2 + √D + D)ε",
                                               .x_label = "1/ε",
-                                              .x_scale = report::Scale::kLog,
-                                              .y_scale = report::Scale::kLog},
+                                              .x_scale = page::Scale::kLog,
+                                              .y_scale = page::Scale::kLog},
                                              curves));
   return outcome;
 }
@@ -227,4 +227,4 @@ std::vector<Claim> convergence_claims() {
        check_rate}};
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

@@ -1,18 +1,18 @@
 // Draws the function, the paths and the balls as SVG; the browser moves the balls without a script.
 #include "lab/theory/descent_drawing.hpp"
 
-#include "lab/report/axis.hpp"
-#include "lab/report/html_text.hpp"
+#include "lab/page/axis.hpp"
+#include "lab/page/html_text.hpp"
 #include "lab/theory/three_minima.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 namespace {
 
-using report::Axis;
-using report::coordinate;
-using report::Range;
-using report::Scale;
+using page::Axis;
+using page::coordinate;
+using page::Range;
+using page::Scale;
 
 // Units of the drawing.
 constexpr double kWidth = 640;
@@ -63,7 +63,7 @@ std::string ball(const DescentPath& path, const Axis& x, const Axis& y) {
                      coordinate(x.place(end))) +
          fmt::format("\" cy=\"{}\">", coordinate(y.place(three_minima(end)))) +
          animation("cx", across) + animation("cy", down) +
-         fmt::format("<title>{}</title></circle>", report::escape_html(path.label));
+         fmt::format("<title>{}</title></circle>", page::escape_html(path.label));
 }
 
 }  // namespace
@@ -75,11 +75,11 @@ std::string draw_descent(const std::string& title, const std::vector<DescentPath
   }
   const Axis x({kLow, kHigh, false}, Scale::kLinear, 8, kWidth - 8);
   const Axis y(heights, Scale::kLinear, kHeight - 30, 10);
-  const std::string name = report::escape_html(title);
+  const std::string name = page::escape_html(title);
   std::string drawn = fmt::format("<figure class=\"descent\"><figcaption>{}</figcaption>", name);
   drawn += fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"", kWidth, kHeight);
   drawn += name + "\">" + landscape(x, y);
-  for (const report::Tick& tick : x.ticks()) {
+  for (const page::Tick& tick : x.ticks()) {
     drawn += fmt::format("<text class=\"x\" x=\"{}\" y=\"", coordinate(x.place(tick.value)));
     drawn += fmt::format("{}\">{}</text>", kHeight - 8, tick.text);
   }
@@ -92,10 +92,10 @@ std::string draw_descent(const std::string& title, const std::vector<DescentPath
   drawn += "</svg><p class=\"key\">";
   for (const DescentPath& path : paths) {
     drawn +=
-        fmt::format("<i class=\"swatch {}\"></i>{}", path.style, report::escape_html(path.label));
+        fmt::format("<i class=\"swatch {}\"></i>{}", path.style, page::escape_html(path.label));
     drawn += " ";
   }
   return drawn + "</p></figure>\n";
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

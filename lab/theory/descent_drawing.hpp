@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace sing::theory {
+namespace sing::lab::theory {
 
 struct DescentPath {
   std::string label;
@@ -15,4 +15,4 @@ struct DescentPath {
 // The paths stand still in the picture; a ball for each runs along it again and again, all in step.
 std::string draw_descent(const std::string& title, const std::vector<DescentPath>& paths);
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

@@ -6,7 +6,7 @@
 #include "lab/theory/families.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 namespace {
 
 constexpr double kRadius = 0.75;
@@ -251,4 +251,4 @@ std::vector<Claim> escape_claims() {
        check_zero_blocks}};
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

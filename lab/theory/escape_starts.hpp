@@ -4,7 +4,7 @@
 #include "lab/theory/objectives.hpp"
 #include "lab/theory/random_numbers.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 
 // 1, 2 and 50 dimensions as D = 1 … 50 tensors. Rows have at least two elements: others would be
 // centred away.
@@ -63,4 +63,4 @@ inline std::vector<Vector> starts_throughout_ball(std::size_t dimensions, double
   return starts;
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

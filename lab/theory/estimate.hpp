@@ -6,7 +6,7 @@
 
 #include "lab/theory/blocks.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 
 // Experiments with chance in them are repeated this often, from seeds 0, 1, …
 inline constexpr std::size_t kRepetitions = 16;
@@ -62,4 +62,4 @@ inline Fit fit_power_law(std::span<const double> x, std::span<const double> y) {
   return {exponent, 2 * error};
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

@@ -5,7 +5,7 @@
 
 #include "lab/theory/claim.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 
 std::vector<Claim> escape_claims();
 std::vector<Claim> invariance_claims();
@@ -15,4 +15,4 @@ std::vector<Claim> clipping_claims();
 std::vector<Claim> calibrated_claims();
 std::vector<Claim> figure_claims();
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

@@ -9,11 +9,11 @@
 #include "lab/theory/three_minima.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 namespace {
 
-using report::Curve;
-using report::curve_point;
+using page::Curve;
+using page::curve_point;
 
 const Schedule kCosine{WarmupCosine{.total_steps = kFigureSteps}};
 const Schedule kHold{WarmupHoldCosine{.hold_steps = kFigureSteps / 2, .total_steps = kFigureSteps}};
@@ -183,4 +183,4 @@ std::vector<Claim> figure_claims() {
        check_schedules}};
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

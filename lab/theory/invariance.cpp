@@ -6,7 +6,7 @@
 #include "lab/theory/random_numbers.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 namespace {
 
 const Shapes kTensors = {{4, 6}, {2, 3, 3}, {7}};
@@ -203,4 +203,4 @@ std::vector<Claim> invariance_claims() {
        "Six steps towards a random point; how far means move, per distance moved.", check_means}};
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

@@ -3,9 +3,9 @@
 
 #include <utility>
 
-#include "sing/backend/reference/element_access.hpp"
+#include "sing/base/element_access.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 namespace {
 
 using Memory = std::vector<std::vector<std::byte>>;
@@ -76,4 +76,4 @@ Vector Iterates::values() const {
   return values;
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

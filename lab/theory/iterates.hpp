@@ -7,7 +7,7 @@
 
 #include "lab/theory/method.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 
 struct IteratesOptions {
   Shapes shapes;
@@ -34,4 +34,4 @@ class Iterates {
   std::unique_ptr<Optimizer> optimizer_;
 };
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

@@ -4,20 +4,20 @@
 #include <string>
 #include <vector>
 
-#include "lab/report/html_text.hpp"
-#include "lab/report/line_chart.hpp"
+#include "lab/page/html_text.hpp"
+#include "lab/page/line_chart.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 
-inline std::string draw_keyed_chart(const report::ChartOptions& options,
-                                    const std::vector<report::Curve>& curves) {
-  std::string drawn = "<div>" + report::draw_line_chart(options, curves) + "<p class=\"key\">";
-  for (const report::Curve& curve : curves) {
+inline std::string draw_keyed_chart(const page::ChartOptions& options,
+                                    const std::vector<page::Curve>& curves) {
+  std::string drawn = "<div>" + page::draw_line_chart(options, curves) + "<p class=\"key\">";
+  for (const page::Curve& curve : curves) {
     drawn += fmt::format("<i class=\"swatch {}\"></i>", curve.style);
-    drawn += report::escape_html(curve.label) + " ";
+    drawn += page::escape_html(curve.label) + " ";
   }
   return drawn + "</p></div>\n";
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

@@ -4,7 +4,7 @@
 #include "lab/theory/families.hpp"
 #include "lab/theory/random_numbers.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 namespace {
 
 // Relative, of sums of up to 200 products: each term is rounded a few times, each sum once a term.
@@ -241,4 +241,4 @@ std::vector<Claim> lemma_claims() {
        "Random vectors; the trace of φ over all unit vectors.", check_projection}};
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

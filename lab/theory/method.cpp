@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace sing::theory {
+namespace sing::lab::theory {
 
 Method library_method(std::shared_ptr<Backend> backend) {
   if (backend == nullptr) {
@@ -35,4 +35,4 @@ const Vector& BlockStandardizer::operator()(const Vector& gradient) {
   return result_;
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

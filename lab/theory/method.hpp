@@ -10,7 +10,7 @@
 #include "lab/theory/blocks.hpp"
 #include "sing/optim/standardizer.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 
 // As Standardizer::run: writes each tensor's standardized gradient to its destination. Called many
 // times with lists alike.
@@ -46,4 +46,4 @@ class BlockStandardizer {
   std::vector<StandardizeTensor> tensors_;
 };
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

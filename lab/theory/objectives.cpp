@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace sing::theory {
+namespace sing::lab::theory {
 namespace {
 
 // Σ value(i, xᵢ) with derivative(i, xᵢ).
@@ -74,4 +74,4 @@ Objective slopes(double slope, double curvature) {
       });
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

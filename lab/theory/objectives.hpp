@@ -5,7 +5,7 @@
 
 #include "lab/theory/blocks.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 
 // Only + − · / and square roots, so that values are the same on every machine. inf F = 0 unless
 // said otherwise.
@@ -37,4 +37,4 @@ Objective wells();
 // L = curvature. The constant slope makes every step count the same.
 Objective slopes(double slope, double curvature);
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

@@ -7,7 +7,7 @@
 #include "lab/random/random_stream.hpp"
 #include "lab/theory/blocks.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 
 enum class Experiment : std::uint32_t {
   kEscape,
@@ -60,7 +60,7 @@ class RandomNumbers {
   }
 
  private:
-  lab::RandomStream stream_;
+  random::RandomStream stream_;
 };
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

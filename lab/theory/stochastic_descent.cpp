@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-namespace sing::theory {
+namespace sing::lab::theory {
 namespace {
 
 double measured_norm(const Shapes& shapes, const Vector& gradient, const Standardize& options) {
@@ -78,4 +78,4 @@ double needed_steps(const Method& method, const Problem& problem, const Plan& pl
   return sum / static_cast<double>(kRepetitions);
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

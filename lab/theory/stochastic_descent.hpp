@@ -10,7 +10,7 @@
 #include "lab/theory/objectives.hpp"
 #include "lab/theory/random_numbers.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 
 struct Problem {
   std::string name;
@@ -74,4 +74,4 @@ Estimate average_gradient(const Method& method, const Problem& problem, const Pl
 double needed_steps(const Method& method, const Problem& problem, const Plan& plan,
                     const Standardize& options, double target);
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

@@ -1,7 +1,7 @@
 // Descends into the three minima, with and without normalization.
 #include "lab/theory/three_minima.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 
 std::vector<double> descend(const Method& method, Descent kind, double rate,
                             const Schedule& schedule, double start) {
@@ -15,4 +15,4 @@ std::vector<double> descend(const Method& method, Descent kind, double rate,
   return path;
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

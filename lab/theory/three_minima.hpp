@@ -8,7 +8,7 @@
 #include "lab/theory/method.hpp"
 #include "sing/optim/schedule.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 
 inline double three_minima(double x) {
   return 0.05 * (x - 3) * (x - 3) - 0.40 * std::exp(-(x + 2.5) * (x + 2.5) / 0.08) -
@@ -45,4 +45,4 @@ enum class Descent { kPlain, kSing };
 std::vector<double> descend(const Method& method, Descent kind, double rate,
                             const Schedule& schedule, double start);
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

@@ -1,13 +1,13 @@
 // Verdicts as a page, in the style of the reports.
-#include "lab/report/html_text.hpp"
-#include "lab/report/page_parts.hpp"
+#include "lab/page/html_text.hpp"
+#include "lab/page/page_parts.hpp"
 #include "lab/theory/verdict_texts.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 namespace {
 
-using report::escape_html;
+using page::escape_html;
 
 std::string overview(std::span<const Verdict> verdicts) {
   std::string table = "<div class=\"wide\"><table><tr><th>claim</th><th>verdict</th></tr>\n";
@@ -26,7 +26,7 @@ std::string numbers_table(const Outcome& outcome) {
   for (const Number& number : outcome.numbers) {
     table += fmt::format("<tr><td>{}</td><td class=\"number", escape_html(number.name));
     table +=
-        fmt::format("{}\">{}", number.holds() ? "" : " failed", report::short_number(number.value));
+        fmt::format("{}\">{}", number.holds() ? "" : " failed", page::short_number(number.value));
     table += fmt::format("</td><td>{}</td></tr>\n", escape_html(wanted_text(number)));
   }
   return table + "</table></div>\n";
@@ -52,15 +52,14 @@ std::string section(const Verdict& verdict) {
 }  // namespace
 
 std::string verdicts_page(std::span<const Verdict> verdicts) {
-  std::string page = fmt::format("{}<title>SING: the theory</title>\n<style>", report::page_head());
+  std::string page = fmt::format("{}<title>SING: the theory</title>\n<style>", page::page_head());
   page += fmt::format("{}</style></head><body>\n<h1>SING: the theory</h1>\n<main>\n",
-                      report::page_style());
+                      page::page_style());
   page += overview(verdicts);
   for (const Verdict& verdict : verdicts) {
     page += section(verdict);
   }
-  return page +
-         fmt::format("</main>\n<script>{}</script>\n</body></html>\n", report::page_script());
+  return page + fmt::format("</main>\n<script>{}</script>\n</body></html>\n", page::page_script());
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

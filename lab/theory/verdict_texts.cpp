@@ -5,10 +5,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "lab/report/html_text.hpp"
+#include "lab/page/html_text.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 namespace {
 
 // Characters on the screen: bytes of UTF-8 that begin one.
@@ -39,7 +39,7 @@ std::string verdict_text(const Verdict& verdict) {
   for (const Number& number : verdict.outcome.numbers) {
     text += fmt::format("{}{}{}{}", number.holds() ? "    " : "  ✗ ",
                         padded(number.name, name_width + 2),
-                        padded(report::short_number(number.value), 12), wanted_text(number));
+                        padded(page::short_number(number.value), 12), wanted_text(number));
     text.erase(text.find_last_not_of(' ') + 1);
     text += "\n";
   }
@@ -55,7 +55,7 @@ std::string verdicts_json(std::span<const Verdict> verdicts) {
                          {"value", finite_or_null(number.value)},
                          {"low", finite_or_null(number.low)},
                          {"high", finite_or_null(number.high)},
-                         {"shown", report::short_number(number.value)},
+                         {"shown", page::short_number(number.value)},
                          {"wanted", wanted_text(number)},
                          {"holds", number.holds()}});
     }
@@ -77,4 +77,4 @@ bool all_hold(std::span<const Verdict> verdicts) {
                      [](const Verdict& verdict) { return verdict.outcome.holds(); });
 }
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

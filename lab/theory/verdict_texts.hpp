@@ -6,7 +6,7 @@
 
 #include "lab/theory/claim.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 
 // For a terminal: verdict, statement, experiment and numbers of one claim.
 std::string verdict_text(const Verdict& verdict);
@@ -21,4 +21,4 @@ std::string verdicts_page(std::span<const Verdict> verdicts);
 
 bool all_hold(std::span<const Verdict> verdicts);
 
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

@@ -4,7 +4,7 @@
 #include "sing/base/fields.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::tune {
+namespace sing::lab::tune {
 namespace {
 
 double decimal(int digit, int exponent) {
@@ -32,4 +32,4 @@ std::vector<double> values_of(Ladder ladder, Places places) {
   return values;
 }
 
-}  // namespace sing::tune
+}  // namespace sing::lab::tune

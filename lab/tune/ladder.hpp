@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sing::tune {
+namespace sing::lab::tune {
 
 // The value at a place of the ladder; the next place is the next larger value.
 using Ladder = double (*)(int place);
@@ -28,4 +28,4 @@ inline constexpr Places kPaperDecays = {-4, -1};
 
 std::vector<double> values_of(Ladder ladder, Places places);
 
-}  // namespace sing::tune
+}  // namespace sing::lab::tune

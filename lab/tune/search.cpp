@@ -5,7 +5,7 @@
 
 #include "sing/base/message.hpp"
 
-namespace sing::tune {
+namespace sing::lab::tune {
 namespace {
 
 // The next place to try beside `tried`; none if the best has neighbours on both sides.
@@ -75,4 +75,4 @@ std::vector<Setting> better_half(std::vector<Trial> round) {
   return kept;
 }
 
-}  // namespace sing::tune
+}  // namespace sing::lab::tune

@@ -6,7 +6,7 @@
 #include "lab/tune/ladder.hpp"
 #include "lab/tune/trial.hpp"
 
-namespace sing::tune {
+namespace sing::lab::tune {
 
 // Tries the value at a place; none if the person at the terminal stopped it.
 using Try = std::function<std::optional<Trial>(int place)>;
@@ -31,4 +31,4 @@ std::vector<std::int64_t> round_epochs(std::size_t settings, std::int64_t last);
 // The settings of the better half of a round, best first: one at least, diverged ones never.
 std::vector<Setting> better_half(std::vector<Trial> round);
 
-}  // namespace sing::tune
+}  // namespace sing::lab::tune

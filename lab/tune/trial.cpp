@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-namespace sing::tune {
+namespace sing::lab::tune {
 
 bool is_better(const Trial& one, const Trial& other) {
   if (one.finished() != other.finished()) {
@@ -27,4 +27,4 @@ std::optional<std::size_t> best_of(const std::vector<Trial>& trials) {
   return best;
 }
 
-}  // namespace sing::tune
+}  // namespace sing::lab::tune

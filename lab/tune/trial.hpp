@@ -9,7 +9,7 @@
 
 #include "lab/compare/result_table.hpp"
 
-namespace sing::tune {
+namespace sing::lab::tune {
 
 struct Setting {
   double learning_rate = 0;
@@ -35,4 +35,4 @@ bool is_better(const Trial& one, const Trial& other);
 // The first of the best finished trials; none if no trial finished.
 std::optional<std::size_t> best_of(const std::vector<Trial>& trials);
 
-}  // namespace sing::tune
+}  // namespace sing::lab::tune

@@ -8,7 +8,7 @@
 #include "sing/base/fields.hpp"
 #include "sing/base/message.hpp"
 
-namespace sing::tune {
+namespace sing::lab::tune {
 namespace {
 
 class Tuner {
@@ -163,4 +163,4 @@ Tuning run_tuning(const Request& request, const compare::Place& place, std::ostr
   return request.protocol == "paper" ? tuner.by_paper() : tuner.by_halving();
 }
 
-}  // namespace sing::tune
+}  // namespace sing::lab::tune

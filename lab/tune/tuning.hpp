@@ -7,7 +7,7 @@
 #include "lab/compare/cell_runner.hpp"
 #include "lab/tune/search.hpp"
 
-namespace sing::tune {
+namespace sing::lab::tune {
 
 struct Request {
   std::string task;
@@ -39,4 +39,4 @@ Tuning run_tuning(const Request& request, const compare::Place& place, std::ostr
 // The program's arguments for a setting, and the name of its run.
 compare::Cell cell_of(const Request& request, const Setting& setting);
 
-}  // namespace sing::tune
+}  // namespace sing::lab::tune

@@ -9,14 +9,14 @@
 #include <span>
 #include <tuple>
 
-#include "lab/compare/text_table.hpp"
-#include "lab/report/cell_map.hpp"
-#include "lab/report/html_text.hpp"
+#include "lab/command/text_table.hpp"
+#include "lab/page/cell_map.hpp"
+#include "lab/page/html_text.hpp"
 #include "sing/base/fields.hpp"
 #include "sing/base/message.hpp"
 #include "sing/io/atomic_file.hpp"
 
-namespace sing::tune {
+namespace sing::lab::tune {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -110,7 +110,7 @@ Shown shown_of(const Tuning& tuning) {
   return shown;
 }
 
-report::CellMap::Entry entry_of(const Tuning& tuning, const Trial* trial, const Shown& shown) {
+page::CellMap::Entry entry_of(const Tuning& tuning, const Trial* trial, const Shown& shown) {
   if (trial == nullptr) {
     return {};
   }
@@ -118,7 +118,7 @@ report::CellMap::Entry entry_of(const Tuning& tuning, const Trial* trial, const 
     return {.text = name_of(trial->outcome)};
   }
   const double value = shown.value(*trial);
-  std::string text = shown.accuracy ? report::percent_text(value) : report::short_number(value);
+  std::string text = shown.accuracy ? page::percent_text(value) : page::short_number(value);
   if (shown.epochs) {
     text += fmt::format(", {}{}", trial->setting.epochs,
                         trial->setting.epochs == 1 ? " epoch" : " epochs");
@@ -184,12 +184,11 @@ std::string text_of(const Tuning& tuning) {
     lines.push_back(
         {shortest_text(setting.learning_rate), shortest_text(setting.weight_decay),
          setting.epochs > 0 ? std::to_string(setting.epochs) : "–",
-         report::percent_text(shown(trial.end.final_accuracy)),
-         report::short_number(shown(trial.end.final_loss)),
-         report::duration_text(trial.end.seconds),
+         page::percent_text(shown(trial.end.final_accuracy)),
+         page::short_number(shown(trial.end.final_loss)), page::duration_text(trial.end.seconds),
          is_best(tuning, trial) ? "best" : (trial.finished() ? "" : name_of(trial.outcome))});
   }
-  return compare::text_table(lines);
+  return command::text_table(lines);
 }
 
 std::string section_of(const Request& request, const Tuning& tuning) {
@@ -200,9 +199,9 @@ std::string section_of(const Request& request, const Tuning& tuning) {
     decays.insert(trial.setting.weight_decay);
   }
   const Shown shown = shown_of(tuning);
-  report::CellMap map{.title = shown.accuracy ? "Final accuracy" : "Final loss",
-                      .row_name = "weight decay",
-                      .column_name = "learning rate"};
+  page::CellMap map{.title = shown.accuracy ? "Final accuracy" : "Final loss",
+                    .row_name = "weight decay",
+                    .column_name = "learning rate"};
   for (const double rate : rates) {
     map.columns.push_back(shortest_text(rate));
   }
@@ -213,11 +212,11 @@ std::string section_of(const Request& request, const Tuning& tuning) {
     }
   }
   std::string section = "<section id=\"tuning\"><h2>Tuning of ";
-  section += report::escape_html(request.optimizer) + "</h2>\n" + report::draw_cell_map(map);
+  section += page::escape_html(request.optimizer) + "</h2>\n" + page::draw_cell_map(map);
   for (const std::string& remark : tuning.remarks) {
-    section += "<p class=\"note\">" + report::escape_html(remark) + "</p>\n";
+    section += "<p class=\"note\">" + page::escape_html(remark) + "</p>\n";
   }
   return section + "</section>\n";
 }
 
-}  // namespace sing::tune
+}  // namespace sing::lab::tune

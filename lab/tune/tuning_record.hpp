@@ -6,7 +6,7 @@
 
 #include "lab/tune/tuning.hpp"
 
-namespace sing::tune {
+namespace sing::lab::tune {
 
 // Refuses a folder whose tune.json is of another task, optimizer, seed or the like, since it would
 // be written over. Throws std::invalid_argument.
@@ -23,4 +23,4 @@ std::string text_of(const Tuning& tuning);
 // decay; of several trainings of one setting the longest.
 std::string section_of(const Request& request, const Tuning& tuning);
 
-}  // namespace sing::tune
+}  // namespace sing::lab::tune

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sing/backend/backend.hpp"
-#include "sing/backend/reference/element_access.hpp"
+#include "sing/base/element_access.hpp"
 #include "sing/optim/parameter.hpp"
 
 namespace sing::test {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sing/backend/host_backend.hpp"
-#include "sing/backend/reference/element_access.hpp"
 #include "sing/backend/reference/textbook_newton_schulz.hpp"
+#include "sing/base/element_access.hpp"
 
 namespace sing {
 namespace {

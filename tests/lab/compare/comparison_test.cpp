@@ -7,11 +7,11 @@
 
 #include <sstream>
 
-#include "lab/compare/live_line.hpp"
+#include "lab/command/command_context.hpp"
 #include "sing/base/error.hpp"
 #include "tests/lab/compare/fake_training.hpp"
 
-namespace sing::compare {
+namespace sing::lab::compare {
 namespace {
 
 using test::calls;
@@ -43,7 +43,7 @@ TEST(Compare, TrainsTheGridAndPrintsATable) {
   write_whole(folder / "plan", kPlan);
   const Said said =
       compare(folder, {"--optimizers", "a", "--learning-rates", "0.1,0.2", "--seeds", "0,1"});
-  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  EXPECT_EQ(said.code, command::kSuccess) << said.error;
   EXPECT_EQ(said.error, "");
   // 0.5 and 0.625: spread 0.125 / √2; 0.25 and 0.75: spread 0.5 / √2.
   EXPECT_EQ(said.out,
@@ -75,7 +75,7 @@ TEST(Compare, TakesListsInAnyPlace) {
   const Said said =
       test::say({"sing", "compare", "--learning-rates", "0.1", "--optimizers", "a", "task",
                  "--program", kFakeTrain, "--out", runs, "--seeds", "0,1", "--", "--plan", plan});
-  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  EXPECT_EQ(said.code, command::kSuccess) << said.error;
   ASSERT_EQ(calls(folder).size(), 2U);
   EXPECT_EQ(calls(folder)[0][1], "task");
   EXPECT_THAT(calls(folder)[0], testing::Contains("--plan"));
@@ -88,7 +88,7 @@ TEST(Compare, KeepsWhatIsFinishedAndAddsWhatIsNew) {
   ASSERT_EQ(calls(folder).size(), 2U);
   const Said again =
       compare(folder, {"--optimizers", "a", "--learning-rates", "1e-1,2e-1", "--seeds", "0,1"});
-  EXPECT_EQ(again.code, lab::kSuccess) << again.error;
+  EXPECT_EQ(again.code, command::kSuccess) << again.error;
   EXPECT_THAT(again.out, HasSubstr("[1/4] a_lr0.1_seed0: accuracy 50 %, loss 0.25, 40 s (kept)\n"));
   EXPECT_THAT(again.out, HasSubstr("[2/4] a_lr0.2_seed0: diverged, 5 s (kept)\n"));
   EXPECT_THAT(again.out, HasSubstr("[4/4] a_lr0.2_seed1: accuracy 75 %, loss 0.125, 50 s\n"));
@@ -102,7 +102,7 @@ TEST(Compare, AReasonThatComesAgainIsSaidOnce) {
                   "b_seed0": {"crash": 2, "says": "no data"},
                   "c_seed0": {"crash": 1, "says": "no memory"}})");
   const Said said = compare(folder, {"--optimizers", "a,b,c"});
-  EXPECT_EQ(said.code, lab::kFailure);
+  EXPECT_EQ(said.code, command::kFailure);
   const auto log = [&](const std::string& name) {
     return " (" + std::string(folder / ("runs/" + name + ".log")) + ")\n";
   };
@@ -118,7 +118,7 @@ TEST(Compare, GoesOnAfterAFailureAndResumesIt) {
   write_whole(folder / "plan",
               R"({"a_seed0": {"crash": 7}, "b_seed0": {"accuracy": 1, "loss": 0}})");
   const Said said = compare(folder, {"--optimizers", "a,b"});
-  EXPECT_EQ(said.code, lab::kFailure);
+  EXPECT_EQ(said.code, command::kFailure);
   EXPECT_THAT(
       said.out,
       HasSubstr("[1/2] a_seed0: failed, exit code 7: [fake] a_seed0 cannot go on (" +
@@ -129,7 +129,7 @@ TEST(Compare, GoesOnAfterAFailureAndResumesIt) {
 
   write_whole(folder / "plan", R"({"a_seed0": {"accuracy": 0.5, "loss": 0.25}})");
   const Said again = compare(folder, {"--optimizers", "a,b"});
-  EXPECT_EQ(again.code, lab::kSuccess) << again.error;
+  EXPECT_EQ(again.code, command::kSuccess) << again.error;
   ASSERT_EQ(calls(folder).size(), 3U);
   EXPECT_THAT(calls(folder)[0], Not(Contains("--resume")));
   EXPECT_EQ(calls(folder)[2].back(), "--resume");
@@ -143,14 +143,14 @@ TEST(Compare, CtrlCLetsTheRunSaveAndTheSameCommandGoesOn) {
                   "b_seed0": {"interrupt": true, "accuracy": 0.5, "loss": 0.25},
                   "c_seed0": {"accuracy": 0, "loss": 1}})");
   const Said said = compare(folder, {"--optimizers", "a,b,c"});
-  EXPECT_EQ(said.code, lab::kInterruptedExit);
+  EXPECT_EQ(said.code, command::kInterruptedExit);
   EXPECT_THAT(said.out, HasSubstr("[2/3] b_seed0: interrupted\n\noptimizer"));
   EXPECT_THAT(said.out, HasSubstr("the same command goes on"));
   EXPECT_THAT(read_whole(folder / "runs/b_seed0/metrics.jsonl"), HasSubstr("\"interrupted\""));
   EXPECT_EQ(calls(folder).size(), 2U);
 
   const Said again = compare(folder, {"--optimizers", "a,b,c"});
-  EXPECT_EQ(again.code, lab::kSuccess) << again.error;
+  EXPECT_EQ(again.code, command::kSuccess) << again.error;
   ASSERT_EQ(calls(folder).size(), 4U);
   EXPECT_EQ(calls(folder)[2].back(), "--resume");
   EXPECT_THAT(again.out, HasSubstr("[2/3] b_seed0: accuracy 50 %"));
@@ -163,7 +163,7 @@ TEST(Compare, RefusesRunsOfAnotherCommandBeforeItStartsAny) {
   ASSERT_EQ(calls(folder).size(), 1U);
   const Said said =
       compare(folder, {"--optimizers", "a", "--learning-rates", "0.2,0.1"}, {"--epochs", "2"});
-  EXPECT_EQ(said.code, lab::kFailure);
+  EXPECT_EQ(said.code, command::kFailure);
   EXPECT_THAT(said.error,
               HasSubstr("a_lr0.1_seed0.command] this run was started with other flags"));
   EXPECT_THAT(said.error, HasSubstr("--epochs 1', got 'train task"));
@@ -172,17 +172,17 @@ TEST(Compare, RefusesRunsOfAnotherCommandBeforeItStartsAny) {
   std::filesystem::create_directories(folder / "runs/a_lr0.2_seed0");
   write_whole(folder / "runs/a_lr0.2_seed0/config.json", "{}");
   const Said foreign = compare(folder, {"--optimizers", "a", "--learning-rates", "0.2"});
-  EXPECT_EQ(foreign.code, lab::kFailure);
+  EXPECT_EQ(foreign.code, command::kFailure);
   EXPECT_THAT(foreign.error, HasSubstr("wanted a run of sing compare, tune or reproduce"));
 }
 
 TEST(Compare, FlagsThatNeverCameToARunBindNobody) {
   const TemporaryFolder folder;
   write_whole(folder / "plan", "no plan: the program fails before it makes a run");
-  EXPECT_EQ(compare(folder, {"--optimizers", "a"}, {"--epohcs", "1"}).code, lab::kFailure);
+  EXPECT_EQ(compare(folder, {"--optimizers", "a"}, {"--epohcs", "1"}).code, command::kFailure);
   write_whole(folder / "plan", R"({"a_seed0": {"accuracy": 0.5, "loss": 0.25}})");
   const Said said = compare(folder, {"--optimizers", "a"}, {"--epochs", "1"});
-  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  EXPECT_EQ(said.code, command::kSuccess) << said.error;
   EXPECT_THAT(calls(folder).back(), Not(Contains("--resume")));
 }
 
@@ -204,27 +204,5 @@ TEST(LastLine, SkipsEmptyLinesAndLongBeginnings) {
   EXPECT_EQ(last_line(folder / "log"), "last");
 }
 
-TEST(LiveLine, OnlyOnATerminalTwiceASecondAndCutAtWholeLetters) {
-  using std::chrono::milliseconds;
-  const LiveLine::Clock::time_point start{};
-  std::ostringstream file;
-  LiveLine silent(file, false);
-  silent.show("text", start);
-  silent.clear();
-  EXPECT_EQ(file.str(), "");
-
-  std::ostringstream screen;
-  LiveLine line(screen, true);
-  line.show("one", start);
-  line.show("early", start + milliseconds(499));
-  std::string wide;
-  for (int letter = 0; letter < 120; ++letter) {
-    wide += "ä";
-  }
-  line.show(wide, start + milliseconds(500));
-  line.clear();
-  EXPECT_EQ(screen.str(), "\r\033[Kone\r\033[K" + wide.substr(0, 2 * 99) + "\r\033[K");
-}
-
 }  // namespace
-}  // namespace sing::compare
+}  // namespace sing::lab::compare

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/cli/program.hpp"
+#include "lab/main/program.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sing::test {
@@ -25,7 +25,8 @@ inline Said say(const std::vector<std::string>& words) {
   }
   std::ostringstream out;
   std::ostringstream error;
-  const int code = lab::run_program(static_cast<int>(pointers.size()), pointers.data(), out, error);
+  const int code =
+      lab::main::run_program(static_cast<int>(pointers.size()), pointers.data(), out, error);
   return {code, out.str(), error.str()};
 }
 

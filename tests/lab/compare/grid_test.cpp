@@ -7,7 +7,7 @@
 #include "sing/base/message.hpp"
 #include "tests/support/message_of.hpp"
 
-namespace sing::compare {
+namespace sing::lab::compare {
 namespace {
 
 using test::message_of;
@@ -94,4 +94,4 @@ TEST(Grid, RefusesWhatMakesNoGrid) {
 }
 
 }  // namespace
-}  // namespace sing::compare
+}  // namespace sing::lab::compare

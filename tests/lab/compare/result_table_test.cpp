@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace sing::compare {
+namespace sing::lab::compare {
 namespace {
 
 using report::kAbsent;
@@ -107,4 +107,4 @@ TEST(Rows, TextHasALineARowUnderItsHeadings) {
 }
 
 }  // namespace
-}  // namespace sing::compare
+}  // namespace sing::lab::compare

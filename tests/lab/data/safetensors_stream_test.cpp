@@ -12,7 +12,7 @@
 #include "sing/io/safetensors.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace sing::lab {
+namespace sing::lab::data {
 namespace {
 
 using test::message_of;
@@ -87,4 +87,4 @@ TEST(SafetensorsStream, RefusesShapesThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace sing::lab
+}  // namespace sing::lab::data

@@ -16,7 +16,7 @@
 #include "sing/base/error.hpp"
 #include "tests/lab/image/sample_images.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 using test::message_of;
@@ -29,7 +29,7 @@ TEST(CropBoxes, RandomOnesLieInsideAndKeepAreaAndRatio) {
   double area_sum = 0;
   constexpr int kBoxes = 4000;
   for (int i = 0; i < kBoxes; ++i) {
-    lab::RandomStream random(3, static_cast<std::uint64_t>(i), 0);
+    random::RandomStream random(3, static_cast<std::uint64_t>(i), 0);
     const Box box = random_resized_box(random, {500, 375}, 0.08);
     ASSERT_GE(box.x, 0);
     ASSERT_GE(box.y, 0);
@@ -49,7 +49,7 @@ TEST(CropBoxes, RandomOnesLieInsideAndKeepAreaAndRatio) {
 }
 
 TEST(CropBoxes, LongImagesFallBackToTheMiddle) {
-  lab::RandomStream random(1, 1, 0);
+  random::RandomStream random(1, 1, 0);
   EXPECT_EQ(random_resized_box(random, {1000, 3}, 1.0), (Box{498, 0, 4, 3}));
   EXPECT_EQ(random_resized_box(random, {3, 1000}, 1.0), (Box{0, 498, 3, 4}));
   EXPECT_EQ(random_resized_box(random, {1, 1}, 0.08), (Box{0, 0, 1, 1}));
@@ -170,4 +170,4 @@ TEST(TrainingSize, GrowsAsInFfcv) {
 }
 
 }  // namespace
-}  // namespace sing::image
+}  // namespace sing::lab::image

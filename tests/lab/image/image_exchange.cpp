@@ -11,14 +11,14 @@
 #include <fstream>
 #include <iostream>
 
+#include "lab/data/mapped_file.hpp"
 #include "lab/image/augment.hpp"
 #include "lab/image/augment_parameters.hpp"
 #include "lab/image/crop_loader.hpp"
-#include "lab/image/mapped_file.hpp"
 
 namespace {
 
-using namespace sing::image;
+using namespace sing::lab::image;
 
 void write_file(const std::string& path, const void* bytes, std::size_t size) {
   std::ofstream(path, std::ios::binary)
@@ -33,7 +33,7 @@ void crop() {
   int size = 0;
   while (std::cin >> file >> wanted.box.x >> wanted.box.y >> wanted.box.width >>
          wanted.box.height >> size >> wanted.mirrored >> out) {
-    const MappedFile mapped(file);
+    const sing::lab::data::MappedFile mapped(file);
     std::vector<std::uint8_t> pixels(static_cast<std::size_t>(3 * size * size));
     reader.read(
         {mapped.bytes(), Encoding::kJpeg, {}}, file, size, [&](ImageSize) { return wanted; },
@@ -43,7 +43,7 @@ void crop() {
 }
 
 void augment(char** arguments) {
-  const MappedFile file(arguments[2]);
+  const sing::lab::data::MappedFile file(arguments[2]);
   const std::int64_t count = std::stoll(arguments[3]);
   const std::int64_t channels = std::stoll(arguments[4]);
   const std::int64_t size = std::stoll(arguments[5]);

@@ -13,7 +13,7 @@
 #include "tests/lab/training/child_process.hpp"
 #include "tests/lab/training/tiny_run.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 namespace fs = std::filesystem;
@@ -122,23 +122,23 @@ TEST(AugmentParameters, AreAFunctionOfSeedEpochAndImage) {
 
 TEST(Resnet, HasTorchvisionsSizesAndFirstWeights) {
   torch::manual_seed(0);
-  const auto count = [](const lab::ResnetOptions& options) {
+  const auto count = [](const model::ResnetOptions& options) {
     std::int64_t parameters = 0;
-    for (const at::Tensor& each : lab::ResnetImpl(options, 3, 1000).parameters()) {
+    for (const at::Tensor& each : model::ResnetImpl(options, 3, 1000).parameters()) {
       parameters += each.numel();
     }
     return parameters;
   };
   EXPECT_EQ(count({}), 11'689'512);
-  EXPECT_EQ(count({.model = lab::ResnetSize::kResnet34, .blurpool = true}), 21'797'672);
-  const lab::ResnetImpl model({}, 3, 10);
+  EXPECT_EQ(count({.model = model::ResnetSize::kResnet34, .blurpool = true}), 21'797'672);
+  const model::ResnetImpl model({}, 3, 10);
   const at::Tensor weight = model.named_parameters()["layer3.0.conv1.weight"];
   EXPECT_NEAR(weight.std().item<double>(), std::sqrt(2.0 / (256 * 9)), 1e-3);
   EXPECT_EQ(model.named_parameters()["layer1.1.bn2.weight"].min().item<float>(), 1);
 }
 
 TEST(Resnet, FrozenNormsAreThoseOfBatchNormalization) {
-  const lab::TaskModel model = make_classifier({.freeze_norms = true}, {}, 3, 10, at::kCPU);
+  const task::TaskModel model = make_classifier({.freeze_norms = true}, {}, 3, 10, at::kCPU);
   int frozen = 0;
   for (const auto& item : model.module->named_parameters()) {
     const bool is_norm = item.key().find("bn") != std::string::npos ||
@@ -168,7 +168,7 @@ TEST(Cifar100Task, LearnsStandInDataAndSaysWhatItIs) {
   EXPECT_NE(outcome.out.find("STAND-IN DATA", first + 1), std::string::npos);
   const auto lines = metrics_of(folder / "run");
   EXPECT_LT(lines.back()["final_loss"].get<double>(), 4.6);  // ln 100 = 4.605 is chance
-  const auto picture = lab::read_png(folder / "run/pictures/step_00000024.png");
+  const auto picture = picture::read_png(folder / "run/pictures/step_00000024.png");
   EXPECT_EQ(picture.width(), 2 + 8 * (32 + 6));
   const Outcome eval = run_sing({"eval", (folder / "run").string(), "--device", "cpu"});
   EXPECT_THAT(eval.out, HasSubstr("64 test examples"));
@@ -205,7 +205,7 @@ TEST(Cifar100Task, MissingFilesAreNamed) {
   const TemporaryFolder folder;
   const Outcome outcome = run_sing(
       {"train", "cifar100", "--data", folder.path().string(), "--out", (folder / "x").string()});
-  EXPECT_EQ(outcome.code, lab::kUsage);
+  EXPECT_EQ(outcome.code, command::kUsage);
   EXPECT_THAT(outcome.error, HasSubstr("[cifar100] wanted train.bin, test.bin in '"));
   EXPECT_THAT(outcome.error, HasSubstr("the task rde needs none"));
 }
@@ -218,20 +218,20 @@ TEST(ImagefolderTask, FolderAndPackGiveTheSameBatches) {
                       "--longest-side", "0"})
                 .code,
             0);
-  std::vector<lab::Batch> batches;
+  std::vector<task::Batch> batches;
   for (const std::string& data : {(folder / "images").string(), pack}) {
-    const std::unique_ptr<lab::Task> task = imagefolder::make_task();
+    const std::unique_ptr<task::Task> task = imagefolder::make_task();
     CLI::App app;
     task->add_flags(app);
     const Words words = {"--data",       data, "--first-size", "32", "--train-size", "64",
                          "--ramp-begin", "1",  "--ramp-end",   "2",  "--test-size",  "40"};
     app.parse(Words(words.rbegin(), words.rend()));
     task->prepare({.seed = 3, .data_threads = 2});
-    EXPECT_EQ(task->example_count(lab::Split::kTraining), 10);
+    EXPECT_EQ(task->example_count(task::Split::kTraining), 10);
     for (const std::int64_t epoch : {0, 2}) {
-      batches.push_back(task->to_device(task->make_batch({lab::Split::kTraining, epoch, 0, 10})));
+      batches.push_back(task->to_device(task->make_batch({task::Split::kTraining, epoch, 0, 10})));
     }
-    batches.push_back(task->to_device(task->make_batch({lab::Split::kTest, 0, 0, 6})));
+    batches.push_back(task->to_device(task->make_batch({task::Split::kTest, 0, 0, 6})));
   }
   EXPECT_EQ(batches[0][kImages].sizes(), at::IntArrayRef({10, 3, 32, 32}));
   EXPECT_EQ(batches[1][kImages].sizes(), at::IntArrayRef({10, 3, 64, 64}));
@@ -279,7 +279,7 @@ TEST(ImagefolderTask, ARunGoesOnAndIsMeasuredWithItsOwnDataAlone) {
   test::write_whole(image, test::sample_jpeg(77, 41, 9));
   for (const Words& each : {words, eval}) {
     const Outcome refused = run_sing(each);
-    EXPECT_EQ(refused.code, lab::kUsage);
+    EXPECT_EQ(refused.code, command::kUsage);
     EXPECT_THAT(refused.error,
                 HasSubstr("[imagefolder] wanted the data that the run '" +
                           (folder / "run").string() + "' was trained on, with digest "));
@@ -295,7 +295,7 @@ TEST(ImagefolderTask, TrainsWithBadImagesLeftOutAndNamed) {
   test::put_bad_files(folder / "images");
   Words words = folder_run(folder);
   const Outcome refused = run_sing(words);
-  EXPECT_EQ(refused.code, lab::kFailure);
+  EXPECT_EQ(refused.code, command::kFailure);
   EXPECT_THAT(refused.error, HasSubstr("train/cat/cut.JPEG"));
   words.insert(words.end(), {"--bad-images", "skip"});
   const Outcome outcome = run_sing(words);
@@ -303,9 +303,9 @@ TEST(ImagefolderTask, TrainsWithBadImagesLeftOutAndNamed) {
   EXPECT_THAT(outcome.out, HasSubstr("left out 3 files that are no whole JPEG:"));
   EXPECT_THAT(outcome.out, HasSubstr("train/dog/empty.JPEG"));
   const Outcome missing = run_sing({"train", "imagefolder", "--data", (folder / "no").string()});
-  EXPECT_EQ(missing.code, lab::kUsage);
+  EXPECT_EQ(missing.code, command::kUsage);
   EXPECT_THAT(missing.error, HasSubstr("the task rde needs none"));
 }
 
 }  // namespace
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -6,7 +6,7 @@
 #include "sing/base/message.hpp"
 #include "tests/lab/image/sample_images.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 using test::message_of;
@@ -77,7 +77,7 @@ TEST(Jpeg, APartIsThatPartOfTheWhole) {
 }
 
 std::vector<std::uint8_t> noise(std::size_t size) {
-  lab::RandomStream random(3, 0, 0);
+  random::RandomStream random(3, 0, 0);
   std::vector<std::uint8_t> values(size);
   for (std::uint8_t& value : values) {
     value = static_cast<std::uint8_t>(random.below(256));
@@ -188,7 +188,7 @@ TEST(Jpeg, DamagedFilesDecodeOrAreRefused) {
   for (const std::string& file :
        {test::sample_jpeg(60, 40), test::grey_jpeg(30, 30), test::cmyk_jpeg(30, 30)}) {
     JpegDecoder decoder;
-    lab::RandomStream random(7, file.size(), 0);
+    random::RandomStream random(7, file.size(), 0);
     int refused = 0;
     for (int trial = 0; trial < 1500; ++trial) {
       std::string damaged = file;
@@ -225,4 +225,4 @@ TEST(Jpeg, OtherFilesAndHugeOnesAreRefused) {
 }
 
 }  // namespace
-}  // namespace sing::image
+}  // namespace sing::lab::image

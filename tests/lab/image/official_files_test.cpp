@@ -7,15 +7,15 @@
 #include <zlib.h>
 
 #include "lab/cifar100/cifar100_files.hpp"
-#include "lab/cli/program.hpp"
-#include "lab/image/sha256.hpp"
+#include "lab/data/sha256.hpp"
 #include "lab/image/small_images.hpp"
+#include "lab/main/program.hpp"
 #include "lab/mnist/mnist_files.hpp"
 #include "sing/base/error.hpp"
-#include "tests/lab/cli/run_words.hpp"
+#include "tests/lab/main/run_words.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 using test::message_of;
@@ -24,7 +24,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::string hash_of(const std::string& text) {
-  return hexadecimal(sha256(std::as_bytes(std::span(text))));
+  return data::hexadecimal(data::sha256(std::as_bytes(std::span(text))));
 }
 
 // FIPS 180-4's examples, and lengths around the block's.
@@ -45,10 +45,10 @@ TEST(SmallImages, DigestIsThatOfPixelsAndLabels) {
 TEST(Sha256, PiecesGiveTheDigestOfTheWhole) {
   const std::string text(300, 'x');
   for (std::size_t cut = 0; cut <= text.size(); ++cut) {
-    Sha256 sum;
+    data::Sha256 sum;
     sum.add(std::as_bytes(std::span(text).first(cut)));
     sum.add(std::as_bytes(std::span(text).subspan(cut)));
-    ASSERT_EQ(hexadecimal(sum.digest()), hash_of(text)) << cut;
+    ASSERT_EQ(data::hexadecimal(sum.digest()), hash_of(text)) << cut;
   }
 }
 
@@ -151,7 +151,7 @@ TEST(DataCommand, SaysWhatIsWrongWithCifarFiles) {
   const test::WordsOutcome outcome =
       test::run_words({"data", "cifar100", "--from", folder.path().string(),
                        (folder / "cifar-100-python.tar.gz").string()});
-  EXPECT_EQ(outcome.code, lab::kFailure);
+  EXPECT_EQ(outcome.code, command::kFailure);
   EXPECT_THAT(outcome.out, HasSubstr("train.bin: wanted 153700000 bytes, got 3074\n"));
   EXPECT_THAT(outcome.out,
               HasSubstr("test.bin: wanted SHA-256 d8b1e6b7b3bee4020055f0699b111f60b1af1e262aeb93a0"
@@ -168,7 +168,7 @@ TEST(DataCommand, NamesMissingFilesAndFoldersInTheirPlace) {
   write_whole(folder / "train.bin", "x");
   const test::WordsOutcome missing =
       test::run_words({"data", "cifar100", "--from", folder.path().string()});
-  EXPECT_EQ(missing.code, lab::kFailure);
+  EXPECT_EQ(missing.code, command::kFailure);
   EXPECT_THAT(missing.out, HasSubstr("train.bin: wanted 153700000 bytes, got 1\n"));
   EXPECT_THAT(missing.out, HasSubstr("test.bin: wanted this file or its .gz, got neither\n"));
   EXPECT_THAT(missing.error, HasSubstr("2 of 2 are missing or wrong"));
@@ -178,4 +178,4 @@ TEST(DataCommand, NamesMissingFilesAndFoldersInTheirPlace) {
 }
 
 }  // namespace
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -10,7 +10,7 @@
 #include "sing/base/error.hpp"
 #include "tests/lab/image/sample_images.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 using test::message_of;
@@ -186,4 +186,4 @@ TEST(Pack, AChangedImageIsFoundByItsChecksum) {
 }
 
 }  // namespace
-}  // namespace sing::image
+}  // namespace sing::lab::image

@@ -7,7 +7,7 @@
 
 #include "tests/lab/image/sample_images.hpp"
 
-namespace sing::image {
+namespace sing::lab::image {
 namespace {
 
 std::vector<std::uint8_t> resized(const RgbImage& image, ImageSize size, bool mirrored = false,
@@ -74,4 +74,4 @@ TEST(Resizer, AWindowShowsThatPartOnly) {
 }
 
 }  // namespace
-}  // namespace sing::image
+}  // namespace sing::lab::image

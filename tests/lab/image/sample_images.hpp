@@ -20,11 +20,11 @@
 namespace sing::test {
 
 // Smooth waves under a little noise, so that a JPEG of it has work to do at every frequency.
-inline image::RgbImage sample_image(int width, int height, std::uint64_t seed = 1) {
-  lab::RandomStream random(seed, 0, 0);
+inline lab::image::RgbImage sample_image(int width, int height, std::uint64_t seed = 1) {
+  lab::random::RandomStream random(seed, 0, 0);
   const auto period = [&] { return 8 + static_cast<int>(random.below(40)); };
   const int periods[3][2] = {{period(), period()}, {period(), period()}, {period(), period()}};
-  image::RgbImage image;
+  lab::image::RgbImage image;
   image.set_size(width, height);
   std::size_t place = 0;
   for (int y = 0; y < height; ++y) {
@@ -44,7 +44,7 @@ inline std::string as_text(const std::vector<std::byte>& bytes) {
 }
 
 inline std::string sample_jpeg(int width, int height, std::uint64_t seed = 1) {
-  return as_text(image::encode_jpeg(sample_image(width, height, seed).view(), 92));
+  return as_text(lab::image::encode_jpeg(sample_image(width, height, seed).view(), 92));
 }
 
 // What a JPEG file can be beside its pixels.

@@ -48,13 +48,15 @@ Enum parsed(const char* text) {
   return *value;
 }
 
-void run(const std::string& folder, const sing::lab::ResnetOptions& options, bool channels_last) {
+void run(const std::string& folder, const sing::lab::model::ResnetOptions& options,
+         bool channels_last) {
   const sing::SafetensorsReader weights(folder + "/weights.safetensors");
   const sing::SafetensorsReader input(folder + "/input.safetensors");
   const auto classes = weights.find("fc.bias")->shape.front();
-  const sing::image::ClassificationOptions loss{.label_smoothing = kLabelSmoothing,
-                                                .mirrored_test = true};
-  sing::lab::TaskModel model = sing::image::make_classifier(options, loss, 3, classes, at::kCPU);
+  const sing::lab::image::ClassificationOptions loss{.label_smoothing = kLabelSmoothing,
+                                                     .mirrored_test = true};
+  sing::lab::task::TaskModel model =
+      sing::lab::image::make_classifier(options, loss, 3, classes, at::kCPU);
   model.module->to(at::kDouble);
   {
     const at::NoGradGuard no_gradient;
@@ -67,10 +69,10 @@ void run(const std::string& folder, const sing::lab::ResnetOptions& options, boo
   }
   at::Tensor images = read(input, "images");
   if (channels_last) {
-    sing::lab::to_channels_last(*model.module);
+    sing::lab::model::to_channels_last(*model.module);
     images = images.contiguous(at::MemoryFormat::ChannelsLast);
   }
-  const sing::lab::Batch batch = {images, read(input, "labels")};
+  const sing::lab::task::Batch batch = {images, read(input, "labels")};
   Result result;
   model.module->train();
   const at::Tensor logits = model.forward(batch);
@@ -78,7 +80,7 @@ void run(const std::string& folder, const sing::lab::ResnetOptions& options, boo
   // classification_loss computes in float32; the comparison wants all digits.
   at::cross_entropy_loss(logits, batch[1], {}, at::Reduction::Mean, -100, kLabelSmoothing)
       .backward();
-  result.add("loss", sing::image::classification_loss(loss, logits, batch).to(at::kDouble));
+  result.add("loss", sing::lab::image::classification_loss(loss, logits, batch).to(at::kDouble));
   for (const auto& item : model.module->named_parameters()) {
     result.add("gradient." + item.key(), item.value().grad());
   }
@@ -87,8 +89,9 @@ void run(const std::string& folder, const sing::lab::ResnetOptions& options, boo
   }
   model.module->eval();
   result.add("mirrored", model.forward(batch));
-  result.add("evaluation",
-             std::dynamic_pointer_cast<sing::lab::ResnetImpl>(model.module)->forward(images));
+  result.add(
+      "evaluation",
+      std::dynamic_pointer_cast<sing::lab::model::ResnetImpl>(model.module)->forward(images));
   sing::write_safetensors(folder + "/result.safetensors", {}, result.tensors);
 }
 
@@ -102,8 +105,8 @@ int main(int count, char** arguments) {
   }
   try {
     run(arguments[1],
-        {.model = parsed<sing::lab::ResnetSize>(arguments[2]),
-         .stem = parsed<sing::lab::Stem>(arguments[3]),
+        {.model = parsed<sing::lab::model::ResnetSize>(arguments[2]),
+         .stem = parsed<sing::lab::model::Stem>(arguments[3]),
          .blurpool = std::string(arguments[4]) == "blurpool"},
         std::string(arguments[5]) == "channels_last");
   } catch (const std::exception& problem) {

@@ -10,7 +10,7 @@
 namespace sing {
 namespace {
 
-using lab::HessianDiagonal;
+using lab::optimizer::HessianDiagonal;
 
 at::Tensor parameter(std::initializer_list<std::int64_t> shape) {
   return at::ones(at::IntArrayRef(shape), at::kDouble).requires_grad_(true);

@@ -6,7 +6,7 @@
 
 #include "tests/support/message_of.hpp"
 
-namespace sing::lab {
+namespace sing::lab::optimizer {
 namespace {
 
 using ::testing::AllOf;
@@ -74,4 +74,4 @@ TEST(NamedOptimizer, EveryOptionIsListedOnce) {
 }
 
 }  // namespace
-}  // namespace sing::lab
+}  // namespace sing::lab::optimizer

@@ -10,7 +10,7 @@
 #include "sing/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace sing::lab {
+namespace sing::lab::picture {
 namespace {
 
 using test::message_of;
@@ -60,4 +60,4 @@ TEST(ColorMap, ThingsHaveColorsOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace sing::lab
+}  // namespace sing::lab::picture

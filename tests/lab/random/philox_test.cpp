@@ -7,7 +7,7 @@
 
 #include "lab/random/random_stream.hpp"
 
-namespace sing::lab {
+namespace sing::lab::random {
 namespace {
 
 // From the file kat_vectors of Random123, lines "philox4x32 10".
@@ -67,4 +67,4 @@ TEST(RandomStream, BelowReachesEveryValue) {
 }
 
 }  // namespace
-}  // namespace sing::lab
+}  // namespace sing::lab::random

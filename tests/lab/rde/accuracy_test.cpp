@@ -12,7 +12,7 @@
 #include "lab/rde/batch_filler.hpp"
 #include "tests/support/message_of.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 namespace {
 
 using ::testing::HasSubstr;
@@ -122,4 +122,4 @@ TEST(RdeAccuracy, KnowsTheLevelsOfEveryCount) {
 }
 
 }  // namespace
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -17,7 +17,7 @@
 #include "tests/support/message_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 namespace {
 
 using sing::test::message_of;
@@ -191,4 +191,4 @@ TEST(RdeSetFile, HoldsTheBytesOfTheBatch) {
 }
 
 }  // namespace
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -11,7 +11,7 @@
 
 #include "lab/rde/scene.hpp"
 
-namespace sing::rde::test {
+namespace sing::lab::rde::test {
 
 using Pixels = std::vector<std::vector<int>>;
 using Pairs = std::set<std::pair<int, int>>;
@@ -120,4 +120,4 @@ inline bool keeps_every_rule(const Scene& scene, const Options& options) {
   return touching == telling(pixels);
 }
 
-}  // namespace sing::rde::test
+}  // namespace sing::lab::rde::test

@@ -14,7 +14,7 @@
 #include "tests/lab/rde/variants.hpp"
 #include "tests/support/message_of.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 namespace {
 
 using sing::test::message_of;
@@ -206,4 +206,4 @@ TEST(RdeEpochs, AFixedSetIsShuffledAnewEveryEpoch) {
 }
 
 }  // namespace
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -15,7 +15,7 @@
 #include "tests/lab/rde/variants.hpp"
 #include "tests/support/message_of.hpp"
 
-namespace sing::rde {
+namespace sing::lab::rde {
 namespace {
 
 using ::testing::HasSubstr;
@@ -183,4 +183,4 @@ TEST(RdeCensus, KeepsTheImagesOfTheGenerator) {
 }
 
 }  // namespace
-}  // namespace sing::rde
+}  // namespace sing::lab::rde

@@ -6,7 +6,7 @@
 
 #include "lab/rde/options.hpp"
 
-namespace sing::rde::test {
+namespace sing::lab::rde::test {
 
 struct Variant {
   std::string name;
@@ -33,4 +33,4 @@ inline std::vector<Variant> variants() {
   };
 }
 
-}  // namespace sing::rde::test
+}  // namespace sing::lab::rde::test

@@ -7,13 +7,13 @@
 #include <array>
 #include <sstream>
 
-#include "lab/cli/program.hpp"
-#include "lab/report/base64.hpp"
+#include "lab/main/program.hpp"
+#include "lab/page/base64.hpp"
 #include "lab/report/run_reader.hpp"
 #include "sing/base/message.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace sing::report {
+namespace sing::lab::report {
 namespace {
 
 using test::message_of;
@@ -89,7 +89,7 @@ TEST(ReportPage, CarriesEverythingInside) {
   }
   EXPECT_EQ(count(page, "src=\""), count(page, "src=\"data:image/png;base64,"));
   const std::string picture = read_whole(kRuns / "sing/pictures/step_00000240.png");
-  EXPECT_THAT(page, HasSubstr("\"data:image/png;base64," + base64(picture) + "\""));
+  EXPECT_THAT(page, HasSubstr("\"data:image/png;base64," + page::base64(picture) + "\""));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
 }
 
@@ -159,7 +159,8 @@ Said report_command(std::vector<std::string> words) {
   }
   std::ostringstream out;
   std::ostringstream error;
-  const int code = lab::run_program(static_cast<int>(pointers.size()), pointers.data(), out, error);
+  const int code =
+      main::run_program(static_cast<int>(pointers.size()), pointers.data(), out, error);
   return {code, out.str(), error.str()};
 }
 
@@ -167,7 +168,7 @@ TEST(ReportCommand, WritesThePageWhereItIsAskedToOrIntoTheFolder) {
   const TemporaryFolder folder;
   const std::string page = folder / "page.html";
   const Said said = report_command({kRuns / "sing", kRuns / "adamw_0", "--out", page});
-  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  EXPECT_EQ(said.code, command::kSuccess) << said.error;
   EXPECT_EQ(said.out, page + ": 2 runs\n");
   EXPECT_THAT(read_whole(page), HasSubstr("rde: 2 runs"));
 
@@ -181,12 +182,12 @@ TEST(ReportCommand, SaysWhatIsNoRunAndLeavesAnOldPageAlone) {
   const std::string page = folder / "page.html";
   write_whole(page, "old");
   const Said said = report_command({folder.path(), "--out", page});
-  EXPECT_EQ(said.code, lab::kFailure);
+  EXPECT_EQ(said.code, command::kFailure);
   EXPECT_THAT(said.error, HasSubstr("wanted a run directory with config.json and metrics.jsonl"));
   EXPECT_EQ(read_whole(page), "old");
-  EXPECT_EQ(report_command({}).code, lab::kUsage);
-  EXPECT_EQ(report_command({kRuns, "--out", folder / "absent/page.html"}).code, lab::kFailure);
+  EXPECT_EQ(report_command({}).code, command::kUsage);
+  EXPECT_EQ(report_command({kRuns, "--out", folder / "absent/page.html"}).code, command::kFailure);
 }
 
 }  // namespace
-}  // namespace sing::report
+}  // namespace sing::lab::report

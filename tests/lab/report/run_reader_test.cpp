@@ -10,7 +10,7 @@
 #include "sing/base/message.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace sing::report {
+namespace sing::lab::report {
 namespace {
 
 using test::message_of;
@@ -183,4 +183,4 @@ TEST(RunReader, PicturesComeInTheOrderOfTheirSteps) {
 }
 
 }  // namespace
-}  // namespace sing::report
+}  // namespace sing::lab::report

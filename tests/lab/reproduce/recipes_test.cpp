@@ -3,25 +3,25 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lab/cli/option_texts.hpp"
+#include "lab/command/option_texts.hpp"
+#include "lab/main/task_registry.hpp"
 #include "lab/optimizer/named_optimizer.hpp"
 #include "lab/reproduce/paper_tables.hpp"
 #include "lab/reproduce/scale.hpp"
-#include "lab/task/registry.hpp"
 #include "tests/lab/training/tiny_run.hpp"
 
-namespace sing::reproduce {
+namespace sing::lab::reproduce {
 namespace {
 
 bool has_task(std::string_view name) {
-  const auto entries = lab::task_entries();
+  const auto entries = main::task_entries();
   return std::any_of(entries.begin(), entries.end(),
                      [&](const auto& entry) { return entry.name == name; });
 }
 
 bool has_optimizer(const std::string& recipe) {
-  const std::vector<std::string> known = lab::optimizer_names();
-  for (const auto& [name, text] : lab::read_option_file(recipe)) {
+  const std::vector<std::string> known = optimizer::optimizer_names();
+  for (const auto& [name, text] : command::read_option_file(recipe)) {
     if (name == "optimizer") {
       return std::find(known.begin(), known.end(), text) != known.end();
     }
@@ -60,7 +60,7 @@ TEST_P(EveryTable, TrainsTwoStepsOfEachRecipe) {
     EXPECT_EQ(outcome.code, 0) << row.recipe << ": " << outcome.error << outcome.out;
     const auto config =
         nlohmann::json::parse(test::read_whole(folder / row.recipe / "config.json"));
-    for (const auto& [name, text] : lab::read_option_file(recipe)) {
+    for (const auto& [name, text] : command::read_option_file(recipe)) {
       EXPECT_TRUE(config["options"].contains(name)) << row.recipe << " says " << name;
     }
   }
@@ -71,4 +71,4 @@ INSTANTIATE_TEST_SUITE_P(Recipes, EveryTable,
                          [](const auto& each) { return std::string(each.param); });
 
 }  // namespace
-}  // namespace sing::reproduce
+}  // namespace sing::lab::reproduce

@@ -7,12 +7,12 @@
 
 #include <set>
 
-#include "lab/cli/option_texts.hpp"
+#include "lab/command/option_texts.hpp"
 #include "lab/reproduce/reproduction_table.hpp"
 #include "sing/base/message.hpp"
 #include "tests/lab/compare/fake_training.hpp"
 
-namespace sing::reproduce {
+namespace sing::lab::reproduce {
 namespace {
 
 using test::calls;
@@ -38,7 +38,7 @@ TEST(Recipes, EveryRowHasOneAndEveryOneHasARow) {
       used.insert(row.recipe);
       std::set<std::string> names;
       for (const auto& [name, text] :
-           lab::read_option_file(std::string(SING_RECIPES "/") + row.recipe + ".toml")) {
+           command::read_option_file(std::string(SING_RECIPES "/") + row.recipe + ".toml")) {
         EXPECT_TRUE(names.insert(name).second) << row.recipe << " says " << name << " twice";
       }
       for (const char* wanted : {"optimizer", "learning_rate", "weight_decay", "epochs", "batch"}) {
@@ -71,7 +71,7 @@ TEST(Reproduce, PutsOursBesideThePapers) {
   const TemporaryFolder folder;
   write_whole(folder / "plan", kPlan);
   const Said said = reproduce(folder, {"--table", "cifar100", "--seeds", "2"});
-  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  EXPECT_EQ(said.code, command::kSuccess) << said.error;
   // 0.5 and 0.625: spread 0.125 / √2; 0.25 and 0.75: spread 0.5 / √2. The paper has no losses.
   EXPECT_THAT(
       said.out,
@@ -105,9 +105,9 @@ TEST(Reproduce, ListsWhatIsDone) {
   write_whole(folder / "plan", R"({"cifar100_sgd_seed0": {"accuracy": 0.5, "loss": 0.25},
     "cifar100_adamw_seed0": {"interrupt": true, "accuracy": 0.5, "loss": 0.25}})");
   const Said stopped = reproduce(folder, {"--table", "cifar100", "--seeds", "2"});
-  EXPECT_EQ(stopped.code, lab::kInterruptedExit);
+  EXPECT_EQ(stopped.code, command::kInterruptedExit);
   const Said said = reproduce(folder, {"--list", "--table", "cifar100", "--seeds", "2"});
-  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  EXPECT_EQ(said.code, command::kSuccess) << said.error;
   EXPECT_THAT(
       said.out,
       HasSubstr("cifar100: ResNet18 on CIFAR-100\n"
@@ -133,14 +133,14 @@ TEST(Reproduce, SaysWhatThisProgramDoesNotHave) {
   write_whole(folder / "plan", kPlan);
   const std::string recipes = folder / "recipes";
   const Said said = reproduce(folder, {"--table", "cifar100", "--recipes", recipes});
-  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  EXPECT_EQ(said.code, command::kSuccess) << said.error;
   EXPECT_THAT(said.out, HasSubstr("left out: AdamW: this program has no optimizer adamv\n"));
   EXPECT_THAT(said.out, HasSubstr("[1/1] cifar100_sgd_seed0: accuracy 50 %"));
   EXPECT_EQ(calls(folder).size(), 1U);
 
   // Without --program the tasks are those of this program, here one that does not train.
   const Said list = test::say({"sing", "reproduce", "--list", "--out", folder / "runs"});
-  EXPECT_EQ(list.code, lab::kSuccess) << list.error;
+  EXPECT_EQ(list.code, command::kSuccess) << list.error;
   EXPECT_THAT(list.out, HasSubstr("this program has no task imagefolder\n"));
   EXPECT_THAT(list.out, Not(HasSubstr("not done")));
 }
@@ -151,7 +151,7 @@ TEST(Reproduce, SmokeTakesGeneratedDataWhereThereAreNoFilesAndSaysSo) {
   const std::string data = folder / "data";
   const Said said =
       reproduce(folder, {"--table", "cifar100", "--scale", "smoke"}, {"--data", data});
-  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  EXPECT_EQ(said.code, command::kSuccess) << said.error;
   EXPECT_THAT(said.out, HasSubstr("no data in " + data + ": generated stand-in data"));
   EXPECT_THAT(calls(folder)[0], Contains("--stand-in"));
   EXPECT_THAT(read_whole(folder / "runs/cifar100.html"), HasSubstr("generated stand-in data"));
@@ -174,7 +174,7 @@ TEST(Reproduce, AFlagAfterTheDashesWinsOverTheScale) {
   write_whole(folder / "plan", kPlan);
   const Said said =
       reproduce(folder, {"--table", "cifar100", "--scale", "short"}, {"--epochs", "3"});
-  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  EXPECT_EQ(said.code, command::kSuccess) << said.error;
   EXPECT_THAT(said.out, HasSubstr("a tenth of the epochs"));
   EXPECT_THAT(said.out, HasSubstr("; but --epochs as given\n"));
   const std::vector<std::string> first = calls(folder)[0];
@@ -199,7 +199,7 @@ TEST(Reproduce, GoesOnAfterAFailureAndEndsWithIt) {
   plan["cifar100_sgd_seed0"] = {{"crash", 7}};
   write_whole(folder / "plan", plan.dump());
   const Said said = reproduce(folder, {"--table", "cifar100"});
-  EXPECT_EQ(said.code, lab::kFailure);
+  EXPECT_EQ(said.code, command::kFailure);
   EXPECT_EQ(calls(folder).size(), 6U);
   EXPECT_THAT(said.out, HasSubstr("1 of 1 failed"));
   EXPECT_THAT(said.error, HasSubstr("1 failed, the first: cifar100_sgd_seed0"));
@@ -216,4 +216,4 @@ TEST(Reproduce, RefusesWhatItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace sing::reproduce
+}  // namespace sing::lab::reproduce

@@ -10,7 +10,7 @@
 #include "tests/lab/theory/wrong_methods.hpp"
 #include "tests/support/message_of.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 namespace {
 
 using ::testing::ElementsAre;
@@ -117,4 +117,4 @@ TEST(Number, SaysWhatIsWanted) {
 }
 
 }  // namespace
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

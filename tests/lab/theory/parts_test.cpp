@@ -13,7 +13,7 @@
 #include "lab/theory/stochastic_descent.hpp"
 #include "lab/theory/three_minima.hpp"
 
-namespace sing::theory {
+namespace sing::lab::theory {
 namespace {
 
 using ::testing::DoubleNear;
@@ -211,4 +211,4 @@ TEST(StochasticDescent, StepsAndCountsByHandWithoutNoise) {
 }
 
 }  // namespace
-}  // namespace sing::theory
+}  // namespace sing::lab::theory

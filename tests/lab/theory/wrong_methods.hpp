@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "lab/theory/method.hpp"
-#include "sing/backend/reference/element_access.hpp"
+#include "sing/base/element_access.hpp"
 
 namespace sing::test {
 
@@ -30,21 +30,21 @@ inline double norm_of_all(std::span<const StandardizeTensor> tensors) {
   return std::sqrt(squares);
 }
 
-inline theory::Method without_centralization() {
+inline lab::theory::Method without_centralization() {
   return [](Standardize options) {
     options.centralize = false;
-    return theory::library_method()(options);
+    return lab::theory::library_method()(options);
   };
 }
 
 // One norm for all tensors together, as normalized gradient descent has it.
-inline theory::Method with_global_norm() {
-  return [](Standardize options) -> theory::StandardizeFunction {
+inline lab::theory::Method with_global_norm() {
+  return [](Standardize options) -> lab::theory::StandardizeFunction {
     const bool normalizes = options.normalize != Normalize::kOff;
     options.normalize = Normalize::kOff;
     return [normalizes, epsilon = options.norm_epsilon,
-            centralize =
-                theory::library_method()(options)](std::span<const StandardizeTensor> tensors) {
+            centralize = lab::theory::library_method()(options)](
+               std::span<const StandardizeTensor> tensors) {
       centralize(tensors);
       const double size = norm_of_all(tensors);
       if (normalizes && size > 0) {
@@ -55,11 +55,11 @@ inline theory::Method with_global_norm() {
 }
 
 // As if the standardized gradient had length 1 and not √D.
-inline theory::Method with_length_one() {
-  return [](const Standardize& options) -> theory::StandardizeFunction {
+inline lab::theory::Method with_length_one() {
+  return [](const Standardize& options) -> lab::theory::StandardizeFunction {
     return [normalizes = options.normalize != Normalize::kOff,
-            standardize =
-                theory::library_method()(options)](std::span<const StandardizeTensor> tensors) {
+            standardize = lab::theory::library_method()(options)](
+               std::span<const StandardizeTensor> tensors) {
       standardize(tensors);
       if (normalizes) {
         multiply(tensors, 1 / std::sqrt(static_cast<double>(tensors.size())));
@@ -69,10 +69,10 @@ inline theory::Method with_length_one() {
 }
 
 // An epsilon in the norm where none was asked for.
-inline theory::Method with_epsilon() {
+inline lab::theory::Method with_epsilon() {
   return [](Standardize options) {
     options.norm_epsilon = 1e-8;
-    return theory::library_method()(options);
+    return lab::theory::library_method()(options);
   };
 }
 

@@ -202,8 +202,8 @@ TEST_P(FusedLayers, AddNormWithoutAGradientOfTheSum) {
 // by bf16's rounding through the depth, not by a missing bias or a swapped layer, which move
 // gradients by their own size.
 TEST_P(FusedLayers, OfAModel) {
-  const auto vit = std::make_shared<VitImpl>(
-      shape_of({.depth = 2, .width = 384, .heads = 6}, 128, 1), std::nullopt);
+  const auto vit = std::make_shared<model::VitImpl>(
+      model::shape_of({.depth = 2, .width = 384, .heads = 6}, 128, 1), std::nullopt);
   {
     const at::NoGradGuard no_gradient;
     for (at::Tensor& parameter : vit->parameters()) {
@@ -211,7 +211,7 @@ TEST_P(FusedLayers, OfAModel) {
     }
   }
   vit->to(device_);
-  WeightCopies copies;
+  model::WeightCopies copies;
   for (const at::Tensor& parameter : vit->copied_parameters()) {
     copies.add(parameter, parameter.detach().to(at::kBFloat16));
   }
@@ -244,21 +244,23 @@ TEST_P(FusedLayers, OfAModel) {
 // as near to it on the whole; a layer that is left out or swapped moves its gradient by more than
 // its size.
 TEST_P(FusedLayers, OfAResidualNetwork) {
-  for (const Stem stem : {Stem::kCifar, Stem::kImagenet}) {
+  for (const model::Stem stem : {model::Stem::kCifar, model::Stem::kImagenet}) {
     const auto make = [&](at::ScalarType type) {
       ::torch::manual_seed(3);
-      const auto model = std::make_shared<ResnetImpl>(
-          ResnetOptions{.width = 16, .stem = stem, .blurpool = stem == Stem::kImagenet}, 3, 10);
+      const auto model = std::make_shared<model::ResnetImpl>(
+          model::ResnetOptions{
+              .width = 16, .stem = stem, .blurpool = stem == model::Stem::kImagenet},
+          3, 10);
       model->to(device_);
       if (type != at::kFloat) {
         model->to(type);  // LibTorch converts the counts of batches too
       }
-      to_channels_last(*model);
+      model::to_channels_last(*model);
       return model;
     };
     const at::Tensor images = random({32, 3, 64, 64}).contiguous(at::MemoryFormat::ChannelsLast);
     const at::Tensor labels = at::arange(32, at::TensorOptions(device_).dtype(at::kLong)) % 10;
-    const auto results = [&](ResnetImpl& model, const at::Tensor& logits) {
+    const auto results = [&](model::ResnetImpl& model, const at::Tensor& logits) {
       at::cross_entropy_loss(logits.to(model.parameters()[0].scalar_type()), labels).backward();
       Tensors list = {logits.detach().to(at::kDouble)};
       for (const at::Tensor& parameter : model.parameters()) {
@@ -275,7 +277,7 @@ TEST_P(FusedLayers, OfAResidualNetwork) {
     const Tensors exact = results(*exact_model, exact_model->forward(images.to(at::kDouble)));
     const auto fused_model = make(at::kFloat);
     const auto plain_model = make(at::kFloat);
-    WeightCopies copies;
+    model::WeightCopies copies;
     for (const at::Tensor& parameter : fused_model->copied_parameters()) {
       copies.add(parameter, parameter.detach().to(at::kBFloat16));
     }

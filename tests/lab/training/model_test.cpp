@@ -23,27 +23,29 @@ std::int64_t count_parameters(const ::torch::nn::Module& module) {
   return count;
 }
 
-std::shared_ptr<VitImpl> make_vit(const VitOptions& options, std::int64_t image_size = 128) {
-  return std::make_shared<VitImpl>(shape_of(options, image_size, 1), options.layer_scale);
+std::shared_ptr<model::VitImpl> make_vit(const model::VitOptions& options,
+                                         std::int64_t image_size = 128) {
+  return std::make_shared<model::VitImpl>(model::shape_of(options, image_size, 1),
+                                          options.layer_scale);
 }
 
 TEST(Vit, CountsOfParametersAreThoseByHand) {
   // Patches 16 · 16 · 384 + 384, positions 64 · 384; a block: two norms of 768, qkv 384 · 1152 +
   // 1152, proj 384 · 384 + 384, fc1 384 · 1536 + 1536, fc2 1536 · 384 + 384, that is 1 774 464;
   // norm 768, head 384 · 256 + 256.
-  const auto small = make_vit({.model = VitSize::kS16});
+  const auto small = make_vit({.model = model::VitSize::kS16});
   EXPECT_EQ(count_parameters(*small), 98688 + 24576 + 12 * 1774464 + 768 + 98560);
   EXPECT_EQ(small->parameters().size(), 151U);
   // Patches of 8: 8 · 8 · 384 + 384, 256 positions, head 384 · 64 + 64.
-  EXPECT_EQ(count_parameters(*make_vit({.model = VitSize::kS8})),
+  EXPECT_EQ(count_parameters(*make_vit({.model = model::VitSize::kS8})),
             24960 + 256 * 384 + 12 * 1774464 + 768 + 24640);
   // Width 768: block 2 · 1536 + 768 · 2304 + 2304 + 768 · 768 + 768 + 2 · 768 · 3072 + 3072 + 768.
-  EXPECT_EQ(count_parameters(*make_vit({.model = VitSize::kB16})),
+  EXPECT_EQ(count_parameters(*make_vit({.model = model::VitSize::kB16})),
             197376 + 64 * 768 + 12 * 7087872 + 1536 + 196864);
 }
 
 TEST(Vit, ParametersAreNamedAsInTimm) {
-  const auto vit = make_vit({.model = VitSize::kMicro, .depth = 1, .layer_scale = 0.1});
+  const auto vit = make_vit({.model = model::VitSize::kMicro, .depth = 1, .layer_scale = 0.1});
   std::vector<std::string> names;
   for (const auto& item : vit->named_parameters()) {
     names.push_back(item.key());
@@ -63,7 +65,7 @@ TEST(Vit, ParametersAreNamedAsInTimm) {
 // A block that adds nothing leaves norm and head, so that the first patch's embedding shows.
 TEST(Vit, PatchesAreThoseOfAConvolution) {
   ::torch::manual_seed(1);
-  const auto vit = make_vit({.model = VitSize::kMicro, .depth = 1}, 32);
+  const auto vit = make_vit({.model = model::VitSize::kMicro, .depth = 1}, 32);
   const at::NoGradGuard no_gradient;
   auto parameters = vit->named_parameters();
   for (const char* silent : {"blocks.0.attn.proj.weight", "blocks.0.mlp.fc2.weight", "pos_embed"}) {
@@ -83,7 +85,7 @@ TEST(Vit, PatchesAreThoseOfAConvolution) {
 // With all blocks silent and the head a fixed value a place in the patch, the output shows where
 // each of a patch's values lands.
 TEST(Vit, OutputPatchesLandWhereTheInputPatchesWere) {
-  const auto vit = make_vit({.model = VitSize::kMicro, .depth = 1}, 16);
+  const auto vit = make_vit({.model = model::VitSize::kMicro, .depth = 1}, 16);
   const at::NoGradGuard no_gradient;
   auto parameters = vit->named_parameters();
   parameters["head.weight"].zero_();
@@ -105,8 +107,8 @@ TEST(Vit, OutputPatchesLandWhereTheInputPatchesWere) {
 }
 
 TEST(Vit, FrozenNormsTakeNoGradient) {
-  const auto vit = make_vit({.model = VitSize::kS16, .layer_scale = 0.1});
-  freeze_norms(*vit);
+  const auto vit = make_vit({.model = model::VitSize::kS16, .layer_scale = 0.1});
+  model::freeze_norms(*vit);
   std::int64_t frozen = 0;
   for (const auto& item : vit->named_parameters()) {
     const bool is_norm =
@@ -125,9 +127,9 @@ TEST(Vit, ShapesThatDoNotFitAreRefused) {
 }
 
 TEST(RdeTask, CountsRightImagesAsTheLoopsDo) {
-  const std::unique_ptr<Task> task = rde::make_task();
+  const std::unique_ptr<task::Task> task = rde::make_task();
   task->prepare({.seed = 5});
-  const Batch batch = task->to_device(task->make_batch({Split::kTest, 0, 0, 40}));
+  const task::Batch batch = task->to_device(task->make_batch({task::Split::kTest, 0, 0, 40}));
   ::torch::manual_seed(2);
   // From nearly right to nearly all wrong.
   for (const double noise : {0.0, 0.05, 0.1, 0.15, 0.3}) {
@@ -147,15 +149,15 @@ TEST(RdeTask, CountsRightImagesAsTheLoopsDo) {
 }
 
 TEST(RdeTask, EpochsBringNewImagesAndTheTestSetOthers) {
-  const std::unique_ptr<Task> task = rde::make_task();
+  const std::unique_ptr<task::Task> task = rde::make_task();
   task->prepare({.seed = 5});
-  const auto first = [&](Split split, std::int64_t epoch) {
+  const auto first = [&](task::Split split, std::int64_t epoch) {
     return task->to_device(task->make_batch({split, epoch, 3, 1})).front();
   };
-  const at::Tensor image = first(Split::kTraining, 0);
-  EXPECT_FALSE(at::equal(image, first(Split::kTraining, 1)));
-  EXPECT_FALSE(at::equal(image, first(Split::kTest, 0)));
-  EXPECT_TRUE(at::equal(image, first(Split::kTraining, 0)));
+  const at::Tensor image = first(task::Split::kTraining, 0);
+  EXPECT_FALSE(at::equal(image, first(task::Split::kTraining, 1)));
+  EXPECT_FALSE(at::equal(image, first(task::Split::kTest, 0)));
+  EXPECT_TRUE(at::equal(image, first(task::Split::kTraining, 0)));
 }
 
 }  // namespace

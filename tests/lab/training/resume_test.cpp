@@ -29,7 +29,7 @@ TEST(Resume, KilledTenTimesTheRunEndsInTheSameBits) {
   const TemporaryFolder folder;
   const fs::path run = folder / "killed";
   ASSERT_EQ(run_sing(tiny_run(folder / "reference", kLongRun)).code, 0);
-  lab::RandomStream random(6, 0, 0);
+  lab::random::RandomStream random(6, 0, 0);
   for (int kill = 0; kill < 10; ++kill) {
     ChildProcess child(SING_PROGRAM, resumed(run));
     ASSERT_TRUE(wait_for_evaluations(child, 2 + random.below(3))) << "ended before kill " << kill;
@@ -65,7 +65,7 @@ TEST(Resume, CtrlCSavesAndTheRunGoesOn) {
     }
     const int status = child.wait();
     ASSERT_TRUE(WIFEXITED(status));
-    EXPECT_EQ(WEXITSTATUS(status), lab::kInterruptedExit);
+    EXPECT_EQ(WEXITSTATUS(status), lab::command::kInterruptedExit);
     EXPECT_THAT(output, HasSubstr("interrupted · accuracy"));
     EXPECT_THAT(output, HasSubstr("--resume goes on from here"));
     EXPECT_EQ(metrics_of(run).back()["status"], "interrupted");
@@ -89,7 +89,7 @@ TEST(Resume, ADamagedCheckpointIsNamedAndKept) {
   const auto refused = [&](const std::string& bytes, const std::string& message) {
     write_whole(checkpoint, bytes);
     const Outcome outcome = run_sing(resumed(run));
-    EXPECT_EQ(outcome.code, lab::kFailure) << message;
+    EXPECT_EQ(outcome.code, lab::command::kFailure) << message;
     EXPECT_THAT(outcome.error, HasSubstr("last.safetensors"));
     EXPECT_THAT(outcome.error, HasSubstr(message));
     EXPECT_THAT(outcome.error, HasSubstr("without this file the run begins again"));

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "lab/cli/program.hpp"
-#include "lab/cli/training_commands.hpp"
+#include "lab/main/commands.hpp"
+#include "lab/main/program.hpp"
 #include "sing/io/safetensors.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -55,8 +55,8 @@ inline Outcome run_sing(const Words& words) {
   }
   std::ostringstream out;
   std::ostringstream error;
-  const int code = lab::run_program(static_cast<int>(pointers.size()), pointers.data(), out, error,
-                                    lab::add_training_commands);
+  const int code = lab::main::run_program(static_cast<int>(pointers.size()), pointers.data(), out,
+                                          error, lab::main::add_training_commands);
   return {code, out.str(), error.str()};
 }
 

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "lab/loop/run_directory.hpp"
 #include "lab/picture/png.hpp"
+#include "lab/run/run_directory.hpp"
 #include "tests/lab/training/tiny_run.hpp"
 
 namespace sing::test {
@@ -67,7 +67,7 @@ TEST(Train, TheLossFallsAndTheRunDirectoryIsComplete) {
   EXPECT_EQ(config["parameters"], 27056);
   EXPECT_EQ(config["options"]["learning_rate"], 5e-2);
   EXPECT_EQ(config["options"]["warmup_steps"], 6);
-  EXPECT_EQ(lab::read_png(run / "pictures/step_00000120.png").width(),
+  EXPECT_EQ(lab::picture::read_png(run / "pictures/step_00000120.png").width(),
             12 + 2 * (4 * 16 + 3 * 4 + 12));
 }
 
@@ -171,7 +171,7 @@ TEST(Train, ADivergedRunHasNoNumbers) {
   const Outcome infinite =
       run_sing(tiny_run(folder / "infinite", {"--steps", "60", "--optimizer", "sgd", "--lr", "1e12",
                                               "--non-finite", "pass_through"}));
-  EXPECT_EQ(infinite.code, lab::kDivergedExit) << infinite.error << infinite.out;
+  EXPECT_EQ(infinite.code, lab::command::kDivergedExit) << infinite.error << infinite.out;
   EXPECT_THAT(infinite.out, HasSubstr("this run has no result"));
   const nlohmann::json end = metrics_of(folder / "infinite").back();
   EXPECT_EQ(end["status"], "diverged");
@@ -193,7 +193,7 @@ TEST(Train, ADivergedRunHasNoNumbers) {
                        "--evaluate-steps",
                        "1000"};
   const Outcome high = run_sing(tiny_run(folder / "high", above));
-  EXPECT_EQ(high.code, lab::kDivergedExit) << high.error << high.out;
+  EXPECT_EQ(high.code, lab::command::kDivergedExit) << high.error << high.out;
   const auto lines = metrics_of(folder / "high");
   EXPECT_EQ(lines.back()["status"], "diverged");
   const nlohmann::json& last = last_of_kind(lines, "step");
@@ -201,7 +201,7 @@ TEST(Train, ADivergedRunHasNoNumbers) {
   EXPECT_GE(last["step"].get<int>(), 30);
   EXPECT_LT(last["step"].get<int>(), 400);
   // It stays as it is.
-  EXPECT_EQ(run_sing(tiny_run(folder / "high", {"--resume"})).code, lab::kDivergedExit);
+  EXPECT_EQ(run_sing(tiny_run(folder / "high", {"--resume"})).code, lab::command::kDivergedExit);
   EXPECT_EQ(metrics_of(folder / "high"), lines);
 }
 
@@ -210,7 +210,7 @@ TEST(Train, BadInputIsNamedBeforeAnythingIsWritten) {
   const fs::path run = folder / "run";
   const auto refused = [&](const Words& more, const std::string& message) {
     const Outcome outcome = run_sing(tiny_run(run, more));
-    EXPECT_EQ(outcome.code, lab::kUsage) << message;
+    EXPECT_EQ(outcome.code, lab::command::kUsage) << message;
     EXPECT_THAT(outcome.error, HasSubstr(message));
     EXPECT_FALSE(fs::exists(run)) << message;
   };
@@ -242,10 +242,10 @@ TEST(Train, ARunIsNotOverwritten) {
   ASSERT_EQ(run_sing(tiny_run(run, {"--steps", "2"})).code, 0);
   const std::string before = read_whole(run / "metrics.jsonl");
   const Outcome again = run_sing(tiny_run(run, {"--steps", "2"}));
-  EXPECT_EQ(again.code, lab::kUsage);
+  EXPECT_EQ(again.code, lab::command::kUsage);
   EXPECT_THAT(again.error, HasSubstr("wanted a new directory, or --resume"));
   const Outcome other = run_sing(tiny_run(run, {"--steps", "3", "--resume"}));
-  EXPECT_EQ(other.code, lab::kUsage);
+  EXPECT_EQ(other.code, lab::command::kUsage);
   EXPECT_THAT(other.error, HasSubstr("wanted --steps 2 as before, got 3"));
   const Outcome done = run_sing(tiny_run(run, {"--resume", "--threads", "1"}));
   EXPECT_EQ(done.code, 0);
@@ -255,9 +255,9 @@ TEST(Train, ARunIsNotOverwritten) {
 
 TEST(Train, ARunDirectoryInUseIsRefused) {
   const TemporaryFolder folder;
-  const lab::RunDirectory held(folder / "run");
+  const lab::run::RunDirectory held(folder / "run");
   const Outcome outcome = run_sing(tiny_run(folder / "run", {"--steps", "2"}));
-  EXPECT_EQ(outcome.code, lab::kFailure);
+  EXPECT_EQ(outcome.code, lab::command::kFailure);
   EXPECT_THAT(outcome.error, HasSubstr("is in use by process " + std::to_string(::getpid())));
   EXPECT_FALSE(fs::exists(folder / "run" / "metrics.jsonl"));
 }
@@ -268,7 +268,7 @@ TEST(Train, AFullDiskIsSaidAndTheLastCheckpointStays) {
   fs::create_directories(full);
   fs::create_symlink("/dev/full", full / "metrics.jsonl");
   const Outcome outcome = run_sing(tiny_run(full, {"--steps", "20"}));
-  EXPECT_EQ(outcome.code, lab::kFailure);
+  EXPECT_EQ(outcome.code, lab::command::kFailure);
   EXPECT_THAT(outcome.error, HasSubstr("No space left on device"));
 
   const fs::path run = folder / "run";
@@ -281,7 +281,7 @@ TEST(Train, AFullDiskIsSaidAndTheLastCheckpointStays) {
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
   const Outcome stopped = run_sing(tiny_run(run, steps));
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &old), 0);
-  EXPECT_EQ(stopped.code, lab::kFailure);
+  EXPECT_EQ(stopped.code, lab::command::kFailure);
   EXPECT_THAT(stopped.error, HasSubstr("last.safetensors"));
   EXPECT_THAT(stopped.error, HasSubstr("File too large"));
   EXPECT_FALSE(fs::exists(run / "checkpoints" / "last.safetensors"));
@@ -315,13 +315,13 @@ TEST(Eval, RefusesWhatIsNoRunOrNoCheckpoint) {
   const TemporaryFolder folder;
   const fs::path run = folder / "run";
   const Outcome none = run_sing({"eval", run.string()});
-  EXPECT_EQ(none.code, lab::kFailure);
+  EXPECT_EQ(none.code, lab::command::kFailure);
   EXPECT_THAT(none.error, HasSubstr("is this a run directory?"));
   ASSERT_EQ(run_sing(tiny_run(run, {"--steps", "2"})).code, 0);
   write_whole(folder / "foreign", "no such thing");
   const Outcome foreign =
       run_sing({"eval", run.string(), "--checkpoint", (folder / "foreign").string()});
-  EXPECT_EQ(foreign.code, lab::kFailure);
+  EXPECT_EQ(foreign.code, lab::command::kFailure);
   EXPECT_THAT(foreign.error, HasSubstr("foreign"));
   write_whole(run / "config.json", "{\"format_version\": 1");
   EXPECT_THAT(run_sing({"eval", run.string()}).error, HasSubstr("no configuration of a run"));

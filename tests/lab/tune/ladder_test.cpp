@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sing::tune {
+namespace sing::lab::tune {
 namespace {
 
 using ::testing::ElementsAre;
@@ -26,4 +26,4 @@ TEST(Ladder, GridsOfThePaper) {
 }
 
 }  // namespace
-}  // namespace sing::tune
+}  // namespace sing::lab::tune

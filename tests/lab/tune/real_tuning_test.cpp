@@ -13,7 +13,7 @@
 #include "tests/lab/training/child_process.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace sing::tune {
+namespace sing::lab::tune {
 namespace {
 
 namespace fs = std::filesystem;
@@ -188,4 +188,4 @@ TEST(RealTuning, HalvesRoundAfterRound) {
 }
 
 }  // namespace
-}  // namespace sing::tune
+}  // namespace sing::lab::tune

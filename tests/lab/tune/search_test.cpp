@@ -8,7 +8,7 @@
 
 #include "tests/support/message_of.hpp"
 
-namespace sing::tune {
+namespace sing::lab::tune {
 namespace {
 
 using compare::Outcome;
@@ -151,4 +151,4 @@ TEST(Halving, KeepsTheBetterHalfWithoutDivergedOnes) {
 }
 
 }  // namespace
-}  // namespace sing::tune
+}  // namespace sing::lab::tune

@@ -7,7 +7,7 @@
 
 #include "tests/lab/compare/fake_training.hpp"
 
-namespace sing::tune {
+namespace sing::lab::tune {
 namespace {
 
 using nlohmann::json;
@@ -57,7 +57,7 @@ TEST(Tune, WalksTheRatesThenTheDecaysAsThePaperDoes) {
   const TemporaryFolder folder;
   write_whole(folder / "plan", kPlan);
   const Said said = tune(folder, {"--optimizer", "adamw"});
-  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  EXPECT_EQ(said.code, command::kSuccess) << said.error;
   EXPECT_EQ(said.error, "");
   // The fourth decay of the grid, 0.05 at rate 0.01, is the run that the rates had.
   EXPECT_THAT(started(folder),
@@ -85,26 +85,26 @@ TEST(Tune, RatesAloneLeaveTheDecay) {
   const TemporaryFolder folder;
   write_whole(folder / "plan", kPlan);
   const Said said = tune(folder, {"--optimizer", "adamw", "--rates-only"});
-  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  EXPECT_EQ(said.code, command::kSuccess) << said.error;
   EXPECT_EQ(started(folder).size(), 5U);
   EXPECT_EQ(record(folder)["best"], json({{"learning_rate", 0.01}, {"weight_decay", 0.05}}));
   const Said halving = tune(
       folder, {"--optimizer", "adamw", "--rates-only", "--protocol", "halving", "--epochs", "8"});
-  EXPECT_EQ(halving.code, lab::kUsage);
+  EXPECT_EQ(halving.code, command::kUsage);
   EXPECT_THAT(halving.error, HasSubstr("--rates-only: wanted --protocol paper"));
 }
 
 TEST(Tune, AnotherTuningInTheSameFolderIsRefused) {
   const TemporaryFolder folder;
   write_whole(folder / "plan", kPlan);
-  ASSERT_EQ(tune(folder, {"--optimizer", "adamw", "--rates-only"}).code, lab::kSuccess);
+  ASSERT_EQ(tune(folder, {"--optimizer", "adamw", "--rates-only"}).code, command::kSuccess);
   const json before = record(folder);
   const Said other = tune(folder, {"--optimizer", "sgd", "--rates-only"});
-  EXPECT_EQ(other.code, lab::kUsage);
+  EXPECT_EQ(other.code, command::kUsage);
   EXPECT_THAT(other.error, HasSubstr(R"(holds a tuning with optimizer "adamw", given "sgd")"));
   EXPECT_EQ(record(folder), before);
   // The same one may go further.
-  EXPECT_EQ(tune(folder, {"--optimizer", "adamw"}).code, lab::kSuccess);
+  EXPECT_EQ(tune(folder, {"--optimizer", "adamw"}).code, command::kSuccess);
   EXPECT_EQ(record(folder)["best"]["weight_decay"], 5e-4);
 }
 
@@ -146,7 +146,7 @@ TEST(Tune, GridsOfSingBeginTenTimesHigher) {
     "lr0.05_wd0.005_epochs3_seed7": {"accuracy": 0.1, "loss": 1},
     "lr0.05_wd0.5_epochs3_seed7": {"accuracy": 0.1, "loss": 1}})");
   const Said said = tune(folder, {"--optimizer", "sing-adamw", "--epochs", "3", "--seed", "7"});
-  EXPECT_EQ(said.code, lab::kSuccess) << said.error << said.out;
+  EXPECT_EQ(said.code, command::kSuccess) << said.error << said.out;
   EXPECT_EQ(calls(folder).size(), 7U);
   EXPECT_THAT(calls(folder)[0], Contains("--epochs"));
   EXPECT_EQ(record(folder)["best"]["weight_decay"], 0.05);
@@ -158,7 +158,7 @@ TEST(Tune, TheSameCommandGoesOnAfterAStop) {
   plan["lr0.005_wd0.05_seed0"]["interrupt"] = true;
   write_whole(folder / "plan", plan.dump());
   const Said said = tune(folder, {"--optimizer", "adamw"});
-  EXPECT_EQ(said.code, lab::kInterruptedExit);
+  EXPECT_EQ(said.code, command::kInterruptedExit);
   EXPECT_THAT(said.out, HasSubstr("[3] lr0.005_wd0.05_seed0: interrupted\n"));
   EXPECT_THAT(said.out, HasSubstr("the same command goes on"));
   EXPECT_THAT(said.out, Not(HasSubstr("best: ")));
@@ -166,7 +166,7 @@ TEST(Tune, TheSameCommandGoesOnAfterAStop) {
   EXPECT_TRUE(record(folder)["best"].is_null());
 
   const Said again = tune(folder, {"--optimizer", "adamw"});
-  EXPECT_EQ(again.code, lab::kSuccess) << again.error;
+  EXPECT_EQ(again.code, command::kSuccess) << again.error;
   EXPECT_EQ(calls(folder).size(), 3U + 7);
   EXPECT_THAT(again.out,
               HasSubstr("[1] lr5e-04_wd0.05_seed0: accuracy 25 %, loss 4, 1 s (kept)\n"));
@@ -178,7 +178,7 @@ TEST(Tune, AFailedRunEndsItSinceTheNextHangsOnIt) {
   const TemporaryFolder folder;
   write_whole(folder / "plan", R"({"lr5e-04_wd0.05_seed0": {"crash": 7}})");
   const Said said = tune(folder, {"--optimizer", "adamw"});
-  EXPECT_EQ(said.code, lab::kFailure);
+  EXPECT_EQ(said.code, command::kFailure);
   EXPECT_THAT(said.error, HasSubstr("wanted a result of lr5e-04_wd0.05_seed0"));
   EXPECT_EQ(calls(folder).size(), 1U);
 }
@@ -190,7 +190,7 @@ TEST(Tune, WhereEverythingDivergesThereIsNoBest) {
     "lr0.005_wd0.05_seed0": {"status": "diverged"}, "lr0.01_wd0.05_seed0": {"status": "diverged"},
     "lr1e-04_wd0.05_seed0": {"status": "diverged"}})");
   const Said said = tune(folder, {"--optimizer", "adamw", "--extensions", "1"});
-  EXPECT_EQ(said.code, lab::kDivergedExit) << said.error;
+  EXPECT_EQ(said.code, command::kDivergedExit) << said.error;
   EXPECT_THAT(said.out, HasSubstr("no run finished: every learning rate down to 1e-04 diverged\n"));
   EXPECT_EQ(calls(folder).size(), 5U);
 }
@@ -230,7 +230,7 @@ TEST(Tune, HalvingTrainsEachRoundAnew) {
   write_whole(folder / "plan", plan.dump());
   const Said said =
       tune(folder, {"--optimizer", "adamw", "--protocol", "halving", "--epochs", "8"});
-  EXPECT_EQ(said.code, lab::kSuccess) << said.error;
+  EXPECT_EQ(said.code, command::kSuccess) << said.error;
   const std::vector<std::string> names = started(folder);
   ASSERT_EQ(names.size(), 16U + 8 + 4 + 2);
   // Round 2: rates 0.005 and 0.01. Round 3: its best four, decays 0.5, 0.05, 0.05 and 0.005.
@@ -255,10 +255,10 @@ TEST(Tune, RefusesFlagsThatItSetsItself) {
               HasSubstr("--steps is set run by run"));
   EXPECT_THAT(tune(folder, {"--optimizer", "adamv"}).error, HasSubstr("adamw"));
   const Said halving = tune(folder, {"--optimizer", "adamw", "--protocol", "halving"});
-  EXPECT_EQ(halving.code, lab::kUsage);
+  EXPECT_EQ(halving.code, command::kUsage);
   EXPECT_THAT(halving.error, HasSubstr("wanted --epochs"));
-  EXPECT_EQ(tune(folder, {"--optimizer", "adamw", "--protocol", "grid"}).code, lab::kUsage);
+  EXPECT_EQ(tune(folder, {"--optimizer", "adamw", "--protocol", "grid"}).code, command::kUsage);
 }
 
 }  // namespace
-}  // namespace sing::tune
+}  // namespace sing::lab::tune

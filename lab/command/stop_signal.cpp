@@ -1,0 +1,48 @@
+// Installs the signal handlers.
+#include "lab/command/stop_signal.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+
+namespace sing::lab::command {
+namespace {
+
+std::atomic<bool> stop_requested = false;
+static_assert(std::atomic<bool>::is_always_lock_free);  // what a signal handler may touch
+
+bool error_is_terminal = false;
+
+// A step, or a run that is to be saved, may take a while: who waits wants to know that.
+void request_stop(int /*signal*/) {
+  stop_requested = true;
+  if (error_is_terminal) {
+    constexpr char kText[] = "\nstopping as soon as all is saved; once more ends it at once\n";
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText, sizeof(kText) - 1);
+  }
+}
+
+}  // namespace
+
+StopSignal::StopSignal() {
+  stop_requested = false;
+  error_is_terminal = ::isatty(STDERR_FILENO) == 1;
+  struct sigaction action{};
+  action.sa_handler = request_stop;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, &old_interrupt_);
+  sigaction(SIGTERM, &action, &old_terminate_);
+  struct sigaction ignore{};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGXFSZ, &ignore, &old_file_size_);
+}
+
+StopSignal::~StopSignal() {
+  sigaction(SIGINT, &old_interrupt_, nullptr);
+  sigaction(SIGTERM, &old_terminate_, nullptr);
+  sigaction(SIGXFSZ, &old_file_size_, nullptr);
+}
+
+bool StopSignal::requested() const { return stop_requested; }
+
+}  // namespace sing::lab::command

@@ -1,0 +1,11 @@
+// Stands in for augment.cu in a build without CUDA, where no tensor can lie on a GPU.
+#include "lab/image/augment_kernel.hpp"
+#include "sing/base/error.hpp"
+
+namespace sing::lab::image {
+
+void augment(const AugmentedBatch& /*batch*/, fused::Stream /*stream*/) {
+  throw Error("[image] wanted a build with CUDA (SING_CUDA=ON)");
+}
+
+}  // namespace sing::lab::image

@@ -1,0 +1,196 @@
+// Makes flags of the option lists, and a plan of the flags.
+#include "lab/loop/training_setup.hpp"
+
+#include <torch/cuda.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+#include "lab/command/field_flags.hpp"
+#include "lab/optimizer/named_optimizer.hpp"
+#include "sing/base/message.hpp"
+#include "sing/base/name_list.hpp"
+#include "sing/c_api/sing.h"
+
+namespace sing::lab::loop {
+namespace {
+
+// A flag for an option that some optimizers or schedules have and others do not.
+void add_override(CLI::App& command, const OptionInfo& option, Overrides& given,
+                  const char* group) {
+  const std::string names =
+      command::flag_of(option.name) + (option.name == "learning_rate" ? ",--lr" : "");
+  command
+      .add_option_function<std::string>(
+          names,
+          [&given, name = option.name](const std::string& text) {
+            given.emplace_back(name, command::value_of_text(text));
+          },
+          option.help)
+      ->type_name(std::holds_alternative<bool>(option.value) ? "true|false"
+                                                             : command::kind_of(option.value))
+      ->group(group);
+}
+
+std::vector<OptionInfo> all_schedule_options() {
+  std::vector<OptionInfo> all;
+  for (const std::string& name : schedule_names()) {
+    for (OptionInfo& info : list_options(make_schedule(name))) {
+      const auto same = [&](const OptionInfo& each) { return each.name == info.name; };
+      if (std::none_of(all.begin(), all.end(), same)) {
+        all.push_back(std::move(info));
+      }
+    }
+  }
+  return all;
+}
+
+bool has_option(const std::vector<OptionInfo>& options, std::string_view name) {
+  return std::any_of(options.begin(), options.end(),
+                     [&](const OptionInfo& each) { return each.name == name; });
+}
+
+}  // namespace
+
+TrainingSetup::TrainingSetup(const task::TaskEntry& entry)
+    : task_name_(entry.name), task_(entry.make()) {}
+
+void TrainingSetup::add_flags(CLI::App& command) {
+  command.add_option("--optimizer", optimizer_, joined_names(optimizer::optimizer_names()))
+      ->type_name("NAME")
+      ->capture_default_str();
+  command.add_option("--schedule", schedule_, joined_names(schedule_names()))
+      ->type_name("NAME")
+      ->capture_default_str();
+  command.add_option("--device", device, "auto, cpu, cuda or cuda:1")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command::add_field_flags(command, training_);
+  command::add_field_flags(command, resources);
+  task_->add_flags(command);
+  for (const OptionInfo& option : optimizer::all_optimizer_options()) {
+    add_override(command, option, optimizer_given_, "Options of the optimizer");
+  }
+  for (const OptionInfo& option : all_schedule_options()) {
+    add_override(command, option, schedule_given_, "Options of the schedule");
+  }
+}
+
+Options TrainingSetup::make_optimizer() const {
+  Options options = optimizer::make_optimizer_options(optimizer_);
+  // LookAhead's own options want to find it on.
+  Overrides ordered = optimizer_given_;
+  std::stable_partition(ordered.begin(), ordered.end(),
+                        [](const auto& each) { return each.first == "lookahead"; });
+  for (const auto& [name, value] : ordered) {
+    set_option(options, name, value);
+  }
+  sing::validate(options);
+  return options;
+}
+
+Schedule TrainingSetup::make_schedule_for(const TrainingPlan& plan) const {
+  Schedule schedule = make_schedule(schedule_);
+  const std::vector<OptionInfo> known = list_options(schedule);
+  if (has_option(known, "total_steps")) {
+    set_option(schedule, "total_steps", plan.total_steps);
+  }
+  if (has_option(known, "warmup_steps")) {
+    const double steps = plan.training.warmup_fraction * static_cast<double>(plan.total_steps);
+    set_option(schedule, "warmup_steps", static_cast<std::int64_t>(std::llround(steps)));
+  }
+  for (const auto& [name, value] : schedule_given_) {
+    set_option(schedule, name, value);
+  }
+  sing::validate(schedule);
+  return schedule;
+}
+
+TrainingPlan TrainingSetup::make_plan() {
+  validate(training_, "training");
+  validate(resources, "training");
+  TrainingPlan plan{.training = training_,
+                    .resources = resources,
+                    .optimizer = make_optimizer(),
+                    .schedule = {},
+                    .device = parse_device(device)};
+  const auto cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int automatic = plan.device.is_cpu() ? 1 : cores;
+  task_->prepare({.seed = static_cast<std::uint64_t>(training_.seed),
+                  .device = plan.device,
+                  .data_threads = resources.data_threads > 0
+                                      ? static_cast<int>(resources.data_threads)
+                                      : automatic});
+  count_steps(plan, *task_);
+  plan.schedule = make_schedule_for(plan);
+  return plan;
+}
+
+std::vector<OptionInfo> TrainingSetup::options(const TrainingPlan& plan) const {
+  std::vector<OptionInfo> list = {{"optimizer", "", optimizer_}};
+  for (OptionInfo& option : list_options(plan.optimizer)) {
+    if (option.name != "rule") {
+      list.push_back(std::move(option));
+    }
+  }
+  list.push_back({"schedule", "", schedule_});
+  append(list, list_options(plan.schedule));
+  append(list, list_fields(plan.training));
+  append(list, task_->options());
+  append(list, list_fields(plan.resources));
+  list.push_back({"device", "", plan.device.str()});
+  return list;
+}
+
+run::RunConfig TrainingSetup::config(const TrainingPlan& plan, std::int64_t parameters) const {
+  return {.task = task_name_,
+          .picture_legend = task_->picture_legend(),
+          .data_digest = task_->data_digest(),
+          .options = options(plan),
+          .parameters = parameters,
+          .total_steps = plan.total_steps,
+          .steps_per_epoch = plan.steps_per_epoch,
+          .versions = {{"sing", sing_version()}, {"torch", TORCH_VERSION}}};
+}
+
+void TrainingSetup::check_data(const run::RecordedConfig& recorded, const std::string& run) const {
+  if (recorded.data_digest.empty()) {
+    return;
+  }
+  const std::string found = task_->data_digest();
+  SING_CHECK(found == recorded.data_digest,
+             "[{}] wanted the data that the run '{}' was trained on, with digest {}, got others, "
+             "with digest {}",
+             task_name_, run, recorded.data_digest, found.empty() ? "none" : found);
+}
+
+std::vector<std::string> resource_names() {
+  std::vector<std::string> names = names_of(list_fields(ResourceOptions{}));
+  names.emplace_back("device");
+  return names;
+}
+
+at::Device parse_device(const std::string& text) {
+  const bool has_cuda = ::torch::cuda::is_available() && is_cuda_available();
+  if (text == "auto") {
+    return has_cuda ? at::Device(at::kCUDA, 0) : at::Device(at::kCPU);
+  }
+  if (text == "cpu") {
+    return at::kCPU;
+  }
+  const auto number =
+      text == "cuda"
+          ? std::optional(0)
+          : (text.starts_with("cuda:") ? parse_number<int>(text.substr(5)) : std::nullopt);
+  SING_CHECK(number && *number >= 0, "[--device] wanted auto, cpu, cuda or cuda:NUMBER, got '{}'",
+             text);
+  SING_CHECK(has_cuda, "[--device] wanted '{}', but this program or machine has no CUDA", text);
+  SING_CHECK(*number < ::torch::cuda::device_count(),
+             "[--device] wanted one of {} CUDA devices, got '{}'",
+             static_cast<int>(::torch::cuda::device_count()), text);
+  return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(*number));
+}
+
+}  // namespace sing::lab::loop

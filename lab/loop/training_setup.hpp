@@ -1,0 +1,56 @@
+// What `sing train TASK` was asked for: the flags, and the plan that they come to.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lab/loop/trainer.hpp"
+#include "lab/task/task.hpp"
+#include "lab/run/run_config.hpp"
+
+namespace sing::lab::loop {
+
+class TrainingSetup {
+ public:
+  explicit TrainingSetup(const task::TaskEntry& entry);
+
+  void add_flags(CLI::App& command);
+
+  task::Task& task() { return *task_; }
+  const std::string& task_name() const { return task_name_; }
+  const std::string& optimizer_name() const { return optimizer_; }
+
+  // Checks everything and prepares the task. Throws std::invalid_argument.
+  TrainingPlan make_plan();
+  // Every option under the name of its flag, with the value chosen.
+  std::vector<OptionInfo> options(const TrainingPlan& plan) const;
+  // What a run or a benchmark records of itself.
+  run::RunConfig config(const TrainingPlan& plan, std::int64_t parameters) const;
+  // Throws std::invalid_argument if the task's data, once prepared, are not those that the run
+  // recorded.
+  void check_data(const run::RecordedConfig& recorded, const std::string& run) const;
+
+  ResourceOptions resources;
+  std::string device = "auto";
+
+ private:
+  Options make_optimizer() const;
+  Schedule make_schedule_for(const TrainingPlan& plan) const;
+
+  std::string task_name_;
+  std::unique_ptr<task::Task> task_;
+  TrainingOptions training_;
+  std::string optimizer_ = "sing-adamw";
+  std::string schedule_ = "warmup_cosine";
+  Overrides optimizer_given_;
+  Overrides schedule_given_;
+};
+
+// Names of the options that a resumed run may change.
+std::vector<std::string> resource_names();
+
+at::Device parse_device(const std::string& text);
+
+}  // namespace sing::lab::loop

@@ -1,0 +1,231 @@
+// Times optimizers on a task's model: the step alone, and with the gradients before it.
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <torch/torch.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "lab/bench/step_timing.hpp"
+#include "lab/bench/torch_fused_adamw.hpp"
+#include "lab/loop/gradient_pass.hpp"
+#include "lab/loop/training_model.hpp"
+#include "lab/loop/training_setup.hpp"
+#include "lab/main/commands.hpp"
+#include "lab/main/task_registry.hpp"
+#include "lab/optimizer/named_optimizer.hpp"
+#include "sing/io/atomic_file.hpp"
+
+namespace sing::lab::main {
+namespace {
+
+struct BenchFlags {
+  explicit BenchFlags(const task::TaskEntry& entry) : request(entry) {}
+
+  loop::TrainingSetup request;
+  int rounds = 20;
+  std::string json;
+};
+
+// A model with an optimizer of its own, all from the same first weights.
+struct Trained {
+  task::TaskModel model;
+  std::unique_ptr<sing::torch::Optimizer> optimizer;
+  std::unique_ptr<loop::GradientPass> pass;
+};
+
+std::vector<at::Tensor> tensors_of(const ::torch::nn::Module& module) {
+  std::vector<at::Tensor> tensors;
+  for (const at::Tensor& tensor : module.parameters()) {
+    if (tensor.requires_grad()) {
+      tensors.push_back(tensor);
+    }
+  }
+  return tensors;
+}
+
+void fill_gradients(const ::torch::nn::Module& module) {
+  for (const at::Tensor& parameter : tensors_of(module)) {
+    parameter.mutable_grad() = at::randn_like(parameter) * 1e-3;
+  }
+}
+
+bench::Contestant fused_adamw_of(const ::torch::nn::Module& module) {
+  const auto optimizer = std::make_shared<bench::TorchFusedAdamW>(tensors_of(module));
+  return {"torch AdamW, fused", [optimizer] { optimizer->step(); }};
+}
+
+bench::Contestant ours(const std::string& title, const ::torch::nn::Module& module,
+                       const Options& options) {
+  const auto optimizer =
+      std::make_shared<sing::torch::Optimizer>(loop::trained_parameters(module), options);
+  return {title, [optimizer] { optimizer->step(); }};
+}
+
+// All on one set of parameters: what they hold does not change the time of a step.
+std::vector<bench::Contestant> optimizer_contestants(const ::torch::nn::Module& module,
+                                                     const loop::TrainingPlan& plan,
+                                                     const std::string& name) {
+  const auto adamw = std::make_shared<::torch::optim::AdamW>(tensors_of(module));
+  const auto sgd = std::make_shared<::torch::optim::SGD>(
+      tensors_of(module), ::torch::optim::SGDOptions(1e-3).momentum(0.9));
+  return {fused_adamw_of(module),
+          {"torch AdamW, LibTorch's class", [adamw] { adamw->step(); }},
+          {"torch SGD with momentum, LibTorch's class", [sgd] { sgd->step(); }},
+          ours("adamw", module, optimizer::make_optimizer_options("adamw")),
+          ours(name, module, plan.optimizer)};
+}
+
+std::unique_ptr<loop::GradientPass> make_pass(const task::Task& task, task::TaskModel& model,
+                                              const loop::TrainingPlan& plan) {
+  return std::make_unique<loop::GradientPass>(
+      plan.device,
+      [&](const std::vector<task::Batch>& parts) {
+        return loop::compute_gradients(task, model, plan, parts);
+      },
+      plan.training.graph);
+}
+
+bench::Contestant training_contestant(const std::string& title,
+                                      const std::shared_ptr<Trained>& trained,
+                                      const std::vector<task::Batch>& parts,
+                                      std::function<void()> step) {
+  return {title, [trained, &parts, step = std::move(step)] {
+            trained->pass->run(parts);
+            step();
+          }};
+}
+
+std::vector<bench::Contestant> training_contestants(const task::Task& task,
+                                                    const loop::TrainingPlan& plan,
+                                                    const std::string& name,
+                                                    const std::vector<task::Batch>& parts) {
+  std::vector<bench::Contestant> list;
+  const auto make = [&] {
+    auto trained = std::make_shared<Trained>();
+    trained->model = loop::make_training_model(task, plan);
+    trained->pass = make_pass(task, trained->model, plan);
+    return trained;
+  };
+  const auto with_torch = make();
+  list.push_back(training_contestant("torch AdamW, fused", with_torch, parts,
+                                     fused_adamw_of(*with_torch->model.module).step));
+  const auto add_ours = [&](const std::string& title, bool fused) {
+    const auto trained = make();
+    trained->optimizer = std::make_unique<sing::torch::Optimizer>(
+        loop::trained_parameters(*trained->model.module), plan.optimizer);
+    if (fused) {
+      loop::use_fused_layers(trained->model, *trained->optimizer);
+    }
+    list.push_back(
+        training_contestant(title, trained, parts, [trained] { trained->optimizer->step(); }));
+  };
+  add_ours(name, false);
+  if (loop::takes_fused_layers(with_torch->model, plan)) {
+    add_ours(name + ", fused layers", true);
+  }
+  return list;
+}
+
+void print(std::ostream& out, const std::string& title,
+           const std::vector<bench::StepTiming>& timings) {
+  char text[160];
+  std::snprintf(text, sizeof(text), "%-46s %10s %8s %16s\n", title.c_str(), "ms", "ratio",
+                "quartiles");
+  out << text;
+  for (const bench::StepTiming& timing : timings) {
+    std::snprintf(text, sizeof(text), "  %-44s %10.3f %8.2f %8.2f – %.2f\n", timing.title.c_str(),
+                  timing.milliseconds.median, timing.ratio.median, timing.ratio.lower,
+                  timing.ratio.upper);
+    out << text;
+  }
+}
+
+nlohmann::json to_json(const bench::Quartiles& of) {
+  return {{"lower", of.lower}, {"median", of.median}, {"upper", of.upper}};
+}
+
+nlohmann::json to_json(const std::vector<bench::StepTiming>& timings) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const bench::StepTiming& timing : timings) {
+    rows.push_back({{"title", timing.title},
+                    {"milliseconds", to_json(timing.milliseconds)},
+                    {"ratio", to_json(timing.ratio)}});
+  }
+  return rows;
+}
+
+std::vector<task::Batch> first_batch(task::Task& task, const loop::TrainingPlan& plan) {
+  const std::int64_t part = plan.training.batch / plan.training.accumulate;
+  std::vector<task::Batch> parts;
+  for (std::int64_t i = 0; i < plan.training.accumulate; ++i) {
+    parts.push_back(task.make_batch({task::Split::kTraining, 0, i * part, part}));
+  }
+  return parts;
+}
+
+void run(BenchFlags& flags, CommandContext& context) {
+  const loop::TrainingPlan plan = flags.request.make_plan();
+  loop::prepare_torch(plan);
+  c10::OptionalStreamGuard stream;
+  if (!plan.device.is_cpu()) {
+    stream.reset_stream(
+        c10::impl::VirtualGuardImpl(plan.device.type()).getStreamFromGlobalPool(plan.device));
+  }
+  const int period =
+      plan.optimizer.lookahead ? static_cast<int>(plan.optimizer.lookahead->period) : 1;
+  const std::string name = flags.request.optimizer_name();
+  const task::TaskModel model = loop::make_training_model(flags.request.task(), plan);
+  fill_gradients(*model.module);
+  context.out << flags.request.task_name() << " on " << plan.device.str() << ": "
+              << tensors_of(*model.module).size() << " tensors, batches of " << plan.training.batch
+              << "; medians of " << flags.rounds << " rounds of " << period << " steps each\n";
+  const std::vector<bench::StepTiming> optimizers = bench::time_in_turns(
+      optimizer_contestants(*model.module, plan, name), plan.device, period, flags.rounds);
+  print(context.out, "optimizer step", optimizers);
+  const std::vector<task::Batch> parts = first_batch(flags.request.task(), plan);
+  const std::vector<bench::StepTiming> trainings =
+      bench::time_in_turns(training_contestants(flags.request.task(), plan, name, parts),
+                           plan.device, period, flags.rounds);
+  print(context.out, "training step", trainings);
+  if (!flags.json.empty()) {
+    std::int64_t parameters = 0;
+    for (const at::Tensor& tensor : model.module->parameters()) {
+      parameters += tensor.numel();
+    }
+    const std::string config = run::config_text(flags.request.config(plan, parameters));
+    const nlohmann::json all = {{"benchmark", "training_step"},
+                                {"config", nlohmann::json::parse(config)},
+                                {"rounds", flags.rounds},
+                                {"steps_a_round", period},
+                                {"optimizer_step", to_json(optimizers)},
+                                {"training_step", to_json(trainings)}};
+    const std::string text = all.dump(1) + "\n";
+    AtomicFile file(flags.json);
+    file.write(std::as_bytes(std::span(text)));
+    file.commit();
+  }
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, CommandContext& context) {
+  CLI::App* const bench =
+      app.add_subcommand("bench", "Time optimizer and training steps beside torch's optimizers");
+  bench->require_subcommand(1);
+  for (const task::TaskEntry& entry : task_entries()) {
+    const auto flags = std::make_shared<BenchFlags>(entry);
+    CLI::App* const command = bench->add_subcommand(entry.name, entry.help);
+    flags->request.add_flags(*command);
+    command->add_option("--rounds", flags->rounds, "rounds that are timed")
+        ->type_name("INTEGER")
+        ->check(CLI::Range(1, 100000))
+        ->capture_default_str();
+    command->add_option("--json", flags->json, "file that gets the figures")->type_name("FILE");
+    command->callback(
+        [flags, &context] { context.chosen = [flags, &context] { run(*flags, context); }; });
+  }
+}
+
+}  // namespace sing::lab::main

@@ -1,0 +1,34 @@
+// The commands of the program. Each function declares one command and its flags.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "lab/command/command_context.hpp"
+
+namespace sing::lab::main {
+
+using command::CommandContext;
+
+// `sing data …`: writes, shows or checks a task's data.
+void add_rde_data_command(CLI::App& data, CommandContext& context);
+void add_official_data_commands(CLI::App& data, CommandContext& context);  // cifar100, mnist
+void add_pack_data_command(CLI::App& data, CommandContext& context);
+
+void add_compare_command(CLI::App& app, CommandContext& context);
+void add_tune_command(CLI::App& app, CommandContext& context);
+void add_reproduce_command(CLI::App& app, CommandContext& context);
+void add_report_command(CLI::App& app, CommandContext& context);
+void add_theory_command(CLI::App& app, CommandContext& context);
+
+// All of the above.
+void add_commands(CLI::App& app, CommandContext& context);
+
+// These need LibTorch.
+void add_train_command(CLI::App& app, CommandContext& context);
+void add_eval_command(CLI::App& app, CommandContext& context);
+void add_bench_command(CLI::App& app, CommandContext& context);
+
+// The three above. In a program without LibTorch each of them only says what it lacks.
+void add_training_commands(CLI::App& app, CommandContext& context);
+
+}  // namespace sing::lab::main

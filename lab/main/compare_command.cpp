@@ -1,0 +1,112 @@
+// Reads the grid, has it trained, prints the table and writes the report.
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+
+#include "lab/command/stop_signal.hpp"
+#include "lab/compare/child_process.hpp"
+#include "lab/compare/comparison.hpp"
+#include "lab/main/commands.hpp"
+#include "lab/optimizer/named_optimizer.hpp"
+#include "lab/report/report_page.hpp"
+#include "sing/base/message.hpp"
+
+namespace sing::lab::main {
+namespace {
+
+struct CompareFlags {
+  compare::GridText grid{.seeds = {0}};
+  std::string out;
+  std::string program;
+};
+
+std::vector<std::filesystem::path> directories_of(const std::vector<compare::Cell>& cells,
+                                                  const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> directories;
+  for (const compare::Cell& cell : cells) {
+    directories.push_back(folder / cell.name);
+  }
+  return directories;
+}
+
+// Before anything is trained, a name that only the last training would refuse; another program may
+// know other names.
+void check_optimizers(const CompareFlags& flags) {
+  if (!flags.program.empty()) {
+    return;
+  }
+  for (const compare::Contestant& contestant : compare::contestants_of(flags.grid)) {
+    optimizer::make_optimizer_options(contestant.flags.at(1));
+  }
+}
+
+void run(const CompareFlags& flags, CommandContext& context) {
+  const std::vector<compare::Cell> cells = compare::cells_of(flags.grid);
+  check_optimizers(flags);
+  const bool terminal = &context.out == &std::cout && ::isatty(STDOUT_FILENO) == 1;
+  const compare::Place place{
+      .folder = flags.out.empty() ? fmt::format("runs/compare_{}", flags.grid.task) : flags.out,
+      .program =
+          flags.program.empty() ? compare::own_program() : std::filesystem::path(flags.program),
+      .terminal = terminal};
+  compare::Comparison comparison;
+  {
+    const command::StopSignal signal;
+    comparison =
+        compare::run_comparison(cells, place, context.out, [&] { return signal.requested(); });
+  }
+  context.out << '\n' << text_of(compare::rows_of(comparison.results));
+  report::write_report_of(place.folder / "report.html", directories_of(cells, place.folder), "",
+                          context.out);
+  if (comparison.stopped) {
+    context.out << "interrupted; the same command goes on from here\n";
+    context.exit_code = command::kInterruptedExit;
+  } else if (!comparison.failures.empty()) {
+    throw Error(
+        fmt::format("[sing compare] wanted a result of each of {} runs, {} failed, the first: {}",
+                    cells.size(), comparison.failures.size(), comparison.failures.front()));
+  }
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app, CommandContext& context) {
+  CLI::App* const command = app.add_subcommand(
+      "compare", "Train with several optimizers, learning rates and seeds, and tabulate");
+  const auto flags = std::make_shared<CompareFlags>();
+  compare::GridText& grid = flags->grid;
+  command->add_option("TASK", grid.task, "what to train, as for sing train")
+      ->required()
+      ->type_name("");
+  // One word each: a list that goes on would take TASK or the -- after it.
+  command->add_option("--optimizers", grid.optimizers, "names, as for sing train --optimizer")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME,…");
+  command
+      ->add_option("--variant", grid.variants,
+                   "an optimizer with flags of its own, under a name of its own; may come again")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("'NAME=OPTIMIZER FLAGS…'");
+  command
+      ->add_option("--learning-rates", grid.learning_rates,
+                   "A,B,… for all, NAME=A,B,… for one; without it each optimizer's own")
+      ->type_name("LIST…");
+  command->add_option("--seeds", grid.seeds, "a run for each")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("INTEGER,…")
+      ->capture_default_str();
+  command->add_option("--out", flags->out, "folder of the runs; without it runs/compare_TASK")
+      ->type_name("FOLDER");
+  command->add_option("--program", flags->program, "trains instead of this program")
+      ->type_name("FILE");
+  command->add_option("FLAGS", grid.train_flags, "after --: flags for every sing train")
+      ->type_name("");
+  command->callback(
+      [flags, &context] { context.chosen = [flags, &context] { run(*flags, context); }; });
+}
+
+}  // namespace sing::lab::main

@@ -1,0 +1,94 @@
+// Measures a trained model on its task's test set.
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include "lab/command/option_texts.hpp"
+#include "lab/loop/training_setup.hpp"
+#include "lab/main/commands.hpp"
+#include "lab/main/task_registry.hpp"
+#include "sing/base/message.hpp"
+
+namespace sing::lab::main {
+namespace {
+
+struct EvalFlags {
+  std::string run;
+  std::string checkpoint = "best";
+  std::string device = "auto";
+  std::string picture;
+  std::int64_t threads = 0;
+};
+
+const task::TaskEntry& find_task(const std::string& name) {
+  for (const task::TaskEntry& entry : task_entries()) {
+    if (name == entry.name) {
+      return entry;
+    }
+  }
+  throw Error(fmt::format("[sing eval] wanted a run of a known task, got one of '{}'", name));
+}
+
+std::filesystem::path checkpoint_path(const EvalFlags& flags) {
+  const bool is_name = flags.checkpoint == "best" || flags.checkpoint == "last";
+  return is_name ? run::RunDirectory::checkpoint_of(flags.run, flags.checkpoint)
+                 : std::filesystem::path(flags.checkpoint);
+}
+
+void run(const EvalFlags& flags, std::ostream& out) {
+  const run::RecordedConfig config = run::read_config(run::RunDirectory::config_of(flags.run));
+  loop::TrainingSetup recorded(find_task(config.task));
+  CLI::App recorded_flags;
+  recorded.add_flags(recorded_flags);
+  command::OptionTexts options = config.options;
+  std::erase_if(options, [](const auto& option) { return option.first == "device"; });
+  command::apply_options(recorded_flags, options, "sing eval");
+  recorded.device = flags.device;
+  recorded.resources.threads = flags.threads;
+  const loop::TrainingPlan plan = recorded.make_plan();
+  recorded.check_data(config, flags.run);
+  loop::prepare_torch(plan);
+  task::TaskModel model = recorded.task().make_model();
+  loop::load_weights(checkpoint_path(flags), *model.module);
+  model.module->to(plan.device);
+  std::mutex mutex;
+  const loop::Evaluation result =
+      loop::evaluate(recorded.task(), model,
+                     {.device = plan.device,
+                      .precision = plan.training.precision,
+                      .batch = plan.training.batch / plan.training.accumulate,
+                      .picture = flags.picture},
+                     mutex);
+  char text[128];
+  std::snprintf(text, sizeof(text), "%lld test examples · accuracy %.2f %% · loss %.4e\n",
+                static_cast<long long>(recorded.task().example_count(task::Split::kTest)),
+                100 * result.accuracy, result.loss);
+  out << text;
+  if (const std::string notice = recorded.task().notice(); !notice.empty()) {
+    out << notice << '\n';
+  }
+}
+
+}  // namespace
+
+void add_eval_command(CLI::App& app, CommandContext& context) {
+  CLI::App* const command = app.add_subcommand("eval", "Measure a run's model on the test set");
+  const auto flags = std::make_shared<EvalFlags>();
+  command->add_option("RUN", flags->run, "folder of the run")->required()->type_name("FOLDER");
+  command->add_option("--checkpoint", flags->checkpoint, "best, last or a file")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--device", flags->device, "auto, cpu, cuda or cuda:1")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--picture", flags->picture, "PNG of the first examples")->type_name("FILE");
+  command->add_option("--threads", flags->threads, "of LibTorch on the CPU; 0: its own choice")
+      ->type_name("INTEGER")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command->callback(
+      [flags, &context] { context.chosen = [flags, &context] { run(*flags, context.out); }; });
+}
+
+}  // namespace sing::lab::main

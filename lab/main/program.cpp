@@ -1,0 +1,51 @@
+// Parses the command line, runs the command it names and turns errors into exit codes.
+#include "lab/main/program.hpp"
+
+#include <exception>
+#include <ostream>
+#include <stdexcept>
+
+#include "lab/command/usage_error.hpp"
+#include "lab/main/commands.hpp"
+#include "sing/base/message.hpp"
+#include "sing/c_api/sing.h"
+
+namespace sing::lab::main {
+
+int run_program(int argument_count, const char* const* arguments, std::ostream& out,
+                std::ostream& error,
+                const std::function<void(CLI::App&, command::CommandContext&)>& add_more) {
+  CLI::App app("Trains with centralized and normalized gradients, and measures what that does",
+               "sing");
+  app.set_version_flag("--version", fmt::format("sing {}", sing_version()));
+  app.require_subcommand(1);
+  command::CommandContext context{.out = out};
+  add_commands(app, context);
+  if (add_more) {
+    add_more(app, context);
+  }
+  try {
+    app.parse(argument_count, arguments);
+    context.chosen();
+    out.flush();
+    if (!out) {
+      error << "[" << app.get_name() << "] cannot write to the standard output\n";
+      return command::kFailure;
+    }
+    return context.exit_code;
+  } catch (const CLI::Success& help) {
+    app.exit(help, out, error);
+    return command::kSuccess;
+  } catch (const CLI::ParseError& mistake) {
+    error << command::usage_error(app, mistake) << '\n';
+    return command::kUsage;
+  } catch (const std::invalid_argument& mistake) {
+    error << mistake.what() << '\n';
+    return command::kUsage;
+  } catch (const std::exception& failure) {
+    error << failure.what() << '\n';
+    return command::kFailure;
+  }
+}
+
+}  // namespace sing::lab::main

@@ -1,0 +1,48 @@
+// Reads the runs it is given and says where the page is.
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "lab/main/commands.hpp"
+#include "lab/report/report_page.hpp"
+#include "lab/report/run_reader.hpp"
+
+namespace sing::lab::main {
+namespace {
+
+struct ReportFlags {
+  std::vector<std::string> runs;
+  std::string out;
+};
+
+void run(const ReportFlags& flags, std::ostream& out) {
+  const std::vector<std::filesystem::path> paths(flags.runs.begin(), flags.runs.end());
+  const std::vector<report::RunRecord> runs = report::read_runs(paths);
+  std::filesystem::path page = flags.out;
+  if (page.empty()) {
+    page = paths.size() == 1 ? paths.front() / "report.html" : "report.html";
+  }
+  report::write_report(page, runs);
+  out << page.string() << ": " << runs.size() << (runs.size() == 1 ? " run\n" : " runs\n");
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, CommandContext& context) {
+  CLI::App* const command =
+      app.add_subcommand("report", "Write one HTML page about one or many runs");
+  const auto flags = std::make_shared<ReportFlags>();
+  command->add_option("RUN", flags->runs, "run directories, or folders of run directories")
+      ->required()
+      ->type_name("");
+  command
+      ->add_option("--out", flags->out,
+                   "the page; without it report.html, beside the runs if one folder was given")
+      ->type_name("FILE");
+  command->callback(
+      [flags, &context] { context.chosen = [flags, &context] { run(*flags, context.out); }; });
+}
+
+}  // namespace sing::lab::main

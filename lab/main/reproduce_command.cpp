@@ -1,0 +1,155 @@
+// Lists the tables or trains one, prints it and writes its report.
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+
+#include "lab/command/stop_signal.hpp"
+#include "lab/compare/child_process.hpp"
+#include "lab/main/commands.hpp"
+#include "lab/report/report_page.hpp"
+#include "lab/reproduce/reproduction_table.hpp"
+#include "sing/base/message.hpp"
+
+namespace sing::lab::main {
+namespace {
+
+constexpr const char* kWhere = "[sing reproduce] ";
+
+struct ReproduceFlags {
+  const CLI::App* app = nullptr;
+  reproduce::Request request;
+  std::string table;
+  std::string out;
+  std::string program;
+  std::string recipes = SING_RECIPES;
+  bool list = false;
+};
+
+std::set<std::string> tasks_of(const CLI::App& app) {
+  std::set<std::string> tasks;
+  const auto all = [](const CLI::App*) { return true; };
+  for (const CLI::App* command : app.get_subcommands(all)) {
+    if (command->get_name() == "train") {
+      for (const CLI::App* task : command->get_subcommands(all)) {
+        tasks.insert(task->get_name());
+      }
+    }
+  }
+  return tasks;
+}
+
+compare::Place place_of(const ReproduceFlags& flags, bool terminal) {
+  return {.folder =
+              flags.out.empty() ? fmt::format("runs/reproduce_{}", flags.request.scale) : flags.out,
+          .program =
+              flags.program.empty() ? compare::own_program() : std::filesystem::path(flags.program),
+          .terminal = terminal};
+}
+
+void list(const ReproduceFlags& flags, const compare::Place& place, std::ostream& out) {
+  out << "scale " << flags.request.scale << ", runs in " << place.folder.string() << '\n';
+  for (const reproduce::PaperTable& table : reproduce::paper_tables()) {
+    if (flags.table.empty() || flags.table == table.name) {
+      out << '\n'
+          << reproduce::list_text(table, reproduce::row_states(table, flags.request, place));
+    }
+  }
+}
+
+void write_page(const reproduce::PaperTable& table, const reproduce::Reproduction& reproduction,
+                const compare::Place& place, const std::string& notice, std::ostream& out) {
+  std::vector<std::filesystem::path> directories;
+  for (const reproduce::RowState& state : reproduction.rows) {
+    for (const compare::Cell& cell : state.cells) {
+      directories.push_back(place.folder / cell.name);
+    }
+  }
+  report::write_report_of(place.folder / fmt::format("{}.html", table.name), directories,
+                          reproduce::section_of(table, reproduction.rows, notice), out);
+}
+
+void train(const ReproduceFlags& flags, const compare::Place& place, CommandContext& context) {
+  const reproduce::PaperTable& table = reproduce::paper_table(flags.table);
+  const std::string notice = reproduce::flags_of(table, flags.request).notice;
+  if (!notice.empty()) {
+    context.out << notice << '\n';
+  }
+  reproduce::Reproduction reproduction;
+  {
+    const command::StopSignal signal;
+    reproduction = reproduce::run_reproduction(table, flags.request, place, context.out,
+                                               [&] { return signal.requested(); });
+  }
+  context.out << '\n' << table.title << '\n' << text_of(reproduction.rows);
+  if (!notice.empty()) {  // what was said before the first run may have left the screen
+    context.out << notice << '\n';
+  }
+  write_page(table, reproduction, place, notice, context.out);
+  if (reproduction.stopped) {
+    context.out << "interrupted; the same command goes on from here\n";
+    context.exit_code = command::kInterruptedExit;
+  } else if (!reproduction.failures.empty()) {
+    throw Error(fmt::format("{}wanted a result of each run, {} failed, the first: {}", kWhere,
+                            reproduction.failures.size(), reproduction.failures.front()));
+  }
+}
+
+void run(ReproduceFlags& flags, CommandContext& context) {
+  SING_CHECK(flags.list || !flags.table.empty(), "{}wanted --table or --list, got neither", kWhere);
+  if (!flags.table.empty()) {
+    reproduce::paper_table(flags.table);
+  }
+  compare::check_train_flags(flags.request.train_flags, {"--config", "--seed", "--out", "--resume"},
+                             kWhere);
+  flags.request.recipes = flags.recipes;
+  flags.request.knows_tasks = flags.program.empty();
+  flags.request.tasks = tasks_of(*flags.app);
+  const bool terminal = &context.out == &std::cout && ::isatty(STDOUT_FILENO) == 1;
+  const compare::Place place = place_of(flags, terminal);
+  if (flags.list) {
+    list(flags, place, context.out);
+  } else {
+    train(flags, place, context);
+  }
+}
+
+}  // namespace
+
+void add_reproduce_command(CLI::App& app, CommandContext& context) {
+  CLI::App* const command = app.add_subcommand(
+      "reproduce", "Train the rows of a table of the paper, ours beside its own");
+  const auto flags = std::make_shared<ReproduceFlags>();
+  flags->app = &app;
+  std::string names;
+  for (const reproduce::PaperTable& table : reproduce::paper_tables()) {
+    names += (names.empty() ? "" : ", ") + std::string(table.name);
+  }
+  command->add_option("--table", flags->table, names)->type_name("NAME");
+  command->add_flag("--list", flags->list, "say which rows are done, train nothing");
+  command
+      ->add_option("--scale", flags->request.scale,
+                   "full: the recipes; short: a tenth of the epochs; smoke: that they run")
+      ->check(CLI::IsMember({"smoke", "short", "full"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--seeds", flags->request.seeds, "runs of each row, with seeds from 0 on")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("INTEGER")
+      ->capture_default_str();
+  command->add_option("--out", flags->out, "folder of the runs; without it runs/reproduce_SCALE")
+      ->type_name("FOLDER");
+  command
+      ->add_option("--recipes", flags->recipes, "folder of the recipes; without it the project's")
+      ->type_name("FOLDER");
+  command->add_option("--program", flags->program, "trains instead of this program")
+      ->type_name("FILE");
+  command
+      ->add_option("FLAGS", flags->request.train_flags,
+                   "after --: flags for every sing train, such as --data and --device")
+      ->type_name("");
+  command->callback(
+      [flags, &context] { context.chosen = [flags, &context] { run(*flags, context); }; });
+}
+
+}  // namespace sing::lab::main

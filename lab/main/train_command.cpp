@@ -1,0 +1,173 @@
+// Trains a model, from the start or from where a run stopped.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <ostream>
+
+#include "lab/command/option_texts.hpp"
+#include "lab/loop/training_setup.hpp"
+#include "lab/main/commands.hpp"
+#include "lab/main/task_registry.hpp"
+#include "sing/base/message.hpp"
+
+namespace sing::lab::main {
+namespace {
+
+struct TrainFlags {  // the command flags of one task
+  explicit TrainFlags(const task::TaskEntry& entry) : request(entry) {}
+
+  loop::TrainingSetup request;
+  CLI::App* command = nullptr;
+  std::string out;
+  std::string config;
+  bool resume = false;
+};
+
+std::string default_folder(const TrainFlags& flags, const loop::TrainingPlan& plan) {
+  std::string name = "runs/" + flags.request.task_name();
+  for (const OptionInfo& option : flags.request.options(plan)) {
+    if (option.name == "optimizer" || option.name == "learning_rate" || option.name == "seed") {
+      name += "_" + run::option_text(option.value);
+    }
+  }
+  return name;
+}
+
+// Takes over what the run was started with; resources are this command's or else the run's.
+run::RecordedConfig take_up(TrainFlags& flags, const std::filesystem::path& run) {
+  run::RecordedConfig config = run::read_config(run::RunDirectory::config_of(run));
+  SING_CHECK(config.task == flags.request.task_name(),
+             "[sing train] wanted to resume a run of task {}, '{}' is one of task {}",
+             flags.request.task_name(), run.string(), config.task);
+  command::OptionTexts fixed = config.options;
+  const std::vector<std::string> free = loop::resource_names();
+  std::erase_if(fixed, [&](const auto& option) {
+    return std::find(free.begin(), free.end(), option.first) != free.end();
+  });
+  const std::string contradiction = command::first_contradiction(*flags.command, fixed);
+  SING_CHECK(contradiction.empty(), "[sing train] '{}': {}", run.string(), contradiction);
+  command::apply_options(*flags.command, config.options, "sing train");
+  return config;
+}
+
+// A sentence for the person at the terminal.
+std::string text_of(const run::EndRecord& end, const std::filesystem::path& run) {
+  std::string text(name_of(end.status));
+  char numbers[160] = "";
+  if (end.final_accuracy && end.best_accuracy && end.final_loss) {
+    std::snprintf(numbers, sizeof(numbers), " · accuracy %.2f %% (best %.2f %%) · test loss %.4e",
+                  100 * *end.final_accuracy, 100 * *end.best_accuracy, *end.final_loss);
+  }
+  text += numbers;
+  text += " · " + command::text_of_seconds(end.seconds) + " · " + run.string();
+  if (end.status == run::RunStatus::kDiverged) {
+    text += "\nThe loss is not finite, or stayed above its start: this run has no result.";
+  }
+  if (end.status == run::RunStatus::kInterrupted) {
+    text += "\nThe same command with --resume goes on from here.";
+  }
+  return text;
+}
+
+int exit_code_of(run::RunStatus status) {
+  switch (status) {
+    case run::RunStatus::kFinished:
+      return command::kSuccess;
+    case run::RunStatus::kDiverged:
+      return command::kDivergedExit;
+    case run::RunStatus::kInterrupted:
+      return command::kInterruptedExit;
+  }
+  return command::kFailure;
+}
+
+void say_no_op_clipping(std::ostream& out, const loop::TrainingPlan& plan) {
+  if (plan.optimizer.standardize.normalize != Normalize::kOff) {
+    out << "gradients are normalized: clipping or scaling them would change nothing\n";
+  }
+}
+
+void say_notice(std::ostream& out, const task::Task& task) {
+  if (const std::string notice = task.notice(); !notice.empty()) {
+    out << notice << '\n';
+  }
+}
+
+void start(TrainFlags& flags, const loop::TrainingPlan& plan, run::RunDirectory& directory,
+           CommandContext& context) {
+  std::ostream& out = context.out;
+  if (const auto end = directory.has_run() ? run::read_end(directory.metrics()) : std::nullopt) {
+    out << "already " << text_of(*end, directory.path()) << '\n';
+    context.exit_code = exit_code_of(end->status);
+    return;
+  }
+  if (flags.resume && !directory.has_run()) {
+    out << directory.path().string() << ": no run to go on with, a new one begins\n";
+  }
+  const command::StopSignal stop;
+  loop::prepare_torch(plan);
+  command::ProgressBar progress(out, command::terminal_columns(out));
+  loop::Trainer trainer(flags.request.task(), plan, directory, progress, flags.resume);
+  if (!directory.has_run()) {
+    run::write_config(directory.config(), flags.request.config(plan, trainer.parameter_count()));
+  }
+  out << directory.path().string() << ": " << trainer.parameter_count() << " parameters, "
+      << plan.total_steps << " steps on " << plan.device.str();
+  if (trainer.first_step() > 0) {
+    out << ", going on from step " << trainer.first_step();
+  }
+  out << '\n';
+  say_notice(out, flags.request.task());
+  say_no_op_clipping(out, plan);
+  const run::EndRecord end = trainer.run(stop);
+  out << text_of(end, directory.path()) << '\n';
+  say_notice(out, flags.request.task());
+  context.exit_code = exit_code_of(end.status);
+}
+
+void run(TrainFlags& flags, CommandContext& context) {
+  if (!flags.config.empty()) {
+    command::apply_options(*flags.command, command::read_option_file(flags.config), "--config");
+  }
+  const bool known =
+      !flags.out.empty() && std::filesystem::exists(run::RunDirectory::config_of(flags.out));
+  run::RecordedConfig recorded;
+  if (known && flags.resume) {
+    recorded = take_up(flags, flags.out);
+  }
+  const loop::TrainingPlan plan = flags.request.make_plan();
+  flags.request.check_data(recorded, flags.out);
+  if (flags.out.empty()) {
+    flags.out = default_folder(flags, plan);
+    SING_CHECK(!flags.resume, "[sing train] wanted --out with --resume, got none");
+  }
+  SING_CHECK(flags.resume || !std::filesystem::exists(run::RunDirectory::config_of(flags.out)),
+             "[sing train] wanted a new directory, or --resume to go on; '{}' holds a run",
+             flags.out);
+  run::RunDirectory directory(flags.out);
+  start(flags, plan, directory, context);
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& app, CommandContext& context) {
+  CLI::App* const train = app.add_subcommand("train", "Train a model on a task");
+  train->require_subcommand(1);
+  for (const task::TaskEntry& entry : task_entries()) {
+    const auto flags = std::make_shared<TrainFlags>(entry);
+    flags->command = train->add_subcommand(entry.name, entry.help);
+    flags->command
+        ->add_option("--out", flags->out,
+                     "folder of the run; without: runs/<task>_<optimizer>_<learning rate>_<seed>")
+        ->type_name("FOLDER");
+    flags->command->add_flag("--resume", flags->resume,
+                             "go on with the run in --out if there is one, exactly");
+    flags->command->add_option("--config", flags->config, "TOML or INI file of these options")
+        ->type_name("FILE");
+    flags->request.add_flags(*flags->command);
+    flags->command->callback(
+        [flags, &context] { context.chosen = [flags, &context] { run(*flags, context); }; });
+  }
+}
+
+}  // namespace sing::lab::main

@@ -1,0 +1,180 @@
+// Reads the request, has it tuned, prints the table and writes the report.
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "lab/command/option_texts.hpp"
+#include "lab/command/stop_signal.hpp"
+#include "lab/compare/child_process.hpp"
+#include "lab/main/commands.hpp"
+#include "lab/optimizer/named_optimizer.hpp"
+#include "lab/page/html_text.hpp"
+#include "lab/report/report_page.hpp"
+#include "lab/tune/tuning_record.hpp"
+#include "sing/base/fields.hpp"
+#include "sing/base/message.hpp"
+
+namespace sing::lab::main {
+namespace {
+
+constexpr const char* kWhere = "[sing tune] ";
+
+struct TuneFlags {
+  tune::Request request;
+  std::optional<double> weight_decay;
+  std::string out;
+  std::string program;
+};
+
+// The value of `--name value` or `--name=value`.
+std::optional<std::string> flag_value(const std::vector<std::string>& flags,
+                                      const std::string& name) {
+  for (std::size_t at = 0; at < flags.size(); ++at) {
+    if (flags[at] == name && at + 1 < flags.size()) {
+      return flags[at + 1];
+    }
+    if (flags[at].starts_with(name + "=")) {
+      return flags[at].substr(name.size() + 1);
+    }
+  }
+  return std::nullopt;
+}
+
+// The paper does not say which decay its learning rates were tried with: the one asked for, else
+// that of the file of options, else the optimizer's own.
+double first_weight_decay(const TuneFlags& flags) {
+  if (flags.weight_decay) {
+    return *flags.weight_decay;
+  }
+  if (const auto config = flag_value(flags.request.train_flags, "--config")) {
+    for (const auto& [name, text] : command::read_option_file(*config)) {
+      const auto number = parse_number<double>(text);
+      if ((name == "weight_decay" || name == "weight-decay") && number) {
+        return *number;
+      }
+    }
+  }
+  for (const OptionInfo& option :
+       list_options(optimizer::make_optimizer_options(flags.request.optimizer))) {
+    if (option.name == "weight_decay") {
+      return std::get<double>(option.value);
+    }
+  }
+  throw std::invalid_argument(
+      fmt::format("{}{} has no weight decay", kWhere, flags.request.optimizer));
+}
+
+void check(const tune::Request& request) {
+  std::vector<std::string> owned = {"--optimizer", "--learning-rate", "--lr",    "--weight-decay",
+                                    "--seed",      "--out",           "--resume"};
+  if (request.epochs > 0) {
+    owned.insert(owned.end(), {"--epochs", "--steps"});
+  }
+  compare::check_train_flags(request.train_flags, owned, kWhere);
+  SING_CHECK(request.protocol != "halving" || request.epochs > 0,
+             "{}--protocol halving: wanted --epochs, those of the last round, got none", kWhere);
+  SING_CHECK(request.protocol == "paper" || !request.rates_only,
+             "{}--rates-only: wanted --protocol paper, got {}", kWhere, request.protocol);
+}
+
+void say_best(const tune::Request& request, const tune::Tuning& tuning, std::ostream& out) {
+  for (const std::string& remark : tuning.remarks) {
+    out << remark << '\n';
+  }
+  if (tuning.best) {
+    out << "best: sing";
+    const compare::Cell cell = tune::cell_of(request, *tuning.best);
+    for (const std::string& word : cell.arguments) {
+      out << ' ' << word;
+    }
+    out << '\n';
+  }
+}
+
+void run(TuneFlags& flags, CommandContext& context) {
+  tune::Request& request = flags.request;
+  check(request);
+  request.weight_decay = first_weight_decay(flags);
+  const compare::Place place{
+      .folder = flags.out.empty() ? fmt::format("runs/tune_{}_{}", request.task, request.optimizer)
+                                  : flags.out,
+      .program =
+          flags.program.empty() ? compare::own_program() : std::filesystem::path(flags.program),
+      .terminal = &context.out == &std::cout && ::isatty(STDOUT_FILENO) == 1};
+  tune::Tuning tuning;
+  {
+    const command::StopSignal signal;
+    tuning = tune::run_tuning(request, place, context.out, [&] { return signal.requested(); });
+  }
+  context.out << '\n' << text_of(tuning);
+  std::vector<std::filesystem::path> directories;
+  for (const tune::Trial& trial : tuning.trials) {
+    directories.push_back(place.folder / trial.run);
+  }
+  report::write_report_of(place.folder / "report.html", directories,
+                          tune::section_of(request, tuning), context.out);
+  if (tuning.stopped) {
+    context.out << "interrupted; the same command goes on from here\n";
+    context.exit_code = command::kInterruptedExit;
+    return;
+  }
+  say_best(request, tuning, context.out);
+  if (!tuning.best) {
+    context.exit_code = command::kDivergedExit;
+  }
+}
+
+}  // namespace
+
+void add_tune_command(CLI::App& app, CommandContext& context) {
+  CLI::App* const command = app.add_subcommand(
+      "tune", "Find a learning rate and a weight decay, by the paper's protocol");
+  const auto flags = std::make_shared<TuneFlags>();
+  tune::Request& request = flags->request;
+  command->add_option("TASK", request.task, "what to train, as for sing train")
+      ->required()
+      ->type_name("");
+  command->add_option("--optimizer", request.optimizer, "a name, as for sing train")
+      ->required()
+      ->type_name("NAME");
+  command
+      ->add_option("--protocol", request.protocol,
+                   "paper: rates, then decays at the best rate; halving: successive halving")
+      ->check(CLI::IsMember({"paper", "halving"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--epochs", request.epochs, "of each run (of the last round of a halving)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("INTEGER");
+  command->add_option("--seed", request.seed, "of every run")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("INTEGER")
+      ->capture_default_str();
+  command
+      ->add_option("--weight-decay", flags->weight_decay,
+                   "while rates are tried; without it that of --config, or the optimizer's own")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("NUMBER");
+  command
+      ->add_option("--extensions", request.extensions,
+                   "most values beyond either end of a grid of the paper")
+      ->check(CLI::Range(0, 20))
+      ->type_name("INTEGER")
+      ->capture_default_str();
+  command->add_flag("--rates-only", request.rates_only,
+                    "leave the weight decay as it is: runs much shorter than what they stand for "
+                    "can compare rates, hardly decays");
+  command
+      ->add_option("--out", flags->out, "folder of the runs; without it runs/tune_TASK_OPTIMIZER")
+      ->type_name("FOLDER");
+  command->add_option("--program", flags->program, "trains instead of this program")
+      ->type_name("FILE");
+  command->add_option("FLAGS", request.train_flags, "after --: flags for every sing train")
+      ->type_name("");
+  command->callback(
+      [flags, &context] { context.chosen = [flags, &context] { run(*flags, context); }; });
+}
+
+}  // namespace sing::lab::main

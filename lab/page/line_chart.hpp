@@ -1,0 +1,30 @@
+// Curves over one axis, as a drawing in the page.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lab/page/axis.hpp"
+#include "lab/page/thin_curve.hpp"
+
+namespace sing::lab::page {
+
+struct Curve {
+  std::string label;
+  std::string style;  // class names
+  std::vector<CurvePoint> points;
+  bool diverged = false;  // marked, and without a say in the chart's range where others have one
+};
+
+struct ChartOptions {
+  std::string title;
+  std::string x_label;
+  Scale x_scale = Scale::kLinear;  // linear axes begin at 0, where every training does
+  Scale y_scale = Scale::kLinear;
+  bool from_zero = false;
+};
+
+// Empty where no curve has a point to show.
+std::string draw_line_chart(const ChartOptions& options, const std::vector<Curve>& curves);
+
+}  // namespace sing::lab::page

@@ -1,0 +1,155 @@
+// Checks the files of a run that need no training: events, metrics, configuration, the lock.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "lab/run/metrics_log.hpp"
+#include "lab/run/run_config.hpp"
+#include "lab/run/run_directory.hpp"
+#include "lab/run/tensorboard_events.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace sing::lab::run {
+namespace {
+
+using test::read_whole;
+using test::TemporaryFolder;
+using test::write_whole;
+using ::testing::HasSubstr;
+
+// RFC 3720, B.4, and the check value of the CRC catalogues.
+TEST(Crc32c, KnownAnswers) {
+  EXPECT_EQ(crc32c(""), 0U);
+  EXPECT_EQ(crc32c("123456789"), 0xe3069283U);
+  EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8a9136aaU);
+  EXPECT_EQ(crc32c(std::string(32, '\xff')), 0x62a8ab43U);
+}
+
+template <class Number>
+Number number_at(const std::string& bytes, std::size_t place) {
+  Number number;
+  std::memcpy(&number, bytes.data() + place, sizeof(number));
+  return number;
+}
+
+TEST(TensorboardEvents, AFrameIsLengthRecordAndMaskedChecksums) {
+  const TemporaryFolder folder;
+  TensorboardEvents events(folder / "events", 0);
+  const std::string bytes = read_whole(folder / "events");
+  // wall_time: 9 bytes; file_version: 2 and 13.
+  ASSERT_EQ(bytes.size(), 8U + 4 + 24 + 4);
+  EXPECT_EQ(number_at<std::uint64_t>(bytes, 0), 24U);
+  const auto masked = [](std::uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8U; };
+  EXPECT_EQ(number_at<std::uint32_t>(bytes, 8), masked(crc32c(bytes.substr(0, 8))));
+  EXPECT_EQ(number_at<std::uint32_t>(bytes, 36), masked(crc32c(bytes.substr(12, 24))));
+  EXPECT_EQ(bytes.substr(21, 15),
+            "\x1a\x0d"
+            "brain.Event:2");
+
+  events.write(300, {{"loss", 0.5}});
+  const std::string more = read_whole(folder / "events").substr(40);
+  // step: key 16, varint 300; summary: key 42, length 13, value: key 10, length 11, tag and float.
+  EXPECT_EQ(more.substr(12 + 9, 18),
+            std::string("\x10\xac\x02\x2a\x0d\x0a\x0b\x0a\x04loss\x15\0\0\0\x3f", 18));
+  EXPECT_EQ(events.file().size(), 40 + more.size());
+}
+
+TEST(AppendedFile, ResumesAtTheLengthThatACheckpointKnew) {
+  const TemporaryFolder folder;
+  {
+    AppendedFile file(folder / "file", 0);
+    file.append("first\n");
+    EXPECT_EQ(file.size(), 6U);
+    file.append("lost\n");
+  }
+  AppendedFile file(folder / "file", 6);
+  file.append("second\n");
+  EXPECT_EQ(read_whole(folder / "file"), "first\nsecond\n");
+  // A file shorter than the checkpoint says keeps what it has.
+  EXPECT_EQ(AppendedFile(folder / "file", 1000).size(), 13U);
+  EXPECT_THAT(test::message_of<FileError>([&] { AppendedFile("/dev/full", 0).append("x"); }),
+              HasSubstr("'/dev/full': cannot write to it: No space left on device"));
+  EXPECT_THAT(test::message_of<FileError>([&] { AppendedFile(folder / "no/file", 0); }),
+              HasSubstr("No such file or directory"));
+}
+
+TEST(MetricsLog, LinesAreJsonAndWhatIsNotFiniteIsNull) {
+  const TemporaryFolder folder;
+  MetricsLog log(folder / "metrics.jsonl", 0);
+  log.write(StepRecord{.step = 7, .epoch = 0.5, .loss = NAN, .gradient_norms = {{"a.b", 2.0}}});
+  log.write(EvaluationRecord{.step = 7, .epoch = 0.5, .loss = 0.25, .accuracy = 0.75});
+  EXPECT_FALSE(read_end(folder / "metrics.jsonl"));
+  log.write(EndRecord{.status = RunStatus::kInterrupted, .seconds = 1});
+  EXPECT_FALSE(read_end(folder / "metrics.jsonl"));  // there is work left
+  log.write(EndRecord{.status = RunStatus::kFinished, .best_accuracy = 0.75, .seconds = 3});
+  std::istringstream stream(read_whole(folder / "metrics.jsonl"));
+  std::string line;
+  std::getline(stream, line);
+  const auto step = nlohmann::json::parse(line);
+  EXPECT_EQ(step["step"], 7);
+  EXPECT_TRUE(step["loss"].is_null());
+  EXPECT_EQ(step["gradient_norms"]["a.b"], 2.0);
+  std::getline(stream, line);
+  EXPECT_EQ(nlohmann::json::parse(line), nlohmann::json({{"kind", "evaluation"},
+                                                         {"step", 7},
+                                                         {"epoch", 0.5},
+                                                         {"loss", 0.25},
+                                                         {"accuracy", 0.75}}));
+  const auto end = read_end(folder / "metrics.jsonl");
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->status, RunStatus::kFinished);
+  EXPECT_EQ(end->best_accuracy, 0.75);
+  EXPECT_EQ(end->final_loss, std::nullopt);
+  EXPECT_EQ(end->seconds, 3);
+  EXPECT_FALSE(read_end(folder / "absent"));
+  write_whole(folder / "broken", "{\"kind\":\"end\",\"stat");
+  EXPECT_FALSE(read_end(folder / "broken"));
+}
+
+TEST(RunDirectory, IsHeldByOneAtATime) {
+  const TemporaryFolder folder;
+  {
+    const RunDirectory first(folder / "a/run");
+    EXPECT_THAT(test::message_of<FileError>([&] { RunDirectory second(folder / "a/run"); }),
+                HasSubstr("in use by process " + std::to_string(::getpid())));
+    EXPECT_FALSE(first.has_run());
+    EXPECT_EQ(first.picture(12).filename(), "step_00000012.png");
+  }
+  const RunDirectory again(folder / "a/run");
+  write_whole(again.path() / "events.out.tfevents.5.sing", "");
+  EXPECT_EQ(again.events().filename(), "events.out.tfevents.5.sing");
+  write_whole(folder / "file", "");
+  EXPECT_THAT(test::message_of<FileError>([&] { RunDirectory run(folder / "file"); }),
+              HasSubstr("cannot make the folder"));
+}
+
+TEST(RunConfig, OptionsComeBackAsTheirTexts) {
+  const TemporaryFolder folder;
+  write_config(folder / "config.json", {.task = "rde",
+                                        .picture_legend = "input beside target",
+                                        .data_digest = "0a1b",
+                                        .options = {{"a", "", 5e-2},
+                                                    {"b", "", std::int64_t{3}},
+                                                    {"c", "", true},
+                                                    {"d", "", Value()},
+                                                    {"e", "", std::string("name")},
+                                                    {"f", "", 0.1 + 0.2}},
+                                        .parameters = 12});
+  const RecordedConfig config = read_config(folder / "config.json");
+  EXPECT_EQ(config.task, "rde");
+  EXPECT_EQ(config.data_digest, "0a1b");
+  EXPECT_THAT(read_whole(folder / "config.json"),
+              HasSubstr("\"picture_legend\": \"input beside target\""));
+  EXPECT_EQ(config.options, (command::OptionTexts{{"a", "0.05"},
+                                                  {"b", "3"},
+                                                  {"c", "true"},
+                                                  {"d", "none"},
+                                                  {"e", "name"},
+                                                  {"f", "0.30000000000000004"}}));
+}
+
+}  // namespace
+}  // namespace sing::lab::run
