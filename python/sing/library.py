@@ -76,6 +76,7 @@ class LibraryOptimizer:
 
     def _add_group(self, group: Group, names: list[str]) -> None:
         parameters: list[Tensor] = list(group["params"])
+        self.schema.check(group, f"{self.schema.where} group {len(self._groups)}")
         for parameter, name in zip(parameters, names):
             check_parameter(parameter, name, self.schema.where)
         served = [self._serve(parameter, name) for parameter, name in zip(parameters, names)]

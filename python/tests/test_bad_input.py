@@ -178,6 +178,16 @@ def test_a_refused_change_changes_nothing():
     assert 0 < (weight - before).abs().max() < 1
 
 
+def test_an_option_set_before_the_first_step_is_checked():
+    weight = torch.nn.Parameter(torch.ones(2, 2))
+    optimizer = sing.SING([weight], lookahead=False)
+    weight.grad = torch.eye(2)
+    optimizer.param_groups[0]["lookahead_period"] = 0
+    with pytest.raises(ValueError, match="wanted lookahead_period as a whole number of at least 1, got 0"):
+        optimizer.step()
+    assert torch.equal(weight, torch.ones(2, 2))
+
+
 def test_muon_takes_nesterov_without_momentum():
     weight = torch.nn.Parameter(torch.eye(2))
     sing.Muon([weight], momentum=0.0)
