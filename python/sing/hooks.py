@@ -297,6 +297,7 @@ def _updated(optimizer: Optimizer) -> Iterator[Updated]:
     seen: set[int] = set()
     for group, names in zip(optimizer.param_groups, names_of(optimizer.param_groups)):
         options = Standardize().overridden(group)
+        Lookahead().overridden(group)  # refuses wrong values before the host steps
         for name, parameter in zip(names, group["params"]):
             if parameter.grad is not None and id(parameter) not in seen:
                 seen.add(id(parameter))

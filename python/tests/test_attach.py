@@ -577,6 +577,17 @@ def test_bad_input_is_refused_with_nothing_changed():
     assert equal(parameters, before) and twice.param_groups[0]["lookahead_step"] == 0
 
 
+def test_options_of_lookahead_are_refused_before_the_host_steps():
+    parameters = make_parameters()
+    optimizer = attach(torch.optim.SGD(parameters, lr=0.1))
+    set_gradients(parameters, 0)
+    before = values(parameters)
+    optimizer.param_groups[0]["lookahead_period"] = 0
+    with pytest.raises(ValueError, match="period"):
+        optimizer.step()
+    assert equal(parameters, before)
+
+
 def test_sharded_tensors_are_refused():
     distributed = pytest.importorskip("torch.distributed")
     if not distributed.is_available():
