@@ -44,7 +44,7 @@ def test_options(options, error, message):
 def test_sgd_does_not_take_the_authors_names():
     with pytest.raises(TypeError, match="got 'softplus'"):
         sing.SGD([torch.nn.Parameter(torch.ones(2))], softplus=True)
-    with pytest.raises(ValueError, match="nesterov needs a momentum"):
+    with pytest.raises(ValueError, match="wanted a momentum above 0 with nesterov, got 0"):
         sing.SGD([torch.nn.Parameter(torch.ones(2))], nesterov=True)
 
 
@@ -191,7 +191,7 @@ def test_an_option_set_before_the_first_step_is_checked():
 def test_muon_takes_nesterov_without_momentum():
     weight = torch.nn.Parameter(torch.eye(2))
     sing.Muon([weight], momentum=0.0)
-    with pytest.raises(ValueError, match="nesterov needs a momentum"):
+    with pytest.raises(ValueError, match="wanted a momentum above 0 with nesterov, got 0"):
         sing.SGD([weight], nesterov=True, momentum=0.0)
 
 
