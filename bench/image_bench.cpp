@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "lab/image/crop_loader.hpp"
-#include "lab/image/folder_source.hpp"
-#include "lab/image/pack_source.hpp"
+#include "lab/image/image_sources.hpp"
 
 namespace {
 
@@ -23,7 +22,7 @@ void measure(const std::filesystem::path& path, int size, std::uint64_t first, i
   const auto source = std::filesystem::is_directory(path)
                           ? make_folder_source(list_image_folder(path))
                           : open_pack(path);
-  std::vector<std::uint64_t> indices(source->count(Subset::kTraining));
+  std::vector<std::uint64_t> indices(source->count(Split::kTraining));
   std::iota(indices.begin(), indices.end(), std::uint64_t{0});
   // Crops are made in batches, as in training.
   constexpr std::size_t kBatch = 256;

@@ -1,4 +1,5 @@
-// Command-line flags for the fields of an options struct: one list, the struct's own.
+// Command-line flags that read their values with the library's functions, so that a bad value gets
+// the library's message.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -40,25 +41,53 @@ inline std::string kind_of(const Value& value) {
   return std::holds_alternative<std::string>(value) ? "NAME" : "NUMBER";
 }
 
-// A bad value throws std::invalid_argument naming the flag; bounds are for validate().
+// `--flag` or `--flag=false`. A bad value throws std::invalid_argument naming the flag, here as
+// below.
+inline CLI::Option* add_switch(CLI::App& app, const std::string& flag, bool& member,
+                               const std::string& help) {
+  return app.add_flag(flag, help)->each([&member, flag](const std::string& given) {
+    assign(member, value_of_text(given), flag);
+  });
+}
+
+// `--flag VALUE` for a number or an enumeration.
+template <class Member>
+CLI::Option* add_value(CLI::App& app, const std::string& flag, Member& member,
+                       const std::string& help) {
+  const Value initial = to_value(member);
+  const auto* text = std::get_if<std::string>(&initial);
+  return app
+      .add_option_function<std::string>(
+          flag,
+          [&member, flag](const std::string& given) { assign(member, value_of_text(given), flag); },
+          help)
+      ->type_name(kind_of(initial))
+      ->default_str(text != nullptr ? *text : to_text(initial));
+}
+
+// `--flag NUMBER` within bounds.
+template <class Number>
+CLI::Option* add_number(CLI::App& app, const std::string& flag, Number& member,
+                        const std::string& help, const Bounds& bounds) {
+  CLI::Option* const option = add_value(app, flag, member, help);
+  return option->each([flag, bounds](const std::string& given) {
+    if (const auto number = parse_number<double>(given)) {
+      check_bounds(flag, "a number", bounds, *number);
+    }
+  });
+}
+
+// One flag per field of an options struct; their bounds are for validate().
 template <HasFields Options>
 void add_field_flags(CLI::App& app, Options& options) {
   visit_fields(options, [&](const auto& field, auto& member) {
     const std::string flag = flag_of(field.name);
     const std::string help(field.help);
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, bool>) {
-      app.add_flag(flag, member, member ? fmt::format("{} (on; {}=false: off)", help, flag) : help);
+      add_switch(app, flag, member,
+                 member ? fmt::format("{} (on; {}=false: off)", help, flag) : help);
     } else {
-      const Value initial = to_value(member);
-      const auto* text = std::get_if<std::string>(&initial);
-      app.add_option_function<std::string>(
-             flag,
-             [&member, flag](const std::string& given) {
-               assign(member, value_of_text(given), flag);
-             },
-             help)
-          ->type_name(kind_of(initial))
-          ->default_str(text != nullptr ? *text : to_text(initial));
+      add_value(app, flag, member, help);
     }
   });
 }

@@ -37,8 +37,9 @@ OptionTexts read_option_file(const std::filesystem::path& path) {
   std::vector<CLI::ConfigItem> items;
   try {
     items = CLI::ConfigTOML().from_config(stream);
-  } catch (const CLI::Error& problem) {
-    throw std::invalid_argument(fmt::format("[--config] '{}': {}", path.string(), problem.what()));
+  } catch (const CLI::Error&) {
+    throw std::invalid_argument(
+        fmt::format("[--config] '{}': wanted lines 'name = value', got others", path.string()));
   }
   OptionTexts options;
   for (const CLI::ConfigItem& item : items) {
@@ -61,8 +62,9 @@ void apply_options(CLI::App& command, const OptionTexts& options, std::string_vi
       option->add_result(text);
       try {
         option->run_callback();
-      } catch (const CLI::Error& problem) {
-        throw std::invalid_argument(fmt::format("[{}] {}", where, problem.what()));
+      } catch (const CLI::Error&) {
+        throw std::invalid_argument(
+            fmt::format("[{}] wanted one value of {}, got '{}'", where, flag, text));
       }
     }
   }

@@ -2,9 +2,8 @@
 #include "lab/command/usage_error.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <iterator>
 
-#include "sing/base/fields.hpp"
 #include "sing/base/message.hpp"
 #include "sing/base/name_list.hpp"
 
@@ -49,56 +48,91 @@ bool belongs_after_dashes(const CLI::App& app, const CLI::App& command, const st
   });
 }
 
-// Of a value that CLI11 could not read; "" for other errors.
-std::string words_of_unread(const CLI::ParseError& error) {
-  constexpr std::string_view kUnread = "Could not convert: ";
-  const std::string words = error.what();
-  const std::size_t equals = words.find(" = ");
-  if (!words.starts_with(kUnread) || equals == std::string::npos) {
-    return "";
-  }
-  return fmt::format("{}: wanted a value as --help says, got '{}'",
-                     words.substr(kUnread.size(), equals - kUnread.size()),
-                     words.substr(equals + 3));
+// How often one of the option's flags stands before a --.
+std::ptrdiff_t count_of(const CLI::Option& option, const std::vector<std::string>& words) {
+  return std::count_if(words.begin(), std::find(words.begin(), words.end(), "--"),
+                       [&](const std::string& word) {
+                         return is_flag(word) && option.check_name(word.substr(0, word.find('=')));
+                       });
 }
 
-}  // namespace
+// CLI11 does not say which option has too many or too few values.
+std::string wrong_count(const CLI::App& command, const std::vector<std::string>& words) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw &&
+        option->get_expected_max() <= 1 && count_of(*option, words) > 1) {
+      return fmt::format("wanted {} once, got it {} times", option->get_name(),
+                         count_of(*option, words));
+    }
+  }
+  for (auto word = words.begin(); word != words.end() && *word != "--"; ++word) {
+    const CLI::Option* const option = is_flag(*word) ? command.get_option_no_throw(*word) : nullptr;
+    const bool is_last = std::next(word) == words.end() || is_flag(*std::next(word));
+    if (option != nullptr && option->get_items_expected_min() > 0 && is_last) {
+      return fmt::format("wanted a value of {}, got none", *word);
+    }
+  }
+  return "wanted as many values of each option as --help shows, got others";
+}
 
-std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
-  const CLI::App* deepest = &app;
-  std::string where = app.get_name();
-  while (!deepest->get_subcommands().empty()) {
-    deepest = deepest->get_subcommands().front();
-    where += " " + deepest->get_name();
+std::string missing_options(const CLI::App& command) {
+  std::vector<std::string> missing;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_required() && option->count() == 0) {
+      missing.push_back(option->get_name());
+    }
   }
-  // Before the words that it did not come to, a -- among them.
-  if (const std::string unread = words_of_unread(error); !unread.empty()) {
-    return fmt::format("[{}] {}", where, unread);
-  }
-  const std::vector<std::string> unknown = app.remaining(true);
-  const std::vector<std::string> commands = known_commands(*deepest);
-  if (unknown.empty() && !commands.empty()) {
-    return fmt::format("[{}] wanted one of the commands {}, got none", where,
-                       joined_names(commands));
-  }
-  if (unknown.empty()) {
-    return fmt::format("[{}] {}", where, error.what());
-  }
+  return fmt::format("wanted {}, got none", joined_names(missing));
+}
+
+// A word that no option takes, with the flag or command that was probably meant.
+std::string unknown_word(const CLI::App& app, const CLI::App& command,
+                         const std::vector<std::string>& unknown) {
+  const std::vector<std::string> commands = known_commands(command);
   if (!commands.empty() && !is_flag(unknown.front())) {
-    return fmt::format("[{}] wanted one of the commands {}, got '{}'{}", where,
-                       joined_names(commands), unknown.front(),
-                       did_you_mean(unknown.front(), commands));
+    return fmt::format("wanted one of the commands {}, got '{}'{}", joined_names(commands),
+                       unknown.front(), did_you_mean(unknown.front(), commands));
   }
   // What follows an unknown flag may be its value: the flag is the mistake.
   const auto flag = std::find_if(unknown.begin(), unknown.end(), is_flag);
   if (flag == unknown.end()) {
-    return fmt::format("[{}] wanted options only, got '{}'", where, unknown.front());
+    return fmt::format("wanted options only, got '{}'", unknown.front());
   }
   const std::string word = flag->substr(0, flag->find('='));
-  const std::string hint = belongs_after_dashes(app, *deepest, word)
-                               ? "; flags of sing train come last, after --"
-                               : did_you_mean(word, known_flags(*deepest));
-  return fmt::format("[{}] wanted a known option, got '{}'{}", where, word, hint);
+  return fmt::format("wanted a known option, got '{}'{}", word,
+                     belongs_after_dashes(app, command, word)
+                         ? "; flags of sing train come last, after --"
+                         : did_you_mean(word, known_flags(command)));
+}
+
+std::string mistake_of(const CLI::App& app, const CLI::App& command, const CLI::ParseError& error,
+                       const std::vector<std::string>& words) {
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    return wrong_count(command, words);
+  }
+  if (const std::vector<std::string> unknown = app.remaining(true); !unknown.empty()) {
+    return unknown_word(app, command, unknown);
+  }
+  if (const std::vector<std::string> commands = known_commands(command); !commands.empty()) {
+    return fmt::format("wanted one of the commands {}, got none", joined_names(commands));
+  }
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    return missing_options(command);
+  }
+  return "wanted a command line as --help shows, got another";
+}
+
+}  // namespace
+
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error,
+                        const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  std::string where = app.get_name();
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    where += " " + command->get_name();
+  }
+  return fmt::format("[{}] {}", where, mistake_of(app, *command, error, words));
 }
 
 }  // namespace sing::lab::command

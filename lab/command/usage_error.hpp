@@ -3,10 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 namespace sing::lab::command {
 
-// After a failed parse of `app`: an unknown word with the nearest known one, else what CLI11 says.
-std::string usage_error(const CLI::App& app, const CLI::ParseError& error);
+// After a failed parse of `words` by `app`: what was wanted and what was got, with the nearest
+// known name for a misspelled one.
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error,
+                        const std::vector<std::string>& words);
 
 }  // namespace sing::lab::command

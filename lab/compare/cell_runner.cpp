@@ -10,7 +10,8 @@
 
 #include "lab/command/live_line.hpp"
 #include "lab/page/html_text.hpp"
-#include "lab/report/run_reader.hpp"
+#include "lab/run/run_directory.hpp"
+#include "lab/run/run_reader.hpp"
 #include "sing/base/fields.hpp"
 #include "sing/base/message.hpp"
 #include "sing/io/atomic_file.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path beside(const Place& place, const Cell& cell, const char* suffix) {
+fs::path beside(const Workplace& place, const Cell& cell, const char* suffix) {
   return place.folder / fmt::format("{}{}", cell.name, suffix);
 }
 
@@ -48,13 +49,12 @@ void write_command(const fs::path& path, const std::string& text) {
   file.commit();
 }
 
-std::string result_text(const Result& result) {
-  if (result.outcome == Outcome::kDiverged) {
-    return fmt::format("diverged, {}", page::duration_text(result.end.seconds));
+std::string end_text(const run::EndRecord& end) {
+  if (end.status == run::RunStatus::kDiverged) {
+    return fmt::format("diverged, {}", page::duration_text(end.seconds));
   }
-  return fmt::format("accuracy {}, loss {}, {}", page::percent_text(result.end.final_accuracy),
-                     page::short_number(result.end.final_loss),
-                     page::duration_text(result.end.seconds));
+  return fmt::format("accuracy {}, loss {}, {}", page::percent_text(end.final_accuracy),
+                     page::short_number(end.final_loss), page::duration_text(end.seconds));
 }
 
 std::string reason_of(const ChildEnd& end, const fs::path& log) {
@@ -63,11 +63,11 @@ std::string reason_of(const ChildEnd& end, const fs::path& log) {
   return fmt::format("{}: {}", how, last_line(log));
 }
 
-std::vector<std::string> arguments_of(const Place& place, const Cell& cell) {
+std::vector<std::string> arguments_of(const Workplace& place, const Cell& cell) {
   const fs::path directory = place.folder / cell.name;
   std::vector<std::string> arguments = cell.arguments;
   arguments.insert(arguments.end(), {"--out", directory.string()});
-  if (fs::exists(directory / report::kConfigFile)) {
+  if (run::RunDirectory(directory).has_config()) {
     arguments.emplace_back("--resume");
   }
   return arguments;
@@ -83,10 +83,10 @@ void make_folder(const fs::path& folder) {
 
 }  // namespace
 
-void check_commands(const std::vector<Cell>& cells, const Place& place) {
+void check_commands(const std::vector<Cell>& cells, const Workplace& place) {
   for (const Cell& cell : cells) {
     // Flags that never came to a run, a mistyped one among them, bind nobody.
-    if (!fs::exists(place.folder / cell.name / report::kConfigFile)) {
+    if (!run::RunDirectory(place.folder / cell.name).has_config()) {
       continue;
     }
     const fs::path path = beside(place, cell, ".command");
@@ -104,29 +104,25 @@ void check_commands(const std::vector<Cell>& cells, const Place& place) {
   }
 }
 
-std::optional<Result> result_of(const Cell& cell, const Place& place) {
+std::optional<Result> result_of(const Cell& cell, const Workplace& place) {
   const fs::path directory = place.folder / cell.name;
-  if (!report::is_run_directory(directory)) {
+  if (!run::RunDirectory(directory).has_run()) {
     return std::nullopt;
   }
-  report::RunRecord run;
+  run::RunRecord run;
   try {
-    run = report::read_run(directory);
+    run = run::read_run(directory);
   } catch (const FileError&) {  // the program that trains is the one to say what is wrong with it
     return std::nullopt;
   }
-  const report::RunStatus status = run.status();
-  if (status != report::RunStatus::kFinished && status != report::RunStatus::kDiverged) {
+  if (!run.is_complete()) {
     return std::nullopt;
   }
-  const auto own_rate = parse_number<double>(report::option_of(run, "learning_rate"));
-  const Outcome outcome =
-      status == report::RunStatus::kDiverged ? Outcome::kDiverged : Outcome::kFinished;
+  const auto own_rate = parse_number<double>(run.setting("learning_rate"));
   return Result{.contestant = cell.contestant,
                 .learning_rate = cell.learning_rate,
-                .outcome = outcome,
-                .end = *run.end,
-                .own_rate = own_rate.value_or(report::kAbsent)};
+                .end = run.end,
+                .own_rate = own_rate.value_or(run::kAbsent)};
 }
 
 std::string last_line(const fs::path& path) {
@@ -143,7 +139,7 @@ std::string last_line(const fs::path& path) {
   return last;
 }
 
-CellRunner::CellRunner(const Place& place, std::ostream& out, const std::function<bool()>& stop,
+CellRunner::CellRunner(const Workplace& place, std::ostream& out, const std::function<bool()>& stop,
                        std::optional<std::size_t> total)
     : place_(place), out_(out), stop_(stop), total_(total) {}
 
@@ -152,14 +148,14 @@ std::optional<Result> CellRunner::run(const Cell& cell) {
   const std::string which = total_ ? fmt::format("[{}/{}] {}: ", count_, *total_, cell.name)
                                    : fmt::format("[{}] {}: ", count_, cell.name);
   if (auto kept = result_of(cell, place_)) {
-    out_ << which << result_text(*kept) << " (kept)" << std::endl;
+    out_ << which << end_text(*kept->end) << " (kept)" << std::endl;
     return kept;
   }
   make_folder(place_.folder);
   write_command(beside(place_, cell, ".command"), command_text(cell));
   const ChildEnd end = train(cell, which);
   if (auto result = result_of(cell, place_)) {
-    out_ << which << result_text(*result) << std::endl;
+    out_ << which << end_text(*result->end) << std::endl;
     return result;
   }
   if (stop_()) {

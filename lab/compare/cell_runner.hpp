@@ -14,19 +14,19 @@
 
 namespace sing::lab::compare {
 
-// Beside every run directory `folder`/NAME there are NAME.command, what it was started with, and
-// NAME.log, what it printed.
-struct Place {
+// Where runs are trained and by which program. Next to each run directory `folder`/NAME there are
+// NAME.command, the arguments that it was started with, and NAME.log, what it printed.
+struct Workplace {
   std::filesystem::path folder;
   std::filesystem::path program;  // called as `sing` would be
   bool terminal = false;          // the output is one: a live line shows the run's last words
 };
 
 // Throws FileError if the folder holds a run of the same name that was started with other flags.
-void check_commands(const std::vector<Cell>& cells, const Place& place);
+void check_commands(const std::vector<Cell>& cells, const Workplace& place);
 
 // What the run directory says, if the run has ended: no program's exit code is needed to know it.
-std::optional<Result> result_of(const Cell& cell, const Place& place);
+std::optional<Result> result_of(const Cell& cell, const Workplace& place);
 
 // The last line of a file that is not empty; empty if there is none. Looks at the last 4 KiB.
 std::string last_line(const std::filesystem::path& path);
@@ -36,7 +36,7 @@ std::string last_line(const std::filesystem::path& path);
 class CellRunner {
  public:
   // `total`: how many runs there will be, if that is known.
-  CellRunner(const Place& place, std::ostream& out, const std::function<bool()>& stop,
+  CellRunner(const Workplace& place, std::ostream& out, const std::function<bool()>& stop,
              std::optional<std::size_t> total = {});
 
   // Keeps a finished or diverged run, resumes an unfinished one. None if it was interrupted.
@@ -49,7 +49,7 @@ class CellRunner {
   ChildEnd train(const Cell& cell, const std::string& which) const;
   void say_failure(const Cell& cell, const std::string& which, const ChildEnd& end);
 
-  const Place& place_;
+  const Workplace& place_;
   std::ostream& out_;
   const std::function<bool()>& stop_;
   std::optional<std::size_t> total_;

@@ -3,7 +3,7 @@
 
 namespace sing::lab::compare {
 
-Comparison run_comparison(const std::vector<Cell>& cells, const Place& place, std::ostream& out,
+Comparison run_comparison(const std::vector<Cell>& cells, const Workplace& place, std::ostream& out,
                           const std::function<bool()>& stop) {
   check_commands(cells, place);
   CellRunner runner(place, out, stop, cells.size());

@@ -12,7 +12,7 @@ struct Comparison {
 };
 
 // Throws as check_commands does, before anything is started.
-Comparison run_comparison(const std::vector<Cell>& cells, const Place& place, std::ostream& out,
+Comparison run_comparison(const std::vector<Cell>& cells, const Workplace& place, std::ostream& out,
                           const std::function<bool()>& stop);
 
 }  // namespace sing::lab::compare

@@ -21,14 +21,16 @@ Row row_of(const std::vector<Result>& results) {
   std::vector<double> losses;
   std::vector<double> seconds;
   for (const Result& result : results) {
-    row.diverged += result.outcome == Outcome::kDiverged ? 1 : 0;
-    row.failed += result.outcome == Outcome::kFailed ? 1 : 0;
-    if (result.outcome == Outcome::kFinished) {
+    if (!result.end) {
+      ++row.failed;
+    } else if (result.end->status == run::RunStatus::kDiverged) {
+      ++row.diverged;
+    } else {
       ++row.finished;
       row.own_rate = result.own_rate;
-      accuracies.push_back(result.end.final_accuracy);
-      losses.push_back(result.end.final_loss);
-      seconds.push_back(result.end.seconds);
+      accuracies.push_back(result.end->final_accuracy);
+      losses.push_back(result.end->final_loss);
+      seconds.push_back(result.end->seconds);
     }
   }
   row.accuracy = statistic_of(accuracies);

@@ -6,24 +6,21 @@
 #include <string>
 #include <vector>
 
-#include "lab/report/run_record.hpp"
+#include "lab/run/run_record.hpp"
 
 namespace sing::lab::compare {
 
-// kFailed: the program ended without a result.
-enum class Outcome { kFinished, kDiverged, kFailed };
-
+// What came of one run.
 struct Result {
   std::string contestant;
   std::optional<double> learning_rate;
-  Outcome outcome = Outcome::kFailed;
-  report::RunEnd end;                 // of a finished run
-  double own_rate = report::kAbsent;  // the learning rate that the run says it has
+  std::optional<run::EndRecord> end;  // none: the program ended without a result
+  double own_rate = run::kAbsent;     // the learning rate that the run says it has
 };
 
 struct Statistic {
-  double mean = report::kAbsent;
-  double spread = report::kAbsent;  // standard deviation of a sample, n − 1; of two or more
+  double mean = run::kAbsent;
+  double spread = run::kAbsent;  // standard deviation of a sample, n − 1; of two or more
 };
 
 // The numbers that are not finite are left out.
@@ -43,8 +40,8 @@ struct Row {
   Statistic accuracy;
   Statistic loss;
   Statistic seconds;
-  double own_rate = report::kAbsent;  // of a finished run
-  bool best = false;                  // of the contestant's learning rates, if it has several
+  double own_rate = run::kAbsent;  // of a finished run
+  bool best = false;               // of the contestant's learning rates, if it has several
 };
 
 // In the order in which contestants and learning rates are first met. The best learning rate has

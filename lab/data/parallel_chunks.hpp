@@ -1,4 +1,4 @@
-// Runs a function over chunks of a range on a pool's threads and hands on what it throws.
+// Runs a function over chunks of a range on several threads.
 #pragma once
 
 #include <algorithm>
@@ -7,20 +7,21 @@
 #include <exception>
 #include <functional>
 #include <mutex>
-
-#include "sing/backend/cpu/thread_pool.hpp"
+#include <thread>
+#include <vector>
 
 namespace sing::lab::data {
 
 // work(begin, end, worker) for chunks of at most `chunk` of 0 … count − 1, each chunk once, by
-// whichever worker is free. After an exception no further chunk starts, and one of those thrown is
-// thrown again.
-inline void for_each_chunk(cpu::ThreadPool& pool, std::size_t count, std::size_t chunk,
+// any worker 0 … threads − 1 that is free; the calling thread is worker 0. A batch takes
+// milliseconds, and starting a thread some ten microseconds, so threads are started per call. After
+// an exception no further chunk starts, and one of those thrown is thrown again.
+inline void for_each_chunk(int threads, std::size_t count, std::size_t chunk,
                            const std::function<void(std::size_t, std::size_t, int)>& work) {
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   std::exception_ptr thrown;
-  pool.run(pool.workers(), [&](int worker) {
+  const auto serve = [&](int worker) {
     try {
       for (std::size_t begin; (begin = next.fetch_add(chunk)) < count;) {
         work(begin, std::min(begin + chunk, count), worker);
@@ -30,7 +31,16 @@ inline void for_each_chunk(cpu::ThreadPool& pool, std::size_t count, std::size_t
       const std::lock_guard lock(mutex);
       thrown = std::current_exception();
     }
-  });
+  };
+  {
+    const std::size_t chunks = (count + chunk - 1) / chunk;
+    const auto workers = std::min(static_cast<std::size_t>(threads), chunks);
+    std::vector<std::jthread> others;  // joined at the end of the block
+    for (std::size_t worker = 1; worker < workers; ++worker) {
+      others.emplace_back(serve, static_cast<int>(worker));
+    }
+    serve(0);
+  }
   if (thrown) {
     std::rethrow_exception(thrown);
   }

@@ -20,7 +20,7 @@ int checked(int threads) {
 }  // namespace
 
 Crop CropRule::choose(ImageSize size, std::uint64_t index) const {
-  if (subset == Subset::kTest) {
+  if (subset == Split::kTest) {
     return {central_box(size, test_share), false};
   }
   random::RandomStream random(seed, epoch << 32 | index, kCropPurpose);
@@ -54,14 +54,14 @@ void CropReader::read_jpeg(int size, const Crop& crop, std::uint8_t* destination
 }
 
 CropLoader::CropLoader(const ImageSource& source, int threads)
-    : source_(source), pool_(checked(threads)), tools_(static_cast<std::size_t>(threads)) {}
+    : source_(source), threads_(checked(threads)), tools_(static_cast<std::size_t>(threads)) {}
 
 void CropLoader::load(std::span<const std::uint64_t> indices, const CropRule& rule, int size,
                       std::uint8_t* pixels, std::int64_t* labels) {
   const std::size_t bytes =
       std::size_t{3} * static_cast<std::size_t>(size) * static_cast<std::size_t>(size);
   data::for_each_chunk(
-      pool_, indices.size(), 2, [&](std::size_t begin, std::size_t end, int worker) {
+      threads_, indices.size(), 2, [&](std::size_t begin, std::size_t end, int worker) {
         Tools& tools = tools_[static_cast<std::size_t>(worker)];
         for (std::size_t place = begin; place < end; ++place) {
           const auto index = static_cast<std::size_t>(indices[place]);

@@ -8,7 +8,6 @@
 #include "lab/image/image_source.hpp"
 #include "lab/image/jpeg_decoder.hpp"
 #include "lab/image/resize.hpp"
-#include "sing/backend/cpu/thread_pool.hpp"
 
 namespace sing::lab::image {
 
@@ -22,7 +21,7 @@ struct Crop {
 // the same pixels. A training crop is RandomResizedCrop's, mirrored in one of two cases; a test
 // crop the middle.
 struct CropRule {
-  Subset subset = Subset::kTraining;
+  Split subset = Split::kTraining;
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;    // below 2^32
   double least_area = 0.08;   // of a training crop
@@ -72,7 +71,7 @@ class CropLoader {
   };
 
   const ImageSource& source_;
-  cpu::ThreadPool pool_;
+  int threads_;
   std::vector<Tools> tools_;
 };
 

@@ -15,7 +15,7 @@ class EpochOrder {
   EpochOrder(std::uint64_t seed, std::int64_t training_count, std::int64_t test_count);
 
   // `count` images from place `first` of an epoch on. They stay until the next call.
-  std::span<const std::uint64_t> indices(Subset subset, std::int64_t epoch, std::int64_t first,
+  std::span<const std::uint64_t> indices(Split subset, std::int64_t epoch, std::int64_t first,
                                          std::int64_t count);
 
  private:

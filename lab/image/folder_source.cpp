@@ -1,11 +1,10 @@
 // Reads a file an image.
-#include "lab/image/folder_source.hpp"
-
 #include <fstream>
 #include <system_error>
 #include <utility>
 
 #include "lab/data/sha256.hpp"
+#include "lab/image/image_sources.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::image {
@@ -16,15 +15,15 @@ class FolderSource final : public ImageSource {
   explicit FolderSource(ImageFolder folder) : folder_(std::move(folder)) {}
 
   const std::vector<std::string>& classes() const override { return folder_.classes; }
-  std::size_t count(Subset subset) const override { return images(subset).size(); }
-  std::uint32_t label(Subset subset, std::size_t index) const override {
+  std::size_t count(Split subset) const override { return images(subset).size(); }
+  std::uint32_t label(Split subset, std::size_t index) const override {
     return images(subset)[index].label;
   }
-  std::string name(Subset subset, std::size_t index) const override {
+  std::string name(Split subset, std::size_t index) const override {
     return images(subset)[index].path;
   }
 
-  StoredImage fetch(Subset subset, std::size_t index,
+  StoredImage fetch(Split subset, std::size_t index,
                     std::vector<std::byte>& buffer) const override {
     const std::filesystem::path path = folder_.root / images(subset)[index].path;
     std::ifstream stream(path, std::ios::binary | std::ios::ate);
@@ -53,7 +52,7 @@ class FolderSource final : public ImageSource {
   }
 
  private:
-  const std::vector<ListedImage>& images(Subset subset) const {
+  const std::vector<ListedImage>& images(Split subset) const {
     return folder_.images[static_cast<std::size_t>(subset)];
   }
 

@@ -81,12 +81,11 @@ void refuse_bad_images(const std::vector<std::string>& messages) {
 
 std::vector<std::string> drop_bad_images(ImageFolder& folder, BadImages policy, int threads) {
   constexpr std::size_t kChunk = 32;
-  cpu::ThreadPool pool(threads);
   std::vector<JpegDecoder> decoders(static_cast<std::size_t>(threads));
   std::vector<std::string> messages;
   for (std::vector<ListedImage>& images : folder.images) {
     std::vector<std::string> wrong(images.size());
-    data::for_each_chunk(pool, images.size(), kChunk,
+    data::for_each_chunk(threads, images.size(), kChunk,
                          [&](std::size_t begin, std::size_t end, int worker) {
                            JpegDecoder& decoder = decoders[static_cast<std::size_t>(worker)];
                            for (std::size_t i = begin; i < end; ++i) {

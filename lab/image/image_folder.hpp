@@ -24,7 +24,7 @@ struct ListedImage {
 struct ImageFolder {
   std::filesystem::path root;
   std::vector<std::string> classes;
-  std::array<std::vector<ListedImage>, 2> images;  // by Subset
+  std::array<std::vector<ListedImage>, 2> images;  // by Split
 };
 
 // Throws std::invalid_argument for a missing folder (saying what was looked for), one without

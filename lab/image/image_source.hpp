@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "lab/data/split.hpp"
 #include "lab/image/rgb_image.hpp"
 #include "sing/base/enum_names.hpp"
 
 namespace sing::lab::image {
 
-enum class Subset : std::uint8_t { kTraining, kTest };
+using data::Split;
 
 enum class Encoding : std::uint32_t { kJpeg, kRaw };
 
@@ -32,11 +33,11 @@ class ImageSource {
   virtual ~ImageSource() = default;
 
   virtual const std::vector<std::string>& classes() const = 0;
-  virtual std::size_t count(Subset subset) const = 0;
-  virtual std::uint32_t label(Subset subset, std::size_t index) const = 0;
-  virtual std::string name(Subset subset, std::size_t index) const = 0;  // for messages
+  virtual std::size_t count(Split subset) const = 0;
+  virtual std::uint32_t label(Split subset, std::size_t index) const = 0;
+  virtual std::string name(Split subset, std::size_t index) const = 0;  // for messages
   // The bytes may lie in `buffer`, which the caller keeps. Throws FileError.
-  virtual StoredImage fetch(Subset subset, std::size_t index,
+  virtual StoredImage fetch(Split subset, std::size_t index,
                             std::vector<std::byte>& buffer) const = 0;
   // What tells these images from others, in hexadecimal; "" for generated ones.
   virtual std::string digest() const { return {}; }

@@ -1,6 +1,5 @@
 // Turns planes of colours into pixels.
-#include "lab/image/memory_source.hpp"
-
+#include "lab/image/image_sources.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::image {
@@ -27,14 +26,14 @@ class MemorySource final : public ImageSource {
   }
 
   const std::vector<std::string>& classes() const override { return classes_; }
-  std::size_t count(Subset subset) const override { return labels_[at(subset)].size(); }
-  std::uint32_t label(Subset subset, std::size_t index) const override {
+  std::size_t count(Split subset) const override { return labels_[at(subset)].size(); }
+  std::uint32_t label(Split subset, std::size_t index) const override {
     return labels_[at(subset)][index];
   }
-  std::string name(Subset /*subset*/, std::size_t index) const override {
+  std::string name(Split /*subset*/, std::size_t index) const override {
     return "generated image " + std::to_string(index);
   }
-  StoredImage fetch(Subset subset, std::size_t index,
+  StoredImage fetch(Split subset, std::size_t index,
                     std::vector<std::byte>& /*buffer*/) const override {
     const auto bytes = static_cast<std::size_t>(shape_.values());
     const int size = static_cast<int>(shape_.size);
@@ -44,7 +43,7 @@ class MemorySource final : public ImageSource {
   }
 
  private:
-  static std::size_t at(Subset subset) { return static_cast<std::size_t>(subset); }
+  static std::size_t at(Split subset) { return static_cast<std::size_t>(subset); }
 
   SmallShape shape_;
   std::vector<std::string> classes_;

@@ -1,11 +1,10 @@
 // Reads and judges the index of a pack.
-#include "lab/image/pack_source.hpp"
-
 #include <array>
 #include <cstring>
 #include <utility>
 
 #include "lab/data/mapped_file.hpp"
+#include "lab/image/image_sources.hpp"
 #include "lab/image/pack_format.hpp"
 #include "sing/base/message.hpp"
 
@@ -34,18 +33,18 @@ class PackSource final : public ImageSource {
   }
 
   const std::vector<std::string>& classes() const override { return classes_; }
-  std::size_t count(Subset subset) const override {
+  std::size_t count(Split subset) const override {
     return counts_[static_cast<std::size_t>(subset)];
   }
-  std::uint32_t label(Subset subset, std::size_t index) const override {
+  std::uint32_t label(Split subset, std::size_t index) const override {
     return entry(subset, index).label;
   }
-  std::string name(Subset subset, std::size_t index) const override {
+  std::string name(Split subset, std::size_t index) const override {
     return fmt::format("{}{}{}, class {}", file_.name(),
-                       subset == Subset::kTraining ? ": training image " : ": test image ", index,
+                       subset == Split::kTraining ? ": training image " : ": test image ", index,
                        classes_[label(subset, index)]);
   }
-  StoredImage fetch(Subset subset, std::size_t index,
+  StoredImage fetch(Split subset, std::size_t index,
                     std::vector<std::byte>& /*buffer*/) const override {
     const PackEntry& found = entry(subset, index);
     return {file_.bytes().subspan(found.offset, found.bytes),
@@ -57,7 +56,7 @@ class PackSource final : public ImageSource {
   std::string digest() const override { return data::hexadecimal(index_digest_); }
 
   void check() const {
-    for (const Subset subset : {Subset::kTraining, Subset::kTest}) {
+    for (const Split subset : {Split::kTraining, Split::kTest}) {
       for (std::size_t index = 0; index < count(subset); ++index) {
         const PackEntry& found = entry(subset, index);
         if (checksum_of(file_.bytes().subspan(found.offset, found.bytes)) != found.checksum) {
@@ -122,8 +121,8 @@ class PackSource final : public ImageSource {
             "an image's bytes do not fit its size");
   }
 
-  const PackEntry& entry(Subset subset, std::size_t index) const {
-    return entries_[subset == Subset::kTraining ? index : counts_[0] + index];
+  const PackEntry& entry(Split subset, std::size_t index) const {
+    return entries_[subset == Split::kTraining ? index : counts_[0] + index];
   }
 
   data::MappedFile file_;

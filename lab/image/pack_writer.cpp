@@ -100,7 +100,7 @@ class PackWriter {
              const std::filesystem::path& out)
       : folder_(folder),
         options_(options),
-        pool_(threads),
+        threads_(threads),
         preparers_(static_cast<std::size_t>(threads)),
         file_(out) {
     write(PackHeader{});
@@ -140,7 +140,7 @@ class PackWriter {
 
   void write_images(std::span<const ListedImage> images, std::vector<PackEntry>& entries) {
     std::vector<Prepared> prepared(images.size());
-    data::for_each_chunk(pool_, images.size(), 4,
+    data::for_each_chunk(threads_, images.size(), 4,
                          [&](std::size_t begin, std::size_t end, int worker) {
                            for (std::size_t i = begin; i < end; ++i) {
                              try {
@@ -167,7 +167,7 @@ class PackWriter {
 
   const ImageFolder& folder_;
   const PackOptions& options_;
-  cpu::ThreadPool pool_;
+  int threads_;
   std::vector<Preparer> preparers_;
   AtomicFile file_;
   std::uint64_t place_ = 0;

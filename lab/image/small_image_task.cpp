@@ -27,10 +27,6 @@ struct StandInOptions {
   }
 };
 
-Subset subset_of(task::Split split) {
-  return split == task::Split::kTraining ? Subset::kTraining : Subset::kTest;
-}
-
 class SmallImageTask final : public task::Task {
  public:
   explicit SmallImageTask(SmallTaskKind kind)
@@ -88,7 +84,7 @@ class SmallImageTask final : public task::Task {
     auto* row = reinterpret_cast<AugmentRow*>(rows.mutable_data_ptr<std::int32_t>());
     const bool training = request.split == task::Split::kTraining;
     for (const std::uint64_t index :
-         order_->indices(subset_of(request.split), request.epoch, request.first, request.count)) {
+         order_->indices(request.split, request.epoch, request.first, request.count)) {
       *row++ = training ? draw_augmentation(kind_.augment, seed_,
                                             static_cast<std::uint64_t>(request.epoch), index)
                         : no_augmentation(static_cast<std::uint64_t>(training_count_) + index);

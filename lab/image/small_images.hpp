@@ -25,7 +25,7 @@ struct SmallSubset {
 
 struct SmallSet {
   SmallShape shape;
-  std::array<SmallSubset, 2> subsets;  // by Subset
+  std::array<SmallSubset, 2> subsets;  // by Split
 };
 
 // SHA-256 of every pixel and label, in hexadecimal.

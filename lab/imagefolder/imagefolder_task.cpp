@@ -9,10 +9,8 @@
 #include "lab/image/classification.hpp"
 #include "lab/image/crop_loader.hpp"
 #include "lab/image/epoch_order.hpp"
-#include "lab/image/folder_source.hpp"
-#include "lab/image/memory_source.hpp"
+#include "lab/image/image_sources.hpp"
 #include "lab/image/normalizer.hpp"
-#include "lab/image/pack_source.hpp"
 #include "lab/image/stand_in.hpp"
 #include "lab/imagefolder/options.hpp"
 #include "sing/base/message.hpp"
@@ -31,10 +29,6 @@ constexpr image::SmallShape kStandInShape = {.channels = 3, .size = 64, .classes
 constexpr std::int64_t kStandInTraining = 1000;
 constexpr std::int64_t kStandInTest = 200;
 constexpr std::size_t kNamedImages = 3;
-
-image::Subset subset_of(task::Split split) {
-  return split == task::Split::kTraining ? image::Subset::kTraining : image::Subset::kTest;
-}
 
 class ImagefolderTask final : public task::Task {
  public:
@@ -70,7 +64,7 @@ class ImagefolderTask final : public task::Task {
   std::string data_digest() const override { return source_->digest(); }
 
   std::int64_t example_count(task::Split split) const override {
-    return static_cast<std::int64_t>(source_->count(subset_of(split)));
+    return static_cast<std::int64_t>(source_->count(split));
   }
 
   task::Batch make_batch(const task::BatchRequest& request) override {
@@ -80,7 +74,7 @@ class ImagefolderTask final : public task::Task {
     const auto host = at::TensorOptions().pinned_memory(device_.is_cuda());
     task::Batch batch = {at::empty({request.count, size, size, 3}, host.dtype(at::kByte)),
                          at::empty({request.count}, host.dtype(at::kLong))};
-    const image::CropRule rule{.subset = subset_of(request.split),
+    const image::CropRule rule{.subset = request.split,
                                .seed = seed_,
                                .epoch = static_cast<std::uint64_t>(request.epoch),
                                .least_area = options_.least_area,
@@ -149,7 +143,7 @@ class ImagefolderTask final : public task::Task {
   }
 
   std::string data_ = "data/imagefolder";
-  Options options_;
+  ImageFolderOptions options_;
   model::ResnetOptions model_;
   image::ClassificationOptions classification_;
   std::uint64_t seed_ = 0;

@@ -7,14 +7,14 @@
 
 namespace sing::lab::imagefolder {
 
-void check(const Options& options) {
+void check(const ImageFolderOptions& options) {
   validate(options, "imagefolder");
   SING_CHECK(options.ramp_begin <= options.ramp_end,
              "[imagefolder] wanted ramp_begin <= ramp_end, got {} and {}", options.ramp_begin,
              options.ramp_end);
 }
 
-std::int64_t training_size(const Options& options, std::int64_t epoch) {
+std::int64_t training_size(const ImageFolderOptions& options, std::int64_t epoch) {
   if (options.first_size == 0 || epoch >= options.ramp_end) {
     return options.train_size;
   }

@@ -9,7 +9,7 @@
 
 namespace sing::lab::imagefolder {
 
-struct Options {
+struct ImageFolderOptions {
   std::int64_t train_size = 192;
   std::int64_t first_size = 0;
   std::int64_t ramp_begin = 0;
@@ -21,7 +21,7 @@ struct Options {
   bool stand_in = false;
 
   static constexpr auto fields() {
-    using O = Options;
+    using O = ImageFolderOptions;
     return std::tuple{
         field("train_size", &O::train_size, "pixels a side of a training image", between(1, 4096)),
         field("first_size", &O::first_size, "pixels a side in the first epochs; 0: train_size",
@@ -41,10 +41,10 @@ struct Options {
 };
 
 // Throws std::invalid_argument for values out of bounds or a ramp that ends before it begins.
-void check(const Options& options);
+void check(const ImageFolderOptions& options);
 
 // FFCV's progressive resizing: first_size up to epoch ramp_begin, train_size from ramp_end on, in
 // between on the line, rounded to a multiple of 32.
-std::int64_t training_size(const Options& options, std::int64_t epoch);
+std::int64_t training_size(const ImageFolderOptions& options, std::int64_t epoch);
 
 }  // namespace sing::lab::imagefolder

@@ -36,8 +36,8 @@ void visit_state(State& state, Visitor&& visit) {
   visit("window_steps", state.window_steps);
   visit("first_loss", state.first_loss);
   visit("steps_above_first", state.steps_above_first);
-  visit("metrics_bytes", state.metrics_bytes);
-  visit("events_bytes", state.events_bytes);
+  visit("metrics_bytes", state.file_sizes.metrics);
+  visit("events_bytes", state.file_sizes.events);
 }
 
 template <class Number>

@@ -9,8 +9,13 @@
 #include <string>
 
 #include "adapters/torch/optimizer.hpp"
+#include "lab/run/run_writer.hpp"
 
 namespace sing::lab::loop {
+
+// The checkpoint that a resumed run continues from, and the weights of the best evaluation.
+inline constexpr const char* kLastCheckpoint = "last";
+inline constexpr const char* kBestCheckpoint = "best";
 
 // Where a training stands, beside weights, optimizer and random numbers. Data needs no more than
 // the step.
@@ -25,9 +30,7 @@ struct TrainingState {
   std::int64_t window_steps = 0;
   std::optional<double> first_loss;
   std::int64_t steps_above_first = 0;
-  // Lengths of the run's growing files.
-  std::uint64_t metrics_bytes = 0;
-  std::uint64_t events_bytes = 0;
+  run::RunFileSizes file_sizes;
 };
 
 // The tensors of `module` under their own names, those of the optimizer after "optimizer.", the

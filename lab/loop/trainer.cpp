@@ -23,11 +23,12 @@ bool takes_curvature(const TrainingPlan& plan) {
 
 TrainingState first_state(const run::RunDirectory& directory, task::TaskModel& model,
                           sing::torch::Optimizer& optimizer, bool resume) {
-  if (!resume || !std::filesystem::exists(directory.last_checkpoint())) {
+  const std::filesystem::path checkpoint = directory.checkpoint(kLastCheckpoint);
+  if (!resume || !std::filesystem::exists(checkpoint)) {
     return {};
   }
   try {
-    return load_checkpoint(directory.last_checkpoint(), *model.module, optimizer);
+    return load_checkpoint(checkpoint, *model.module, optimizer);
   } catch (const FileError& problem) {
     throw FileError(fmt::format("{}; without this file the run begins again", problem.what()));
   }
@@ -75,7 +76,7 @@ void prepare_torch(const TrainingPlan& plan) {
   }
 }
 
-Trainer::Trainer(task::Task& task, const TrainingPlan& plan, run::RunDirectory& directory,
+Trainer::Trainer(task::Task& task, const TrainingPlan& plan, const run::RunDirectory& directory,
                  command::ProgressBar& progress, bool resume)
     : task_(task),
       plan_(plan),
@@ -84,8 +85,7 @@ Trainer::Trainer(task::Task& task, const TrainingPlan& plan, run::RunDirectory& 
       model_(make_training_model(task, plan)),
       optimizer_(trained_parameters(*model_.module), plan.optimizer),
       state_(first_state(directory, model_, optimizer_, resume)),
-      metrics_(directory.metrics(), state_.metrics_bytes),
-      events_(directory.events(), state_.events_bytes),
+      writer_(directory, state_.file_sizes),
       gradient_pass_(
           plan.device,
           [this](const std::vector<task::Batch>& parts) {
@@ -221,17 +221,7 @@ void Trainer::record_step() {
   if (is_time(plan_.training.norm_steps)) {
     record.gradient_norms = optimizer_.gradient_norms();
   }
-  metrics_.write(record);
-  run::Scalars scalars = {{"training/loss", record.loss},
-                          {"training/learning_rate", record.learning_rate},
-                          {"training/images_per_second", record.images_per_second},
-                          {"seconds/data", record.data_seconds},
-                          {"seconds/forward_backward", record.forward_backward_seconds},
-                          {"seconds/optimizer", record.optimizer_seconds}};
-  for (const auto& [name, norm] : record.gradient_norms) {
-    scalars.emplace_back("gradient_norm/" + name, norm);
-  }
-  events_.write(state_.step, scalars);
+  writer_.write(record);
   diverged_ = has_diverged(loss);
   const double left =
       window_seconds_ / steps * static_cast<double>(plan_.total_steps - state_.step);
@@ -278,9 +268,8 @@ void Trainer::evaluate_now() {
   if (averages) {
     optimizer_.use_fast_weights();
   }
-  metrics_.write(run::EvaluationRecord{state_.step, epoch(), result.loss, result.accuracy});
-  events_.write(state_.step,
-                {{"evaluation/loss", result.loss}, {"evaluation/accuracy", result.accuracy}});
+  writer_.write(run::EvaluationRecord{
+      .step = state_.step, .epoch = epoch(), .loss = result.loss, .accuracy = result.accuracy});
   char text[96];
   std::snprintf(text, sizeof(text), "step %lld · epoch %.2f · test loss %.3e · accuracy ",
                 static_cast<long long>(state_.step), epoch(), result.loss);
@@ -290,16 +279,14 @@ void Trainer::evaluate_now() {
 // The best weights first: a run killed in between finds them again on its way from the last ones.
 void Trainer::save() {
   if (!best_weights_.empty()) {
-    save_weights(directory_.best_checkpoint(), best_weights_, best_step_, *state_.best_accuracy);
+    save_weights(directory_.checkpoint(kBestCheckpoint), best_weights_, best_step_,
+                 *state_.best_accuracy);
     best_weights_.clear();
   }
-  metrics_.file().sync();
-  events_.file().sync();
+  state_.file_sizes = writer_.sync();
   state_.window_loss = loss_sum_.item<double>();
   state_.seconds = seconds();
-  state_.metrics_bytes = metrics_.file().size();
-  state_.events_bytes = events_.file().size();
-  save_checkpoint(directory_.last_checkpoint(), *model_.module, optimizer_, state_);
+  save_checkpoint(directory_.checkpoint(kLastCheckpoint), *model_.module, optimizer_, state_);
   saved_ = Clock::now();
 }
 
@@ -308,12 +295,12 @@ run::EndRecord Trainer::finish(run::RunStatus status) {
   save();
   run::EndRecord record{.status = status, .seconds = state_.seconds};
   if (status != run::RunStatus::kDiverged) {
-    record.best_accuracy = state_.best_accuracy;
-    record.final_accuracy = state_.last_accuracy;
-    record.final_loss = state_.last_loss;
+    record.best_accuracy = state_.best_accuracy.value_or(run::kAbsent);
+    record.final_accuracy = state_.last_accuracy.value_or(run::kAbsent);
+    record.final_loss = state_.last_loss.value_or(run::kAbsent);
   }
-  metrics_.write(record);
-  metrics_.file().sync();
+  writer_.write(record);
+  writer_.sync();
   const OptimizerProgress skipped = optimizer_.status();
   if (skipped.skipped_tensors > 0 || skipped.skipped_steps > 0) {
     progress_.say(

@@ -15,9 +15,8 @@
 #include "lab/loop/prefetcher.hpp"
 #include "lab/loop/training_plan.hpp"
 #include "lab/optimizer/hessian_diagonal.hpp"
-#include "lab/run/metrics_log.hpp"
 #include "lab/run/run_directory.hpp"
-#include "lab/run/tensorboard_events.hpp"
+#include "lab/run/run_writer.hpp"
 #include "lab/task/task.hpp"
 
 namespace sing::lab::loop {
@@ -35,7 +34,7 @@ class Trainer {
  public:
   // The model's weights come from the seed, or with `resume` from the last checkpoint if there is
   // one.
-  Trainer(task::Task& task, const TrainingPlan& plan, run::RunDirectory& directory,
+  Trainer(task::Task& task, const TrainingPlan& plan, const run::RunDirectory& directory,
           command::ProgressBar& progress, bool resume);
 
   std::int64_t parameter_count() const;
@@ -59,13 +58,12 @@ class Trainer {
 
   task::Task& task_;
   TrainingPlan plan_;
-  run::RunDirectory& directory_;
+  run::RunDirectory directory_;
   command::ProgressBar& progress_;
   task::TaskModel model_;
   sing::torch::Optimizer optimizer_;
   TrainingState state_;
-  run::MetricsLog metrics_;
-  run::TensorboardEvents events_;
+  run::RunWriter writer_;
   GradientPass gradient_pass_;
   PhaseTimer timer_;
   std::mutex task_mutex_;

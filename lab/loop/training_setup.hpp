@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "lab/loop/trainer.hpp"
-#include "lab/task/task.hpp"
 #include "lab/run/run_config.hpp"
+#include "lab/task/task.hpp"
 
 namespace sing::lab::loop {
 

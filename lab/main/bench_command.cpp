@@ -9,6 +9,7 @@
 
 #include "lab/bench/step_timing.hpp"
 #include "lab/bench/torch_fused_adamw.hpp"
+#include "lab/command/field_flags.hpp"
 #include "lab/loop/gradient_pass.hpp"
 #include "lab/loop/training_model.hpp"
 #include "lab/loop/training_setup.hpp"
@@ -24,7 +25,7 @@ struct BenchFlags {
   explicit BenchFlags(const task::TaskEntry& entry) : request(entry) {}
 
   loop::TrainingSetup request;
-  int rounds = 20;
+  std::int64_t rounds = 20;
   std::string json;
 };
 
@@ -181,13 +182,14 @@ void run(BenchFlags& flags, CommandContext& context) {
   context.out << flags.request.task_name() << " on " << plan.device.str() << ": "
               << tensors_of(*model.module).size() << " tensors, batches of " << plan.training.batch
               << "; medians of " << flags.rounds << " rounds of " << period << " steps each\n";
-  const std::vector<bench::StepTiming> optimizers = bench::time_in_turns(
-      optimizer_contestants(*model.module, plan, name), plan.device, period, flags.rounds);
+  const std::vector<bench::StepTiming> optimizers =
+      bench::time_in_turns(optimizer_contestants(*model.module, plan, name), plan.device, period,
+                           static_cast<int>(flags.rounds));
   print(context.out, "optimizer step", optimizers);
   const std::vector<task::Batch> parts = first_batch(flags.request.task(), plan);
   const std::vector<bench::StepTiming> trainings =
       bench::time_in_turns(training_contestants(flags.request.task(), plan, name, parts),
-                           plan.device, period, flags.rounds);
+                           plan.device, period, static_cast<int>(flags.rounds));
   print(context.out, "training step", trainings);
   if (!flags.json.empty()) {
     std::int64_t parameters = 0;
@@ -218,10 +220,8 @@ void add_bench_command(CLI::App& app, CommandContext& context) {
     const auto flags = std::make_shared<BenchFlags>(entry);
     CLI::App* const command = bench->add_subcommand(entry.name, entry.help);
     flags->request.add_flags(*command);
-    command->add_option("--rounds", flags->rounds, "rounds that are timed")
-        ->type_name("INTEGER")
-        ->check(CLI::Range(1, 100000))
-        ->capture_default_str();
+    command::add_number(*command, "--rounds", flags->rounds, "rounds that are timed",
+                        between(1, 100000));
     command->add_option("--json", flags->json, "file that gets the figures")->type_name("FILE");
     command->callback(
         [flags, &context] { context.chosen = [flags, &context] { run(*flags, context); }; });

@@ -20,9 +20,6 @@ void add_reproduce_command(CLI::App& app, CommandContext& context);
 void add_report_command(CLI::App& app, CommandContext& context);
 void add_theory_command(CLI::App& app, CommandContext& context);
 
-// All of the above.
-void add_commands(CLI::App& app, CommandContext& context);
-
 // These need LibTorch.
 void add_train_command(CLI::App& app, CommandContext& context);
 void add_eval_command(CLI::App& app, CommandContext& context);

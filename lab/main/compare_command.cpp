@@ -4,12 +4,14 @@
 #include <iostream>
 #include <memory>
 
+#include "lab/command/field_flags.hpp"
 #include "lab/command/stop_signal.hpp"
 #include "lab/compare/child_process.hpp"
 #include "lab/compare/comparison.hpp"
 #include "lab/main/commands.hpp"
 #include "lab/optimizer/named_optimizer.hpp"
 #include "lab/report/report_page.hpp"
+#include "lab/run/run_directory.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::main {
@@ -45,7 +47,7 @@ void run(const CompareFlags& flags, CommandContext& context) {
   const std::vector<compare::Cell> cells = compare::cells_of(flags.grid);
   check_optimizers(flags);
   const bool terminal = &context.out == &std::cout && ::isatty(STDOUT_FILENO) == 1;
-  const compare::Place place{
+  const compare::Workplace place{
       .folder = flags.out.empty() ? fmt::format("runs/compare_{}", flags.grid.task) : flags.out,
       .program =
           flags.program.empty() ? compare::own_program() : std::filesystem::path(flags.program),
@@ -57,7 +59,7 @@ void run(const CompareFlags& flags, CommandContext& context) {
         compare::run_comparison(cells, place, context.out, [&] { return signal.requested(); });
   }
   context.out << '\n' << text_of(compare::rows_of(comparison.results));
-  report::write_report_of(place.folder / "report.html", directories_of(cells, place.folder), "",
+  report::write_report_of(place.folder / run::kReportFile, directories_of(cells, place.folder), "",
                           context.out);
   if (comparison.stopped) {
     context.out << "interrupted; the same command goes on from here\n";
@@ -94,11 +96,20 @@ void add_compare_command(CLI::App& app, CommandContext& context) {
       ->add_option("--learning-rates", grid.learning_rates,
                    "A,B,… for all, NAME=A,B,… for one; without it each optimizer's own")
       ->type_name("LIST…");
-  command->add_option("--seeds", grid.seeds, "a run for each")
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--seeds",
+          [&grid](const std::vector<std::string>& texts) {
+            grid.seeds.assign(texts.size(), 0);
+            for (std::size_t at = 0; at < texts.size(); ++at) {
+              assign(grid.seeds[at], command::value_of_text(texts[at]), "--seeds");
+            }
+          },
+          "a run for each")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("INTEGER,…")
-      ->capture_default_str();
+      ->default_str("0");
   command->add_option("--out", flags->out, "folder of the runs; without it runs/compare_TASK")
       ->type_name("FOLDER");
   command->add_option("--program", flags->program, "trains instead of this program")

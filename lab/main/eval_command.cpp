@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 
+#include "lab/command/field_flags.hpp"
 #include "lab/command/option_texts.hpp"
 #include "lab/loop/training_setup.hpp"
 #include "lab/main/commands.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 struct EvalFlags {
   std::string run;
-  std::string checkpoint = "best";
+  std::string checkpoint = loop::kBestCheckpoint;
   std::string device = "auto";
   std::string picture;
   std::int64_t threads = 0;
@@ -31,13 +32,14 @@ const task::TaskEntry& find_task(const std::string& name) {
 }
 
 std::filesystem::path checkpoint_path(const EvalFlags& flags) {
-  const bool is_name = flags.checkpoint == "best" || flags.checkpoint == "last";
-  return is_name ? run::RunDirectory::checkpoint_of(flags.run, flags.checkpoint)
+  const bool is_name =
+      flags.checkpoint == loop::kBestCheckpoint || flags.checkpoint == loop::kLastCheckpoint;
+  return is_name ? run::RunDirectory(flags.run).checkpoint(flags.checkpoint)
                  : std::filesystem::path(flags.checkpoint);
 }
 
 void run(const EvalFlags& flags, std::ostream& out) {
-  const run::RecordedConfig config = run::read_config(run::RunDirectory::config_of(flags.run));
+  const run::RecordedConfig config = run::read_config(run::RunDirectory(flags.run).config());
   loop::TrainingSetup recorded(find_task(config.task));
   CLI::App recorded_flags;
   recorded.add_flags(recorded_flags);
@@ -83,10 +85,8 @@ void add_eval_command(CLI::App& app, CommandContext& context) {
       ->type_name("NAME")
       ->capture_default_str();
   command->add_option("--picture", flags->picture, "PNG of the first examples")->type_name("FILE");
-  command->add_option("--threads", flags->threads, "of LibTorch on the CPU; 0: its own choice")
-      ->type_name("INTEGER")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
+  command::add_number(*command, "--threads", flags->threads,
+                      "of LibTorch on the CPU; 0: its own choice", between(0, 1024));
   command->callback(
       [flags, &context] { context.chosen = [flags, &context] { run(*flags, context.out); }; });
 }

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "lab/command/field_flags.hpp"
-#include "lab/image/pack_source.hpp"
+#include "lab/image/image_sources.hpp"
 #include "lab/image/pack_writer.hpp"
 #include "lab/main/commands.hpp"
 #include "sing/base/message.hpp"
@@ -57,9 +57,7 @@ void add_pack_data_command(CLI::App& data, CommandContext& context) {
   command->add_option("--out", flags->out, "the pack to write")->type_name("FILE");
   command->add_option("--check", flags->check, "a pack to compare with its checksums")
       ->type_name("FILE");
-  command->add_option("--threads", flags->threads, "0: all cores")
-      ->type_name("INTEGER")
-      ->check(CLI::Range(0, 1024));
+  command::add_number(*command, "--threads", flags->threads, "0: all cores", between(0, 1024));
   command::add_field_flags(*command, flags->options);
   command->callback(
       [flags, &context] { context.chosen = [flags, &context] { run(*flags, context.out); }; });

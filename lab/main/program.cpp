@@ -11,6 +11,22 @@
 #include "sing/c_api/sing.h"
 
 namespace sing::lab::main {
+namespace {
+
+void add_commands(CLI::App& app, CommandContext& context) {
+  CLI::App* const data = app.add_subcommand("data", "Write, show or check a task's data");
+  data->require_subcommand(1);
+  add_rde_data_command(*data, context);
+  add_official_data_commands(*data, context);
+  add_pack_data_command(*data, context);
+  add_compare_command(app, context);
+  add_tune_command(app, context);
+  add_reproduce_command(app, context);
+  add_report_command(app, context);
+  add_theory_command(app, context);
+}
+
+}  // namespace
 
 int run_program(int argument_count, const char* const* arguments, std::ostream& out,
                 std::ostream& error,
@@ -37,7 +53,8 @@ int run_program(int argument_count, const char* const* arguments, std::ostream& 
     app.exit(help, out, error);
     return command::kSuccess;
   } catch (const CLI::ParseError& mistake) {
-    error << command::usage_error(app, mistake) << '\n';
+    error << command::usage_error(app, mistake, {arguments + 1, arguments + argument_count})
+          << '\n';
     return command::kUsage;
   } catch (const std::invalid_argument& mistake) {
     error << mistake.what() << '\n';

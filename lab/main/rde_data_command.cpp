@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kPreviewImages = 16;
 
 struct RdeDataFlags {
-  rde::Options options;
+  rde::RdeOptions options;
   std::int64_t count = 1000;
   std::int64_t seed = 0;
   bool test = false;

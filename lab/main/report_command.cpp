@@ -7,7 +7,8 @@
 
 #include "lab/main/commands.hpp"
 #include "lab/report/report_page.hpp"
-#include "lab/report/run_reader.hpp"
+#include "lab/run/run_directory.hpp"
+#include "lab/run/run_reader.hpp"
 
 namespace sing::lab::main {
 namespace {
@@ -19,10 +20,10 @@ struct ReportFlags {
 
 void run(const ReportFlags& flags, std::ostream& out) {
   const std::vector<std::filesystem::path> paths(flags.runs.begin(), flags.runs.end());
-  const std::vector<report::RunRecord> runs = report::read_runs(paths);
+  const std::vector<run::RunRecord> runs = run::read_runs(paths);
   std::filesystem::path page = flags.out;
   if (page.empty()) {
-    page = paths.size() == 1 ? paths.front() / "report.html" : "report.html";
+    page = paths.size() == 1 ? paths.front() / run::kReportFile : run::kReportFile;
   }
   report::write_report(page, runs);
   out << page.string() << ": " << runs.size() << (runs.size() == 1 ? " run\n" : " runs\n");

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 
+#include "lab/command/field_flags.hpp"
 #include "lab/command/stop_signal.hpp"
 #include "lab/compare/child_process.hpp"
 #include "lab/main/commands.hpp"
@@ -18,7 +19,7 @@ constexpr const char* kWhere = "[sing reproduce] ";
 
 struct ReproduceFlags {
   const CLI::App* app = nullptr;
-  reproduce::Request request;
+  reproduce::ReproductionRequest request;
   std::string table;
   std::string out;
   std::string program;
@@ -39,7 +40,7 @@ std::set<std::string> tasks_of(const CLI::App& app) {
   return tasks;
 }
 
-compare::Place place_of(const ReproduceFlags& flags, bool terminal) {
+compare::Workplace place_of(const ReproduceFlags& flags, bool terminal) {
   return {.folder =
               flags.out.empty() ? fmt::format("runs/reproduce_{}", flags.request.scale) : flags.out,
           .program =
@@ -47,7 +48,7 @@ compare::Place place_of(const ReproduceFlags& flags, bool terminal) {
           .terminal = terminal};
 }
 
-void list(const ReproduceFlags& flags, const compare::Place& place, std::ostream& out) {
+void list(const ReproduceFlags& flags, const compare::Workplace& place, std::ostream& out) {
   out << "scale " << flags.request.scale << ", runs in " << place.folder.string() << '\n';
   for (const reproduce::PaperTable& table : reproduce::paper_tables()) {
     if (flags.table.empty() || flags.table == table.name) {
@@ -58,7 +59,7 @@ void list(const ReproduceFlags& flags, const compare::Place& place, std::ostream
 }
 
 void write_page(const reproduce::PaperTable& table, const reproduce::Reproduction& reproduction,
-                const compare::Place& place, const std::string& notice, std::ostream& out) {
+                const compare::Workplace& place, const std::string& notice, std::ostream& out) {
   std::vector<std::filesystem::path> directories;
   for (const reproduce::RowState& state : reproduction.rows) {
     for (const compare::Cell& cell : state.cells) {
@@ -69,7 +70,7 @@ void write_page(const reproduce::PaperTable& table, const reproduce::Reproductio
                           reproduce::section_of(table, reproduction.rows, notice), out);
 }
 
-void train(const ReproduceFlags& flags, const compare::Place& place, CommandContext& context) {
+void train(const ReproduceFlags& flags, const compare::Workplace& place, CommandContext& context) {
   const reproduce::PaperTable& table = reproduce::paper_table(flags.table);
   const std::string notice = reproduce::flags_of(table, flags.request).notice;
   if (!notice.empty()) {
@@ -106,7 +107,7 @@ void run(ReproduceFlags& flags, CommandContext& context) {
   flags.request.knows_tasks = flags.program.empty();
   flags.request.tasks = tasks_of(*flags.app);
   const bool terminal = &context.out == &std::cout && ::isatty(STDOUT_FILENO) == 1;
-  const compare::Place place = place_of(flags, terminal);
+  const compare::Workplace place = place_of(flags, terminal);
   if (flags.list) {
     list(flags, place, context.out);
   } else {
@@ -126,17 +127,14 @@ void add_reproduce_command(CLI::App& app, CommandContext& context) {
     names += (names.empty() ? "" : ", ") + std::string(table.name);
   }
   command->add_option("--table", flags->table, names)->type_name("NAME");
-  command->add_flag("--list", flags->list, "say which rows are done, train nothing");
+  command::add_switch(*command, "--list", flags->list, "say which rows are done, train nothing");
   command
       ->add_option("--scale", flags->request.scale,
                    "full: the recipes; short: a tenth of the epochs; smoke: that they run")
-      ->check(CLI::IsMember({"smoke", "short", "full"}))
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("--seeds", flags->request.seeds, "runs of each row, with seeds from 0 on")
-      ->check(CLI::Range(1, 1000))
-      ->type_name("INTEGER")
-      ->capture_default_str();
+  command::add_number(*command, "--seeds", flags->request.seeds,
+                      "runs of each row, with seeds from 0 on", between(1, 1000));
   command->add_option("--out", flags->out, "folder of the runs; without it runs/reproduce_SCALE")
       ->type_name("FOLDER");
   command

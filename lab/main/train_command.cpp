@@ -1,13 +1,17 @@
 // Trains a model, from the start or from where a run stopped.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <ostream>
 
+#include "lab/command/field_flags.hpp"
 #include "lab/command/option_texts.hpp"
 #include "lab/loop/training_setup.hpp"
 #include "lab/main/commands.hpp"
 #include "lab/main/task_registry.hpp"
+#include "lab/run/run_lock.hpp"
+#include "lab/run/run_reader.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::main {
@@ -34,18 +38,19 @@ std::string default_folder(const TrainFlags& flags, const loop::TrainingPlan& pl
 }
 
 // Takes over what the run was started with; resources are this command's or else the run's.
-run::RecordedConfig take_up(TrainFlags& flags, const std::filesystem::path& run) {
-  run::RecordedConfig config = run::read_config(run::RunDirectory::config_of(run));
+run::RecordedConfig take_up(TrainFlags& flags, const run::RunDirectory& directory) {
+  run::RecordedConfig config = run::read_config(directory.config());
+  const std::string run = directory.path().string();
   SING_CHECK(config.task == flags.request.task_name(),
              "[sing train] wanted to resume a run of task {}, '{}' is one of task {}",
-             flags.request.task_name(), run.string(), config.task);
+             flags.request.task_name(), run, config.task);
   command::OptionTexts fixed = config.options;
   const std::vector<std::string> free = loop::resource_names();
   std::erase_if(fixed, [&](const auto& option) {
     return std::find(free.begin(), free.end(), option.first) != free.end();
   });
   const std::string contradiction = command::first_contradiction(*flags.command, fixed);
-  SING_CHECK(contradiction.empty(), "[sing train] '{}': {}", run.string(), contradiction);
+  SING_CHECK(contradiction.empty(), "[sing train] '{}': {}", run, contradiction);
   command::apply_options(*flags.command, config.options, "sing train");
   return config;
 }
@@ -54,9 +59,9 @@ run::RecordedConfig take_up(TrainFlags& flags, const std::filesystem::path& run)
 std::string text_of(const run::EndRecord& end, const std::filesystem::path& run) {
   std::string text(name_of(end.status));
   char numbers[160] = "";
-  if (end.final_accuracy && end.best_accuracy && end.final_loss) {
+  if (std::isfinite(end.final_loss)) {
     std::snprintf(numbers, sizeof(numbers), " · accuracy %.2f %% (best %.2f %%) · test loss %.4e",
-                  100 * *end.final_accuracy, 100 * *end.best_accuracy, *end.final_loss);
+                  100 * end.final_accuracy, 100 * end.best_accuracy, end.final_loss);
   }
   text += numbers;
   text += " · " + command::text_of_seconds(end.seconds) + " · " + run.string();
@@ -93,22 +98,24 @@ void say_notice(std::ostream& out, const task::Task& task) {
   }
 }
 
-void start(TrainFlags& flags, const loop::TrainingPlan& plan, run::RunDirectory& directory,
+void start(TrainFlags& flags, const loop::TrainingPlan& plan, const run::RunDirectory& directory,
            CommandContext& context) {
   std::ostream& out = context.out;
-  if (const auto end = directory.has_run() ? run::read_end(directory.metrics()) : std::nullopt) {
-    out << "already " << text_of(*end, directory.path()) << '\n';
-    context.exit_code = exit_code_of(end->status);
-    return;
+  if (directory.has_run()) {
+    if (const run::RunRecord record = run::read_run(directory.path()); record.is_complete()) {
+      out << "already " << text_of(*record.end, directory.path()) << '\n';
+      context.exit_code = exit_code_of(record.end->status);
+      return;
+    }
   }
-  if (flags.resume && !directory.has_run()) {
+  if (flags.resume && !directory.has_config()) {
     out << directory.path().string() << ": no run to go on with, a new one begins\n";
   }
   const command::StopSignal stop;
   loop::prepare_torch(plan);
   command::ProgressBar progress(out, command::terminal_columns(out));
   loop::Trainer trainer(flags.request.task(), plan, directory, progress, flags.resume);
-  if (!directory.has_run()) {
+  if (!directory.has_config()) {
     run::write_config(directory.config(), flags.request.config(plan, trainer.parameter_count()));
   }
   out << directory.path().string() << ": " << trainer.parameter_count() << " parameters, "
@@ -129,11 +136,9 @@ void run(TrainFlags& flags, CommandContext& context) {
   if (!flags.config.empty()) {
     command::apply_options(*flags.command, command::read_option_file(flags.config), "--config");
   }
-  const bool known =
-      !flags.out.empty() && std::filesystem::exists(run::RunDirectory::config_of(flags.out));
   run::RecordedConfig recorded;
-  if (known && flags.resume) {
-    recorded = take_up(flags, flags.out);
+  if (flags.resume && !flags.out.empty() && run::RunDirectory(flags.out).has_config()) {
+    recorded = take_up(flags, run::RunDirectory(flags.out));
   }
   const loop::TrainingPlan plan = flags.request.make_plan();
   flags.request.check_data(recorded, flags.out);
@@ -141,10 +146,11 @@ void run(TrainFlags& flags, CommandContext& context) {
     flags.out = default_folder(flags, plan);
     SING_CHECK(!flags.resume, "[sing train] wanted --out with --resume, got none");
   }
-  SING_CHECK(flags.resume || !std::filesystem::exists(run::RunDirectory::config_of(flags.out)),
+  const run::RunDirectory directory(flags.out);
+  SING_CHECK(flags.resume || !directory.has_config(),
              "[sing train] wanted a new directory, or --resume to go on; '{}' holds a run",
              flags.out);
-  run::RunDirectory directory(flags.out);
+  const run::RunLock lock(directory);
   start(flags, plan, directory, context);
 }
 
@@ -160,8 +166,8 @@ void add_train_command(CLI::App& app, CommandContext& context) {
         ->add_option("--out", flags->out,
                      "folder of the run; without: runs/<task>_<optimizer>_<learning rate>_<seed>")
         ->type_name("FOLDER");
-    flags->command->add_flag("--resume", flags->resume,
-                             "go on with the run in --out if there is one, exactly");
+    command::add_switch(*flags->command, "--resume", flags->resume,
+                        "go on with the run in --out if there is one, exactly");
     flags->command->add_option("--config", flags->config, "TOML or INI file of these options")
         ->type_name("FILE");
     flags->request.add_flags(*flags->command);

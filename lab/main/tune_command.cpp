@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 
+#include "lab/command/field_flags.hpp"
 #include "lab/command/option_texts.hpp"
 #include "lab/command/stop_signal.hpp"
 #include "lab/compare/child_process.hpp"
@@ -12,6 +13,7 @@
 #include "lab/optimizer/named_optimizer.hpp"
 #include "lab/page/html_text.hpp"
 #include "lab/report/report_page.hpp"
+#include "lab/run/run_directory.hpp"
 #include "lab/tune/tuning_record.hpp"
 #include "sing/base/fields.hpp"
 #include "sing/base/message.hpp"
@@ -22,7 +24,7 @@ namespace {
 constexpr const char* kWhere = "[sing tune] ";
 
 struct TuneFlags {
-  tune::Request request;
+  tune::TuningRequest request;
   std::optional<double> weight_decay;
   std::string out;
   std::string program;
@@ -66,7 +68,7 @@ double first_weight_decay(const TuneFlags& flags) {
       fmt::format("{}{} has no weight decay", kWhere, flags.request.optimizer));
 }
 
-void check(const tune::Request& request) {
+void check(const tune::TuningRequest& request) {
   std::vector<std::string> owned = {"--optimizer", "--learning-rate", "--lr",    "--weight-decay",
                                     "--seed",      "--out",           "--resume"};
   if (request.epochs > 0) {
@@ -79,7 +81,7 @@ void check(const tune::Request& request) {
              "{}--rates-only: wanted --protocol paper, got {}", kWhere, request.protocol);
 }
 
-void say_best(const tune::Request& request, const tune::Tuning& tuning, std::ostream& out) {
+void say_best(const tune::TuningRequest& request, const tune::Tuning& tuning, std::ostream& out) {
   for (const std::string& remark : tuning.remarks) {
     out << remark << '\n';
   }
@@ -94,10 +96,10 @@ void say_best(const tune::Request& request, const tune::Tuning& tuning, std::ost
 }
 
 void run(TuneFlags& flags, CommandContext& context) {
-  tune::Request& request = flags.request;
+  tune::TuningRequest& request = flags.request;
   check(request);
   request.weight_decay = first_weight_decay(flags);
-  const compare::Place place{
+  const compare::Workplace place{
       .folder = flags.out.empty() ? fmt::format("runs/tune_{}_{}", request.task, request.optimizer)
                                   : flags.out,
       .program =
@@ -113,7 +115,7 @@ void run(TuneFlags& flags, CommandContext& context) {
   for (const tune::Trial& trial : tuning.trials) {
     directories.push_back(place.folder / trial.run);
   }
-  report::write_report_of(place.folder / "report.html", directories,
+  report::write_report_of(place.folder / run::kReportFile, directories,
                           tune::section_of(request, tuning), context.out);
   if (tuning.stopped) {
     context.out << "interrupted; the same command goes on from here\n";
@@ -132,7 +134,7 @@ void add_tune_command(CLI::App& app, CommandContext& context) {
   CLI::App* const command = app.add_subcommand(
       "tune", "Find a learning rate and a weight decay, by the paper's protocol");
   const auto flags = std::make_shared<TuneFlags>();
-  tune::Request& request = flags->request;
+  tune::TuningRequest& request = flags->request;
   command->add_option("TASK", request.task, "what to train, as for sing train")
       ->required()
       ->type_name("");
@@ -142,30 +144,22 @@ void add_tune_command(CLI::App& app, CommandContext& context) {
   command
       ->add_option("--protocol", request.protocol,
                    "paper: rates, then decays at the best rate; halving: successive halving")
-      ->check(CLI::IsMember({"paper", "halving"}))
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("--epochs", request.epochs, "of each run (of the last round of a halving)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("INTEGER");
-  command->add_option("--seed", request.seed, "of every run")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("INTEGER")
-      ->capture_default_str();
-  command
-      ->add_option("--weight-decay", flags->weight_decay,
-                   "while rates are tried; without it that of --config, or the optimizer's own")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("NUMBER");
-  command
-      ->add_option("--extensions", request.extensions,
-                   "most values beyond either end of a grid of the paper")
-      ->check(CLI::Range(0, 20))
-      ->type_name("INTEGER")
-      ->capture_default_str();
-  command->add_flag("--rates-only", request.rates_only,
-                    "leave the weight decay as it is: runs much shorter than what they stand for "
-                    "can compare rates, hardly decays");
+  command::add_number(*command, "--epochs", request.epochs,
+                      "of each run (of the last round of a halving); without it as the flags say",
+                      at_least(1))
+      ->default_str("");
+  command::add_number(*command, "--seed", request.seed, "of every run", at_least(0));
+  command::add_number(*command, "--weight-decay", flags->weight_decay,
+                      "while rates are tried; without it that of --config, or the optimizer's own",
+                      at_least(0))
+      ->default_str("");
+  command::add_number(*command, "--extensions", request.extensions,
+                      "most values beyond either end of a grid of the paper", between(0, 20));
+  command::add_switch(*command, "--rates-only", request.rates_only,
+                      "leave the weight decay as it is: runs much shorter than what they stand for "
+                      "can compare rates, hardly decays");
   command
       ->add_option("--out", flags->out, "folder of the runs; without it runs/tune_TASK_OPTIMIZER")
       ->type_name("FOLDER");

@@ -30,7 +30,7 @@ double round_step(double span) {
 
 }  // namespace
 
-void Range::include(double value) {
+void AxisRange::include(double value) {
   if (!std::isfinite(value)) {
     return;
   }
@@ -39,7 +39,7 @@ void Range::include(double value) {
   empty = false;
 }
 
-Axis::Axis(Range range, Scale scale, double from, double to)
+Axis::Axis(AxisRange range, Scale scale, double from, double to)
     : low_(range.empty ? 0 : range.low),
       high_(range.empty ? 1 : range.high),
       scale_(scale == Scale::kLog && low_ > 0 ? Scale::kLog : Scale::kLinear),

@@ -14,7 +14,7 @@ struct Tick {
 };
 
 // The smallest and largest of the numbers shown to it, leaving out what a scale cannot place.
-struct Range {
+struct AxisRange {
   double low = 0;
   double high = 0;
   bool empty = true;
@@ -26,7 +26,7 @@ class Axis {
  public:
   // Numbers `range` from pixel `from` to pixel `to`. A range of one number is widened; an empty one
   // is 0 … 1. kLog falls back to kLinear where the range has no positive part.
-  Axis(Range range, Scale scale, double from, double to);
+  Axis(AxisRange range, Scale scale, double from, double to);
 
   Scale scale() const { return scale_; }
   double low() const { return low_; }

@@ -25,7 +25,7 @@ bool is_drawable(const CurvePoint& point, Scale scale) {
   return std::isfinite(point.x) && std::isfinite(point.y) && (scale != Scale::kLog || point.y > 0);
 }
 
-void include(const std::vector<Curve>& curves, bool diverged, Scale scale, Range& range) {
+void include(const std::vector<Curve>& curves, bool diverged, Scale scale, AxisRange& range) {
   for (const Curve& curve : curves) {
     for (const CurvePoint& point : curve.points) {
       if (curve.diverged == diverged && is_drawable(point, scale)) {
@@ -35,8 +35,8 @@ void include(const std::vector<Curve>& curves, bool diverged, Scale scale, Range
   }
 }
 
-Range range_of_x(const std::vector<Curve>& curves, const ChartOptions& options) {
-  Range range;
+AxisRange range_of_x(const std::vector<Curve>& curves, const ChartOptions& options) {
+  AxisRange range;
   for (const Curve& curve : curves) {
     for (const CurvePoint& point : curve.points) {
       if (is_drawable(point, options.y_scale)) {
@@ -50,8 +50,8 @@ Range range_of_x(const std::vector<Curve>& curves, const ChartOptions& options) 
   return range;
 }
 
-Range range_of_y(const std::vector<Curve>& curves, const ChartOptions& options) {
-  Range range;
+AxisRange range_of_y(const std::vector<Curve>& curves, const ChartOptions& options) {
+  AxisRange range;
   include(curves, false, options.y_scale, range);
   if (range.empty) {
     include(curves, true, options.y_scale, range);
@@ -173,7 +173,7 @@ std::string draw_curve(const Curve& whole, const Axis& x, const Axis& y) {
 }  // namespace
 
 std::string draw_line_chart(const ChartOptions& options, const std::vector<Curve>& curves) {
-  const Range x_range = range_of_x(curves, options);
+  const AxisRange x_range = range_of_x(curves, options);
   if (x_range.empty) {
     return {};
   }

@@ -13,13 +13,6 @@
 namespace sing::lab::picture {
 namespace {
 
-png_image empty_image() {
-  png_image image;
-  std::memset(&image, 0, sizeof(image));
-  image.version = PNG_IMAGE_VERSION;
-  return image;
-}
-
 [[noreturn]] void fail(const std::filesystem::path& path, png_image& image) {
   const std::string reason = image.message;
   png_image_free(&image);
@@ -29,7 +22,9 @@ png_image empty_image() {
 }  // namespace
 
 void write_png(const std::filesystem::path& path, const Picture& picture) {
-  png_image image = empty_image();
+  png_image image;
+  std::memset(&image, 0, sizeof(image));
+  image.version = PNG_IMAGE_VERSION;
   image.width = static_cast<png_uint_32>(picture.width());
   image.height = static_cast<png_uint_32>(picture.height());
   image.format = PNG_FORMAT_RGB;
@@ -42,28 +37,6 @@ void write_png(const std::filesystem::path& path, const Picture& picture) {
   AtomicFile file(path);
   file.write(std::span(bytes).first(size));
   file.commit();
-}
-
-Picture read_png(const std::filesystem::path& path) {
-  png_image image = empty_image();
-  if (png_image_begin_read_from_file(&image, path.c_str()) == 0) {
-    fail(path, image);
-  }
-  image.format = PNG_FORMAT_RGB;
-  std::vector<std::uint8_t> bytes(PNG_IMAGE_SIZE(image));
-  const png_color black = {0, 0, 0};
-  if (png_image_finish_read(&image, &black, bytes.data(), 0, nullptr) == 0) {
-    fail(path, image);
-  }
-  Picture picture(static_cast<int>(image.width), static_cast<int>(image.height), {0, 0, 0});
-  for (int y = 0; y < picture.height(); ++y) {
-    for (int x = 0; x < picture.width(); ++x) {
-      const std::uint8_t* const pixel =
-          &bytes[3 * static_cast<std::size_t>(y * picture.width() + x)];
-      picture.set(x, y, {pixel[0], pixel[1], pixel[2]});
-    }
-  }
-  return picture;
 }
 
 }  // namespace sing::lab::picture

@@ -1,4 +1,4 @@
-// Pictures as PNG files.
+// Writes pictures as PNG files.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,5 @@ namespace sing::lab::picture {
 
 // Replaces `path` as a whole; throws FileError, and then an old file is untouched.
 void write_png(const std::filesystem::path& path, const Picture& picture);
-
-// Any PNG file, alpha laid over black; throws FileError.
-Picture read_png(const std::filesystem::path& path);
 
 }  // namespace sing::lab::picture

@@ -11,7 +11,6 @@
 namespace sing::lab::rde {
 namespace {
 
-// The pool's threads, or an error before any is started.
 int checked(int threads) {
   SING_CHECK(threads >= 1, "[rde] wanted at least 1 thread, got {}", threads);
   return threads;
@@ -24,15 +23,15 @@ Element* place_of(Element* first, std::size_t place, std::size_t elements) {
 
 }  // namespace
 
-BatchFiller::BatchFiller(const Options& options, std::uint64_t seed, int threads)
-    : options_(options), seed_(seed), pool_(checked(threads)) {
+BatchFiller::BatchFiller(const RdeOptions& options, std::uint64_t seed, int threads)
+    : options_(options), seed_(seed), threads_(checked(threads)) {
   check(options_);
 }
 
 void BatchFiller::fill(std::span<const std::uint64_t> indices, const BatchBuffers& buffers) {
   // Small enough to even out the attempts that images take, large enough to share no cache line.
   constexpr std::size_t kChunk = 4;
-  data::for_each_chunk(pool_, indices.size(), kChunk,
+  data::for_each_chunk(threads_, indices.size(), kChunk,
                        [&](std::size_t begin, std::size_t end, int /*worker*/) {
                          for (std::size_t place = begin; place < end; ++place) {
                            fill_one(indices[place], place, buffers);

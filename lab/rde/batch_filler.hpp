@@ -5,7 +5,6 @@
 #include <span>
 
 #include "lab/rde/options.hpp"
-#include "sing/backend/cpu/thread_pool.hpp"
 
 namespace sing::lab::rde {
 
@@ -27,9 +26,9 @@ struct BatchBuffers {
 class BatchFiller {
  public:
   // Throws std::invalid_argument for options that fail check() or threads < 1.
-  BatchFiller(const Options& options, std::uint64_t seed, int threads);
+  BatchFiller(const RdeOptions& options, std::uint64_t seed, int threads);
 
-  const Options& options() const { return options_; }
+  const RdeOptions& options() const { return options_; }
 
   // Image indices[i] goes to place i. Throws what make_scene throws; the buffers are then
   // unspecified.
@@ -38,9 +37,9 @@ class BatchFiller {
  private:
   void fill_one(std::uint64_t index, std::size_t place, const BatchBuffers& buffers) const;
 
-  Options options_;
+  RdeOptions options_;
   std::uint64_t seed_;
-  cpu::ThreadPool pool_;
+  int threads_;
 };
 
 }  // namespace sing::lab::rde

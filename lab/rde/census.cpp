@@ -22,7 +22,7 @@ struct Attempt {
   Contacts contacts;
 };
 
-struct Place {
+struct ImageKey {
   std::uint64_t seed;
   std::uint64_t index;
 };
@@ -30,11 +30,11 @@ struct Place {
 // One image at a time; the buffer is the solver's only source.
 class Examiner {
  public:
-  explicit Examiner(const Options& options)
+  explicit Examiner(const RdeOptions& options)
       : image_(static_cast<std::size_t>(options.image_size * options.image_size)) {}
 
   // Counts into `verdicts`; returns whether the solver decided.
-  bool examine(Attempt& attempt, Place place, Verdicts& verdicts) {
+  bool examine(Attempt& attempt, ImageKey place, Verdicts& verdicts) {
     Scene& scene = attempt.scene;
     set_heights(scene, attempt.contacts);
     draw_greys(scene, place.seed, place.index);
@@ -120,7 +120,7 @@ void count_content(const Attempt& attempt, Content& content) {
   }
 }
 
-void count_image(Examiner& examiner, Place place, Census& census) {
+void count_image(Examiner& examiner, ImageKey place, Census& census) {
   bool first_showing = true;
   for (std::uint32_t number = 0; number < kMaxAttempts; ++number) {
     const Scene scene = draw_rectangles(census.options, place.seed, place.index, number);
@@ -184,18 +184,17 @@ void Census::operator+=(const Census& other) {
   kept += other.kept;
 }
 
-Census take_census(const Options& options, std::uint64_t seed, std::int64_t count, int threads) {
+Census take_census(const RdeOptions& options, std::uint64_t seed, std::int64_t count, int threads) {
   check(options);
   SING_CHECK(count >= 1, "[rde] wanted at least 1 image to check, got {}", count);
   SING_CHECK(threads >= 1, "[rde] wanted at least 1 thread, got {}", threads);
   Census empty{.options = options};
   empty.kept.height_at_pixel.assign(
       static_cast<std::size_t>(options.image_size * options.image_size), 0);
-  cpu::ThreadPool pool(threads);
   std::vector<Census> parts(static_cast<std::size_t>(threads), empty);
   std::vector<Examiner> examiners(static_cast<std::size_t>(threads), Examiner(options));
   constexpr std::size_t kChunk = 64;
-  data::for_each_chunk(pool, static_cast<std::size_t>(count), kChunk,
+  data::for_each_chunk(threads, static_cast<std::size_t>(count), kChunk,
                        [&](std::size_t begin, std::size_t end, int worker) {
                          const auto at = static_cast<std::size_t>(worker);
                          for (std::size_t index = begin; index < end; ++index) {

@@ -42,7 +42,7 @@ struct Content {
 
 // Everything is a count, so that the result does not depend on the number of threads.
 struct Census {
-  Options options;
+  RdeOptions options;
   std::int64_t draws = 0;    // attempts
   std::int64_t showing = 0;  // of them, those with enough visible pixels (and a chain, if asked)
   Verdicts without_rules;    // the first showing attempt of each image
@@ -54,7 +54,7 @@ struct Census {
 };
 
 // Over images 0 … count − 1 of `seed`.
-Census take_census(const Options& options, std::uint64_t seed, std::int64_t count, int threads);
+Census take_census(const RdeOptions& options, std::uint64_t seed, std::int64_t count, int threads);
 
 // Nothing wrong before undecided images are dropped, every kept image solved.
 bool is_sound(const Census& census);

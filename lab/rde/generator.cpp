@@ -7,7 +7,7 @@
 
 namespace sing::lab::rde {
 
-Scene make_scene(const Options& options, std::uint64_t seed, std::uint64_t index) {
+Scene make_scene(const RdeOptions& options, std::uint64_t seed, std::uint64_t index) {
   for (std::uint32_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
     Scene scene = draw_rectangles(options, seed, index, attempt);
     if (!has_distinct_lines(scene)) {

@@ -12,6 +12,6 @@ inline constexpr std::uint32_t kMaxAttempts = 1U << 20;
 
 // A function of its arguments alone: the same scene on every machine, in any order. `options` has
 // passed check(). Throws std::invalid_argument after kMaxAttempts.
-Scene make_scene(const Options& options, std::uint64_t seed, std::uint64_t index);
+Scene make_scene(const RdeOptions& options, std::uint64_t seed, std::uint64_t index);
 
 }  // namespace sing::lab::rde

@@ -5,7 +5,7 @@
 
 namespace sing::lab::rde {
 
-void check(const Options& options) {
+void check(const RdeOptions& options) {
   validate(options, "rde");
   SING_CHECK(options.min_side <= options.max_side && options.max_side <= options.image_size,
              "[rde] wanted min_side <= max_side <= image_size, got {}, {}, {}", options.min_side,

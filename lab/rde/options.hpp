@@ -18,7 +18,7 @@ constexpr auto enum_names(Labels) {
   return std::to_array<EnumName<Labels>>({{Labels::kStack, "stack"}, {Labels::kChain, "chain"}});
 }
 
-struct Options {
+struct RdeOptions {
   std::int64_t rectangles = 4;
   std::int64_t image_size = 128;
   std::int64_t min_side = 32;
@@ -28,17 +28,18 @@ struct Options {
 
   static constexpr auto fields() {
     return std::tuple{
-        field("rectangles", &Options::rectangles, "rectangles in an image",
+        field("rectangles", &RdeOptions::rectangles, "rectangles in an image",
               between(1, kMaxRectangles)),
-        field("image_size", &Options::image_size, "pixels a side of the image", between(4, 4096)),
-        field("min_side", &Options::min_side, "shortest side of a rectangle", at_least(1)),
-        field("max_side", &Options::max_side, "longest side of a rectangle", at_least(1)),
-        field("min_visible", &Options::min_visible, "pixels every rectangle shows", at_least(1)),
-        field("labels", &Options::labels, "stack: any contacts; chain: k touches k - 1")};
+        field("image_size", &RdeOptions::image_size, "pixels a side of the image",
+              between(4, 4096)),
+        field("min_side", &RdeOptions::min_side, "shortest side of a rectangle", at_least(1)),
+        field("max_side", &RdeOptions::max_side, "longest side of a rectangle", at_least(1)),
+        field("min_visible", &RdeOptions::min_visible, "pixels every rectangle shows", at_least(1)),
+        field("labels", &RdeOptions::labels, "stack: any contacts; chain: k touches k - 1")};
   }
 };
 
 // Throws std::invalid_argument for a value outside its bounds or sides that do not fit.
-void check(const Options& options);
+void check(const RdeOptions& options);
 
 }  // namespace sing::lab::rde

@@ -18,7 +18,7 @@ constexpr int kMargin = 12;  // pixels around and between images
 
 }  // namespace
 
-picture::Picture preview(const Options& options, std::uint64_t seed,
+picture::Picture preview(const RdeOptions& options, std::uint64_t seed,
                          std::span<const std::uint64_t> indices) {
   check(options);
   const int size = static_cast<int>(options.image_size);

@@ -11,7 +11,7 @@ namespace sing::lab::rde {
 
 // Two images a row, each as input in grey, target from violet (0) to yellow (1), and rectangles in
 // colors of their own.
-picture::Picture preview(const Options& options, std::uint64_t seed,
+picture::Picture preview(const RdeOptions& options, std::uint64_t seed,
                          std::span<const std::uint64_t> indices);
 
 }  // namespace sing::lab::rde

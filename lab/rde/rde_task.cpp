@@ -94,7 +94,9 @@ class RdeTask final : public task::Task {
     return at::mse_loss(prediction.to(at::kFloat), batch[kTargets]);
   }
 
-  // count_right_images (accuracy.hpp) in tensor functions, so that predictions stay on the device.
+  // Images in which the mean prediction over the visible pixels of every rectangle lies nearer to
+  // that rectangle's target than to any other multiple of 1 / rectangles. In tensor functions, so
+  // that predictions stay on the device.
   at::Tensor right_count(const at::Tensor& prediction, const task::Batch& batch) const override {
     const at::Tensor values = prediction.flatten(1).to(at::kDouble);
     const at::Tensor rectangles = batch[kReadyRectangles].flatten(1);
@@ -143,7 +145,7 @@ class RdeTask final : public task::Task {
     return training_;
   }
 
-  Options options_;
+  RdeOptions options_;
   SetOptions set_;
   model::VitOptions model_;
   model::VitShape shape_{};

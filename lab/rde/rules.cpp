@@ -21,13 +21,13 @@ bool has_distinct_lines(const Scene& scene) {
   return true;
 }
 
-bool shows_enough(const Options& options, const CellGrid& grid) {
+bool shows_enough(const RdeOptions& options, const CellGrid& grid) {
   const auto pixels = grid.visible_pixels();
   return std::all_of(pixels.begin() + 1, pixels.begin() + 1 + options.rectangles,
                      [&](int shown) { return shown >= options.min_visible; });
 }
 
-bool keeps_chain(const Options& options, const Contacts& contacts) {
+bool keeps_chain(const RdeOptions& options, const Contacts& contacts) {
   if (options.labels == Labels::kStack) {
     return true;
   }

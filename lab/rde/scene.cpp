@@ -11,7 +11,7 @@ constexpr std::uint32_t kGreyPurpose = 0x8000'0000;
 
 }  // namespace
 
-Scene draw_rectangles(const Options& options, std::uint64_t seed, std::uint64_t index,
+Scene draw_rectangles(const RdeOptions& options, std::uint64_t seed, std::uint64_t index,
                       std::uint32_t attempt) {
   random::RandomStream random(seed, index, attempt);
   const int size = static_cast<int>(options.image_size);

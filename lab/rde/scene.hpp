@@ -32,7 +32,7 @@ inline constexpr std::uint32_t kGreyDistance = 1967;
 
 // The rectangles of attempt `attempt` at image `index` of `seed`: sides and places, no rule
 // applied.
-Scene draw_rectangles(const Options& options, std::uint64_t seed, std::uint64_t index,
+Scene draw_rectangles(const RdeOptions& options, std::uint64_t seed, std::uint64_t index,
                       std::uint32_t attempt);
 
 // The greys of image `index`; they depend neither on its rectangles nor on the attempt.

@@ -10,7 +10,7 @@
 namespace sing::lab::rde {
 
 struct SetSource {
-  Options options;
+  RdeOptions options;
   std::uint64_t seed = 0;
   int threads = 1;
 };

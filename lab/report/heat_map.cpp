@@ -80,7 +80,7 @@ std::string joined_steps(const LayerNorms& norms) {
 }  // namespace
 
 NormLevels norm_levels(const LayerNorms& norms) {
-  page::Range range;
+  page::AxisRange range;
   for (const double value : norms.values) {
     if (value > 0) {
       range.include(value);

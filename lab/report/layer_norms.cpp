@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 
@@ -33,11 +34,14 @@ double recorded(double norm) {
 
 }  // namespace
 
-LayerNorms layer_norms(const std::vector<NormRecord>& records, std::size_t most_columns) {
+LayerNorms layer_norms(const std::vector<run::StepRecord>& steps, std::size_t most_columns) {
+  std::vector<run::StepRecord> records;
+  std::copy_if(steps.begin(), steps.end(), std::back_inserter(records),
+               [](const run::StepRecord& record) { return !record.gradient_norms.empty(); });
   Layers layers;
   std::vector<std::map<std::size_t, double>> squares(records.size());
   for (std::size_t record = 0; record < records.size(); ++record) {
-    for (const auto& [name, norm] : records[record].norms) {
+    for (const auto& [name, norm] : records[record].gradient_norms) {
       squares[record][layers.place(layer_of(name))] += recorded(norm) * recorded(norm);
     }
   }
@@ -47,7 +51,7 @@ LayerNorms layer_norms(const std::vector<NormRecord>& records, std::size_t most_
   for (std::size_t record = 0; record < records.size(); record += together) {
     result.steps.push_back(records[record].step);
   }
-  result.values.assign(result.layers.size() * result.steps.size(), kAbsent);
+  result.values.assign(result.layers.size() * result.steps.size(), run::kAbsent);
   for (std::size_t layer = 0; layer < result.layers.size(); ++layer) {
     for (std::size_t column = 0; column < result.steps.size(); ++column) {
       double sum = 0;

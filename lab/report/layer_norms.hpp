@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "lab/report/run_record.hpp"
+#include "lab/run/run_record.hpp"
 
 namespace sing::lab::report {
 
 struct LayerNorms {
   std::vector<std::string> layers;  // rows, in the model's order
   std::vector<std::int64_t> steps;  // columns: the first step of each
-  std::vector<double> values;       // row by row; kAbsent where nothing was recorded
+  std::vector<double> values;       // row by row; run::kAbsent where nothing was recorded
 
   double at(std::size_t layer, std::size_t column) const {
     return values[layer * steps.size() + column];
@@ -21,8 +21,9 @@ struct LayerNorms {
 };
 
 // A layer is a parameter's name up to its last dot: the norm of block.fc1 is the root of the summed
-// squares of block.fc1.weight and block.fc1.bias. Over `most_columns` records, neighbours are
-// averaged; an infinite or NaN norm makes its average one too.
-LayerNorms layer_norms(const std::vector<NormRecord>& records, std::size_t most_columns);
+// squares of block.fc1.weight and block.fc1.bias. Records without norms are left out. With more
+// than `most_columns` records, neighbors are averaged; an infinite or NaN norm makes its average
+// one too.
+LayerNorms layer_norms(const std::vector<run::StepRecord>& steps, std::size_t most_columns);
 
 }  // namespace sing::lab::report

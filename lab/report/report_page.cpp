@@ -12,10 +12,11 @@
 #include "lab/page/page_parts.hpp"
 #include "lab/report/heat_map.hpp"
 #include "lab/report/run_pictures.hpp"
-#include "lab/report/run_reader.hpp"
 #include "lab/report/run_style.hpp"
 #include "lab/report/run_tables.hpp"
 #include "lab/report/time_bars.hpp"
+#include "lab/run/run_directory.hpp"
+#include "lab/run/run_reader.hpp"
 #include "sing/base/message.hpp"
 #include "sing/io/atomic_file.hpp"
 
@@ -27,17 +28,17 @@ constexpr std::size_t kHeatMapColumns = 160;
 enum class Over { kSteps, kEpochs };
 
 struct Subject {
-  const std::vector<RunRecord>& runs;
+  const std::vector<run::RunRecord>& runs;
   const std::vector<std::string>& styles;
 };
 
 template <class Record>
 std::vector<page::Curve> curves_of(const Subject& subject, Over over,
-                                   std::vector<Record> RunRecord::* records,
+                                   std::vector<Record> run::RunRecord::* records,
                                    const std::function<double(const Record&)>& value) {
   std::vector<page::Curve> curves;
   for (std::size_t at = 0; at < subject.runs.size(); ++at) {
-    const RunRecord& run = subject.runs[at];
+    const run::RunRecord& run = subject.runs[at];
     page::Curve curve{.label = run.name, .style = subject.styles[at]};
     for (const Record& record : run.*records) {
       const double x = over == Over::kSteps ? static_cast<double>(record.step) : record.epoch;
@@ -49,11 +50,11 @@ std::vector<page::Curve> curves_of(const Subject& subject, Over over,
 }
 
 // Rates that a compare spreads over powers of ten show on a logarithmic axis only.
-page::Scale learning_rate_scale(const std::vector<RunRecord>& runs) {
-  page::Range peaks;
-  for (const RunRecord& run : runs) {
+page::Scale learning_rate_scale(const std::vector<run::RunRecord>& runs) {
+  page::AxisRange peaks;
+  for (const run::RunRecord& run : runs) {
     double peak = 0;
-    for (const StepRecord& record : run.steps) {
+    for (const run::StepRecord& record : run.steps) {
       peak = std::isfinite(record.learning_rate) ? std::max(peak, record.learning_rate) : peak;
     }
     if (peak > 0) {
@@ -66,25 +67,26 @@ page::Scale learning_rate_scale(const std::vector<RunRecord>& runs) {
 // Losses and accuracies of a diverged run say nothing of what the others reached.
 std::vector<page::Curve> marked(const Subject& subject, std::vector<page::Curve> curves) {
   for (std::size_t at = 0; at < curves.size(); ++at) {
-    curves[at].diverged = subject.runs[at].status() == RunStatus::kDiverged;
+    curves[at].diverged = subject.runs[at].has_diverged();
   }
   return curves;
 }
 
 std::string charts(const Subject& subject, Over over) {
   const std::string x = over == Over::kSteps ? "step" : "epoch";
-  const auto of_steps = [&](double StepRecord::* member) {
-    return curves_of<StepRecord>(subject, over, &RunRecord::steps,
-                                 [=](const StepRecord& record) { return record.*member; });
+  const auto of_steps = [&](double run::StepRecord::* member) {
+    return curves_of<run::StepRecord>(
+        subject, over, &run::RunRecord::steps,
+        [=](const run::StepRecord& record) { return record.*member; });
   };
-  const auto loss = [](const EvaluationRecord& record) { return record.loss; };
-  const auto percent = [](const EvaluationRecord& record) { return 100 * record.accuracy; };
-  const auto of_evaluations = [&](double (*value)(const EvaluationRecord&)) {
-    return curves_of<EvaluationRecord>(subject, over, &RunRecord::evaluations, value);
+  const auto loss = [](const run::EvaluationRecord& record) { return record.loss; };
+  const auto percent = [](const run::EvaluationRecord& record) { return 100 * record.accuracy; };
+  const auto of_evaluations = [&](double (*value)(const run::EvaluationRecord&)) {
+    return curves_of<run::EvaluationRecord>(subject, over, &run::RunRecord::evaluations, value);
   };
   return page::draw_line_chart(
              {.title = "Training loss", .x_label = x, .y_scale = page::Scale::kLog},
-             marked(subject, of_steps(&StepRecord::loss))) +
+             marked(subject, of_steps(&run::StepRecord::loss))) +
          page::draw_line_chart(
              {.title = "Evaluation loss", .x_label = x, .y_scale = page::Scale::kLog},
              marked(subject, of_evaluations(loss))) +
@@ -92,9 +94,9 @@ std::string charts(const Subject& subject, Over over) {
                                marked(subject, of_evaluations(percent))) +
          page::draw_line_chart(
              {.title = "Learning rate", .x_label = x, .y_scale = learning_rate_scale(subject.runs)},
-             of_steps(&StepRecord::learning_rate)) +
+             of_steps(&run::StepRecord::learning_rate)) +
          page::draw_line_chart({.title = "Images a second", .x_label = x, .from_zero = true},
-                               of_steps(&StepRecord::images_per_second));
+                               of_steps(&run::StepRecord::images_per_second));
 }
 
 std::string legend(const Subject& subject) {
@@ -121,7 +123,7 @@ std::string curves_section(const Subject& subject) {
   return section + "</section>\n";
 }
 
-std::string notes(const RunRecord& run) {
+std::string notes(const run::RunRecord& run) {
   if (run.unreadable_lines == 0) {
     return {};
   }
@@ -131,9 +133,9 @@ std::string notes(const RunRecord& run) {
       run.unreadable_lines == 1 ? "is" : "are");
 }
 
-std::string run_section(const RunRecord& run, std::size_t runs) {
+std::string run_section(const run::RunRecord& run, std::size_t runs) {
   const std::string content = notes(run) + draw_pictures(run, pictures_a_run(runs)) +
-                              draw_heat_map(layer_norms(run.norms, kHeatMapColumns));
+                              draw_heat_map(layer_norms(run.steps, kHeatMapColumns));
   if (content.empty()) {
     return {};
   }
@@ -142,9 +144,9 @@ std::string run_section(const RunRecord& run, std::size_t runs) {
 }
 
 // Whose page is passed on without the command must not be taken for a result.
-std::string stand_in_note(const std::vector<RunRecord>& runs) {
-  const auto count = std::count_if(runs.begin(), runs.end(), [](const RunRecord& run) {
-    return option_of(run, "stand_in") == "true";
+std::string stand_in_note(const std::vector<run::RunRecord>& runs) {
+  const auto count = std::count_if(runs.begin(), runs.end(), [](const run::RunRecord& run) {
+    return run.setting("stand_in") == "true";
   });
   if (count == 0) {
     return {};
@@ -158,10 +160,10 @@ std::string stand_in_note(const std::vector<RunRecord>& runs) {
       which);
 }
 
-std::string heading(const std::vector<RunRecord>& runs) {
+std::string heading(const std::vector<run::RunRecord>& runs) {
   std::string tasks;
-  for (const RunRecord& run : runs) {
-    const std::string task = option_of(run, "task");
+  for (const run::RunRecord& run : runs) {
+    const std::string task = run.setting("task");
     if (!task.empty() && tasks.find(task) == std::string::npos) {
       tasks += (tasks.empty() ? "" : ", ") + task;
     }
@@ -179,7 +181,7 @@ constexpr std::string_view kAxisChoice =
 
 }  // namespace
 
-std::string report_page(const std::vector<RunRecord>& runs, const std::string& summary) {
+std::string report_page(const std::vector<run::RunRecord>& runs, const std::string& summary) {
   SING_CHECK(!runs.empty(), "[report] wanted at least one run, got none");
   const std::vector<std::string> styles = run_styles(runs);
   const Subject subject{runs, styles};
@@ -192,7 +194,7 @@ std::string report_page(const std::vector<RunRecord>& runs, const std::string& s
   page += curves_section(subject);
   page += "<section id=\"time\">" + draw_time_bars(runs) + "</section>\n";
   page += "<section id=\"runs\"><h2>Pictures and gradients</h2>\n";
-  for (const RunRecord& run : runs) {
+  for (const run::RunRecord& run : runs) {
     page += run_section(run, runs.size());
   }
   page += "</section>\n<section id=\"options\"><h2>Options</h2>\n" + options_tables(runs);
@@ -200,7 +202,7 @@ std::string report_page(const std::vector<RunRecord>& runs, const std::string& s
                             page::page_script());
 }
 
-void write_report(const std::filesystem::path& path, const std::vector<RunRecord>& runs,
+void write_report(const std::filesystem::path& path, const std::vector<run::RunRecord>& runs,
                   const std::string& summary) {
   const std::string page = report_page(runs, summary);
   AtomicFile file(path);
@@ -213,12 +215,12 @@ void write_report_of(const std::filesystem::path& path,
                      const std::string& summary, std::ostream& out) {
   std::vector<std::filesystem::path> found;
   for (const std::filesystem::path& directory : directories) {
-    if (is_run_directory(directory)) {
+    if (run::RunDirectory(directory).has_run()) {
       found.push_back(directory);
     }
   }
   if (!found.empty()) {
-    write_report(path, read_runs(found), summary);
+    write_report(path, run::read_runs(found), summary);
     out << "report: " << path.string() << '\n';
   }
 }

@@ -54,13 +54,13 @@ std::vector<std::filesystem::path> chosen_pictures(const std::vector<std::filesy
   return chosen;
 }
 
-std::string draw_pictures(const RunRecord& run, std::size_t most) {
+std::string draw_pictures(const run::RunRecord& run, std::size_t most) {
   const std::vector<std::filesystem::path> chosen = chosen_pictures(run.pictures, most);
   if (chosen.empty()) {
     return {};
   }
   std::string drawn;
-  if (const std::string legend = option_of(run, "picture_legend"); !legend.empty()) {
+  if (const std::string legend = run.setting("picture_legend"); !legend.empty()) {
     drawn = fmt::format("<p class=\"note\">{}</p>\n", page::escape_html(legend));
   }
   drawn += draw_picture(chosen.back());

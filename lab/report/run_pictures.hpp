@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/report/run_record.hpp"
+#include "lab/run/run_record.hpp"
 
 namespace sing::lab::report {
 
@@ -16,7 +16,7 @@ std::vector<std::filesystem::path> chosen_pictures(const std::vector<std::filesy
 
 // The last picture open, earlier ones folded, at most `most` in all. A file that is no PNG or has
 // more than 8 MiB is named, not shown. Empty if the run has no pictures.
-std::string draw_pictures(const RunRecord& run, std::size_t most);
+std::string draw_pictures(const run::RunRecord& run, std::size_t most);
 
 // How many pictures each of so many runs has in one page, which is to stay easy to send.
 constexpr std::size_t pictures_a_run(std::size_t runs) { return runs <= 2 ? 5 : runs <= 6 ? 2 : 1; }

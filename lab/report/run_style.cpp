@@ -10,9 +10,9 @@ namespace sing::lab::report {
 namespace {
 
 // All options but the seed and those that name the run's own directory.
-std::string setting_of(const RunRecord& run) {
+std::string setting_of(const run::RunRecord& run) {
   std::string setting;
-  for (const auto& [key, value] : run.options) {
+  for (const auto& [key, value] : run.settings) {
     const std::string last = key.substr(key.rfind('.') + 1);
     if (last != "seed" && value.find(run.name) == std::string::npos) {
       setting += fmt::format("{}={}\n", key, value);
@@ -23,7 +23,7 @@ std::string setting_of(const RunRecord& run) {
 
 }  // namespace
 
-std::vector<std::string> run_styles(const std::vector<RunRecord>& runs) {
+std::vector<std::string> run_styles(const std::vector<run::RunRecord>& runs) {
   std::map<std::string, std::pair<std::size_t, std::size_t>> settings;  // number, runs so far
   std::vector<std::string> styles;
   for (std::size_t at = 0; at < runs.size(); ++at) {

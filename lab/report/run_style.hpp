@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/report/run_record.hpp"
+#include "lab/run/run_record.hpp"
 
 namespace sing::lab::report {
 
@@ -14,6 +14,6 @@ inline constexpr std::size_t kDashes = 4;
 
 // Class names, one entry a run. Runs that differ in their seed alone have one color and different
 // dashes. With more runs than styles, colors come again with other dashes.
-std::vector<std::string> run_styles(const std::vector<RunRecord>& runs);
+std::vector<std::string> run_styles(const std::vector<run::RunRecord>& runs);
 
 }  // namespace sing::lab::report

@@ -17,51 +17,51 @@ std::string number_cell(const std::string& text) {
 }
 
 // What the end line says; of a run without one, what was last measured.
-RunEnd outcome_of(const RunRecord& run) {
+run::EndRecord end_of(const run::RunRecord& run) {
   if (run.end) {
     return *run.end;
   }
-  RunEnd outcome;
+  run::EndRecord end;
   if (!run.evaluations.empty()) {
-    outcome.final_accuracy = run.evaluations.back().accuracy;
-    outcome.final_loss = run.evaluations.back().loss;
-    for (const EvaluationRecord& evaluation : run.evaluations) {
-      outcome.best_accuracy = std::fmax(outcome.best_accuracy, evaluation.accuracy);
+    end.final_accuracy = run.evaluations.back().accuracy;
+    end.final_loss = run.evaluations.back().loss;
+    for (const run::EvaluationRecord& evaluation : run.evaluations) {
+      end.best_accuracy = std::fmax(end.best_accuracy, evaluation.accuracy);
     }
   }
-  return outcome;
+  return end;
 }
 
-std::string result_row(const RunRecord& run, const std::string& style) {
-  const RunEnd outcome = outcome_of(run);
-  const bool diverged = outcome.status == RunStatus::kDiverged;
-  const auto shown = [&](double value) { return diverged ? kAbsent : value; };
-  const StepRecord last = run.steps.empty() ? StepRecord{} : run.steps.back();
+std::string result_row(const run::RunRecord& run, const std::string& style) {
+  const run::EndRecord end = end_of(run);
+  const std::string_view status = run.end ? name_of(end.status) : "unfinished";
+  const auto shown = [&](double value) { return run.has_diverged() ? run::kAbsent : value; };
+  const run::StepRecord last = run.steps.empty() ? run::StepRecord{} : run.steps.back();
   std::string row =
       fmt::format("<tr><td><i class=\"swatch {}\"></i>{}", style, page::escape_html(run.name));
-  row += "</td>" + cell(option_of(run, "optimizer")) + number_cell(option_of(run, "learning_rate"));
-  row += number_cell(option_of(run, "seed"));
-  row += fmt::format("<td class=\"{}\">{}</td>", name_of(outcome.status), name_of(outcome.status));
-  row += number_cell(page::percent_text(shown(outcome.final_accuracy)));
-  row += number_cell(page::percent_text(shown(outcome.best_accuracy)));
-  row += number_cell(page::short_number(shown(outcome.final_loss)));
+  row += "</td>" + cell(run.setting("optimizer")) + number_cell(run.setting("learning_rate"));
+  row += number_cell(run.setting("seed"));
+  row += fmt::format("<td class=\"{}\">{}</td>", status, status);
+  row += number_cell(page::percent_text(shown(end.final_accuracy)));
+  row += number_cell(page::percent_text(shown(end.best_accuracy)));
+  row += number_cell(page::short_number(shown(end.final_loss)));
   row += number_cell(page::short_number(static_cast<double>(last.step), 9));
   row += number_cell(page::short_number(last.images_per_second));
-  row += number_cell(page::duration_text(outcome.seconds));
+  row += number_cell(page::duration_text(end.seconds));
   return row + "</tr>\n";
 }
 
-std::optional<std::string> value_of(const RunRecord& run, const std::string& key) {
-  const auto found = std::find_if(run.options.begin(), run.options.end(),
+std::optional<std::string> value_of(const run::RunRecord& run, const std::string& key) {
+  const auto found = std::find_if(run.settings.begin(), run.settings.end(),
                                   [&](const auto& option) { return option.first == key; });
-  return found != run.options.end() ? std::optional(found->second) : std::nullopt;
+  return found != run.settings.end() ? std::optional(found->second) : std::nullopt;
 }
 
 // The keys of all runs in the order in which they are met.
-std::vector<std::string> keys_of(const std::vector<RunRecord>& runs) {
+std::vector<std::string> keys_of(const std::vector<run::RunRecord>& runs) {
   std::vector<std::string> keys;
-  for (const RunRecord& run : runs) {
-    for (const auto& option : run.options) {
+  for (const run::RunRecord& run : runs) {
+    for (const auto& option : run.settings) {
       if (std::find(keys.begin(), keys.end(), option.first) == keys.end()) {
         keys.push_back(option.first);
       }
@@ -76,20 +76,20 @@ std::string heading_of(const std::string& key) {
   return page::escape_html(key.starts_with(kPart) ? key.substr(kPart.size()) : key);
 }
 
-bool is_shared(const std::vector<RunRecord>& runs, const std::string& key) {
-  return std::all_of(runs.begin(), runs.end(), [&](const RunRecord& run) {
+bool is_shared(const std::vector<run::RunRecord>& runs, const std::string& key) {
+  return std::all_of(runs.begin(), runs.end(), [&](const run::RunRecord& run) {
     return value_of(run, key).has_value() && value_of(run, key) == value_of(runs.front(), key);
   });
 }
 
-std::string differences_table(const std::vector<RunRecord>& runs,
+std::string differences_table(const std::vector<run::RunRecord>& runs,
                               const std::vector<std::string>& keys) {
   std::string table = "<table id=\"differences\"><thead><tr><th>run</th>";
   for (const std::string& key : keys) {
     table += "<th>" + heading_of(key) + "</th>";
   }
   table += "</tr></thead><tbody>\n";
-  for (const RunRecord& run : runs) {
+  for (const run::RunRecord& run : runs) {
     table += "<tr>" + cell(run.name);
     for (const std::string& key : keys) {
       table += cell(value_of(run, key).value_or("–"));
@@ -101,7 +101,7 @@ std::string differences_table(const std::vector<RunRecord>& runs,
 
 }  // namespace
 
-std::string results_table(const std::vector<RunRecord>& runs,
+std::string results_table(const std::vector<run::RunRecord>& runs,
                           const std::vector<std::string>& styles) {
   std::string table = "<div class=\"wide\"><table id=\"results\"><thead><tr>";
   for (const char* heading :
@@ -116,7 +116,7 @@ std::string results_table(const std::vector<RunRecord>& runs,
   return table + "</tbody></table></div>\n";
 }
 
-std::string options_tables(const std::vector<RunRecord>& runs) {
+std::string options_tables(const std::vector<run::RunRecord>& runs) {
   std::vector<std::string> shared = keys_of(runs);
   const auto split = std::stable_partition(
       shared.begin(), shared.end(), [&](const std::string& key) { return is_shared(runs, key); });

@@ -31,7 +31,7 @@ constexpr std::array<Part, 3> kParts = {
 
 std::string milliseconds(double seconds) { return page::short_number(1e3 * seconds, 3) + " ms"; }
 
-std::string draw_bar(const RunRecord& run, const StepTime& time, const page::Axis& axis,
+std::string draw_bar(const run::RunRecord& run, const StepTime& time, const page::Axis& axis,
                      double top) {
   const std::string middle = page::coordinate(top + kRowHeight / 2);
   std::string drawn = fmt::format("<text class=\"y\" x=\"{}\" y=\"{}", kLeft - 6, middle);
@@ -55,12 +55,12 @@ std::string draw_bar(const RunRecord& run, const StepTime& time, const page::Axi
 
 }  // namespace
 
-StepTime step_time(const RunRecord& run) {
+StepTime step_time(const run::RunRecord& run) {
   StepTime mean;
   double count = 0;
   const std::size_t first = run.steps.size() > 1 ? 1 : 0;
   for (std::size_t at = first; at < run.steps.size(); ++at) {
-    const StepRecord& record = run.steps[at];
+    const run::StepRecord& record = run.steps[at];
     const StepTime time{record.data_seconds, record.forward_backward_seconds,
                         record.optimizer_seconds};
     if (std::isfinite(time.sum())) {
@@ -71,15 +71,15 @@ StepTime step_time(const RunRecord& run) {
     }
   }
   for (const Part& part : kParts) {
-    mean.*part.seconds = count > 0 ? mean.*part.seconds / count : kAbsent;
+    mean.*part.seconds = count > 0 ? mean.*part.seconds / count : run::kAbsent;
   }
   return mean;
 }
 
-std::string draw_time_bars(const std::vector<RunRecord>& runs) {
-  page::Range range;
-  std::vector<std::pair<const RunRecord*, StepTime>> bars;
-  for (const RunRecord& run : runs) {
+std::string draw_time_bars(const std::vector<run::RunRecord>& runs) {
+  page::AxisRange range;
+  std::vector<std::pair<const run::RunRecord*, StepTime>> bars;
+  for (const run::RunRecord& run : runs) {
     const StepTime time = step_time(run);
     if (time.sum() > 0) {
       bars.emplace_back(&run, time);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/report/run_record.hpp"
+#include "lab/run/run_record.hpp"
 
 namespace sing::lab::report {
 
@@ -18,9 +18,9 @@ struct StepTime {
 
 // Means over the records. The first one, with the time that libraries take to start, counts only
 // where there is no other. Not finite where nothing was recorded.
-StepTime step_time(const RunRecord& run);
+StepTime step_time(const run::RunRecord& run);
 
 // Empty if no run has times.
-std::string draw_time_bars(const std::vector<RunRecord>& runs);
+std::string draw_time_bars(const std::vector<run::RunRecord>& runs);
 
 }  // namespace sing::lab::report

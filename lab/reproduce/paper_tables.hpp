@@ -4,16 +4,16 @@
 #include <span>
 #include <string_view>
 
-#include "lab/report/run_record.hpp"
+#include "lab/run/run_record.hpp"
 
 namespace sing::lab::reproduce {
 
 struct PaperRow {
   const char* name;
-  const char* recipe;                 // recipes/<recipe>.toml
-  double accuracy = report::kAbsent;  // percent
-  double spread = report::kAbsent;    // percent, where the paper repeated the training
-  double loss = report::kAbsent;
+  const char* recipe;              // recipes/<recipe>.toml
+  double accuracy = run::kAbsent;  // percent
+  double spread = run::kAbsent;    // percent, where the paper repeated the training
+  double loss = run::kAbsent;
   const char* remark = "";
 };
 

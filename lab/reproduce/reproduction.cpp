@@ -11,7 +11,7 @@
 namespace sing::lab::reproduce {
 namespace {
 
-std::filesystem::path recipe_path(const PaperRow& row, const Request& request) {
+std::filesystem::path recipe_path(const PaperRow& row, const ReproductionRequest& request) {
   return request.recipes / fmt::format("{}.toml", row.recipe);
 }
 
@@ -25,7 +25,8 @@ std::string optimizer_of(const std::filesystem::path& recipe) {
       fmt::format("[{}] wanted a line 'optimizer = …', got none", recipe.string()));
 }
 
-std::string missing_of(const PaperTable& table, const PaperRow& row, const Request& request) {
+std::string missing_of(const PaperTable& table, const PaperRow& row,
+                       const ReproductionRequest& request) {
   if (request.knows_tasks && !request.tasks.contains(table.task)) {
     return fmt::format("this program has no task {}", table.task);
   }
@@ -36,8 +37,8 @@ std::string missing_of(const PaperTable& table, const PaperRow& row, const Reque
              : "";
 }
 
-compare::Cell cell_of(const PaperTable& table, const PaperRow& row, const Request& request,
-                      std::int64_t seed) {
+compare::Cell cell_of(const PaperTable& table, const PaperRow& row,
+                      const ReproductionRequest& request, std::int64_t seed) {
   compare::Cell cell{.contestant = row.recipe, .seed = seed};
   cell.name = fmt::format("{}_seed{}", row.recipe, seed);
   cell.arguments = {"train", table.task, "--config", recipe_path(row, request).string()};
@@ -50,7 +51,7 @@ compare::Cell cell_of(const PaperTable& table, const PaperRow& row, const Reques
 
 }  // namespace
 
-ScaleFlags flags_of(const PaperTable& table, const Request& request) {
+ScaleFlags flags_of(const PaperTable& table, const ReproductionRequest& request) {
   std::filesystem::path data = default_data(table.task);
   const std::vector<std::string>& given = request.train_flags;
   for (auto flag = given.begin(); flag != given.end(); ++flag) {
@@ -63,8 +64,8 @@ ScaleFlags flags_of(const PaperTable& table, const Request& request) {
   return without_given(scale_flags(request.scale, table.task, data), given);
 }
 
-std::vector<RowState> row_states(const PaperTable& table, const Request& request,
-                                 const compare::Place& place) {
+std::vector<RowState> row_states(const PaperTable& table, const ReproductionRequest& request,
+                                 const compare::Workplace& place) {
   std::vector<RowState> states;
   for (const PaperRow& row : table.rows) {
     RowState state{.row = &row, .missing = missing_of(table, row, request)};
@@ -79,8 +80,8 @@ std::vector<RowState> row_states(const PaperTable& table, const Request& request
   return states;
 }
 
-Reproduction run_reproduction(const PaperTable& table, const Request& request,
-                              const compare::Place& place, std::ostream& out,
+Reproduction run_reproduction(const PaperTable& table, const ReproductionRequest& request,
+                              const compare::Workplace& place, std::ostream& out,
                               const std::function<bool()>& stop) {
   Reproduction reproduction{.rows = row_states(table, request, place)};
   std::vector<std::pair<RowState*, const compare::Cell*>> queue;

@@ -11,7 +11,7 @@
 
 namespace sing::lab::reproduce {
 
-struct Request {
+struct ReproductionRequest {
   std::filesystem::path recipes;
   std::string scale = "full";
   std::int64_t seeds = 1;
@@ -30,8 +30,8 @@ struct RowState {
 
 // The rows and what their run directories already hold; starts nothing. Throws
 // std::invalid_argument for a recipe that cannot be read or says no optimizer.
-std::vector<RowState> row_states(const PaperTable& table, const Request& request,
-                                 const compare::Place& place);
+std::vector<RowState> row_states(const PaperTable& table, const ReproductionRequest& request,
+                                 const compare::Workplace& place);
 
 struct Reproduction {
   std::vector<RowState> rows;
@@ -41,12 +41,12 @@ struct Reproduction {
 
 // Trains what has no result yet, all rows with seed 0 first; says which rows are left out. Throws
 // as row_states and compare::check_commands do, before anything is started.
-Reproduction run_reproduction(const PaperTable& table, const Request& request,
-                              const compare::Place& place, std::ostream& out,
+Reproduction run_reproduction(const PaperTable& table, const ReproductionRequest& request,
+                              const compare::Workplace& place, std::ostream& out,
                               const std::function<bool()>& stop);
 
 // The scale's flags for the table's task and the data folder of the train flags, less what these
 // say themselves.
-ScaleFlags flags_of(const PaperTable& table, const Request& request);
+ScaleFlags flags_of(const PaperTable& table, const ReproductionRequest& request);
 
 }  // namespace sing::lab::reproduce

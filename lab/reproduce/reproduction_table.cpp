@@ -34,7 +34,7 @@ std::string remark_of(const RowState& state, const compare::Row& ours) {
 void drop_empty_columns(Lines& lines) {
   for (std::size_t column = lines.front().size(); column-- > 0;) {
     const bool is_empty = std::all_of(lines.begin() + 1, lines.end(), [&](const auto& line) {
-      return line[column] == page::short_number(report::kAbsent);
+      return line[column] == page::short_number(run::kAbsent);
     });
     if (lines.front()[column] == kPaperColumn && is_empty) {
       for (std::vector<std::string>& line : lines) {

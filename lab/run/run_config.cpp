@@ -41,6 +41,17 @@ Json gpus() {
   return names;
 }
 
+void flatten(const Json& value, const std::string& key,
+             std::vector<std::pair<std::string, std::string>>& settings) {
+  if (value.is_object()) {
+    for (const auto& [name, inner] : value.items()) {
+      flatten(inner, key.empty() ? name : fmt::format("{}.{}", key, name), settings);
+    }
+  } else {
+    settings.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+}
+
 }  // namespace
 
 std::string option_text(const Value& value) {
@@ -105,6 +116,17 @@ RecordedConfig read_config(const std::filesystem::path& path) {
     throw FileError(
         fmt::format("[run] '{}': no configuration of a run: {}", path.string(), problem.what()));
   }
+}
+
+std::vector<std::pair<std::string, std::string>> read_settings(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  const Json config = stream ? Json::parse(stream, nullptr, /*allow_exceptions=*/false) : Json();
+  if (!config.is_object()) {
+    throw FileError(fmt::format("[{}] wanted a JSON object, cannot read one", path.string()));
+  }
+  std::vector<std::pair<std::string, std::string>> settings;
+  flatten(config, "", settings);
+  return settings;
 }
 
 }  // namespace sing::lab::run

@@ -1,4 +1,4 @@
-// config.json: the options of a run, and what it ran on.
+// config.json: the options of a run, and the machine and the versions that it ran on.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +37,9 @@ struct RecordedConfig {
 
 // Throws FileError for a file that is missing or not such a configuration.
 RecordedConfig read_config(const std::filesystem::path& path);
+
+// Every value of any JSON object, nested keys as a.b. Throws FileError for any other file.
+std::vector<std::pair<std::string, std::string>> read_settings(const std::filesystem::path& path);
 
 // "none" for no value, "true", "0.5", a name.
 std::string option_text(const Value& value);

@@ -1,41 +1,42 @@
-// The folder of one run: where its files are, and that only one process writes them.
+// The folder of one run: the names of its files.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
-
-#include "sing/io/file_descriptor.hpp"
+#include <utility>
 
 namespace sing::lab::run {
 
+inline constexpr const char* kConfigFile = "config.json";
+inline constexpr const char* kMetricsFile = "metrics.jsonl";
+inline constexpr const char* kReportFile = "report.html";  // of one run, or of a folder of runs
+
 class RunDirectory {
  public:
-  // Makes the folder where it is missing. Throws FileError when another process holds the run.
-  explicit RunDirectory(std::filesystem::path path);
+  explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
 
   const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path config() const { return config_of(path_); }
-  std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
-  std::filesystem::path last_checkpoint() const { return checkpoint_of(path_, "last"); }
-  std::filesystem::path best_checkpoint() const { return checkpoint_of(path_, "best"); }
-  // The one there is, or a new name with this second in it, as TensorBoard wants it.
-  std::filesystem::path events() const;
+  std::filesystem::path config() const { return path_ / kConfigFile; }
+  std::filesystem::path metrics() const { return path_ / kMetricsFile; }
+  std::filesystem::path lock() const { return path_ / "lock"; }
+  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+  // `name`: last or best.
+  std::filesystem::path checkpoint(const std::string& name) const;
+  std::filesystem::path pictures() const { return path_ / "pictures"; }
   // A name that sorts by step.
   std::filesystem::path picture(std::int64_t step) const;
+  // The file of TensorBoard events that exists, or a new name with the time in it, which
+  // TensorBoard requires.
+  std::filesystem::path events() const;
 
-  bool has_run() const { return std::filesystem::exists(config()); }
-
-  static std::filesystem::path config_of(const std::filesystem::path& run) {
-    return run / "config.json";
-  }
-  static std::filesystem::path checkpoint_of(const std::filesystem::path& run,
-                                             const std::string& name) {
-    return run / "checkpoints" / (name + ".safetensors");
-  }
+  // A training was started here.
+  bool has_config() const;
+  // A training was started here and has opened its measurements.
+  bool has_run() const;
 
  private:
   std::filesystem::path path_;
-  FileDescriptor lock_;  // held until the process ends, however it ends
 };
 
 }  // namespace sing::lab::run

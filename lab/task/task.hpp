@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/data/split.hpp"
 #include "lab/model/weight_copies.hpp"
 #include "sing/optim/options.hpp"
 
@@ -20,7 +21,7 @@ namespace sing::lab::task {
 // Tensors whose meaning is the task's own: in host memory as made, on the device as trained on.
 using Batch = std::vector<at::Tensor>;
 
-enum class Split { kTraining, kTest };
+using data::Split;
 
 // Examples first … first + count − 1 of an epoch of the split (epoch 0 alone for the test).
 struct BatchRequest {

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "lab/page/html_text.hpp"
+#include "lab/theory/claims.hpp"
 #include "lab/theory/escape_starts.hpp"
-#include "lab/theory/families.hpp"
 #include "lab/theory/stochastic_descent.hpp"
 #include "sing/base/message.hpp"
 
@@ -39,7 +39,7 @@ Vector calibrated_direction(const Shapes& shapes) {
   return scaled(direction, 1 / norm(direction));
 }
 
-Outcome check_escape(const Method& method) {
+Evidence check_escape(const Method& method) {
   constexpr double kRadius = 0.75;
   double nearest = HUGE_VAL;
   double tight_error = 0;
@@ -92,26 +92,26 @@ Bounds bounds(const Problem& problem, const Plan& plan, double reference_size, d
           .put_in_place = descent + curved + (1 + root_of_sum) * precision};
 }
 
-Outcome check_convergence(const Method& method) {
-  Outcome outcome;
+Evidence check_convergence(const Method& method) {
+  Evidence evidence;
   for (const bool convex : {true, false}) {
     const Problem problem = mixed_problem(convex);
     for (const double precision : {0.4, 0.2, 0.1, 0.05}) {
       const Plan plan = plan_for(problem, precision);
       const Estimate average =
           average_gradient(method, problem, plan, calibrated_options(kReference));
-      outcome.numbers.push_back(at_most(fmt::format("{}, ε = {}: average, upper limit",
-                                                    problem.name, page::short_number(precision)),
-                                        average.upper(),
-                                        bounds(problem, plan, kReference, precision).right));
+      evidence.numbers.push_back(at_most(fmt::format("{}, ε = {}: average, upper limit",
+                                                     problem.name, page::short_number(precision)),
+                                         average.upper(),
+                                         bounds(problem, plan, kReference, precision).right));
     }
   }
-  return outcome;
+  return evidence;
 }
 
 // One tensor at its minimum, of the reference size, and a small one on a straight slope of 1, which
 // it leaves in T = F(x₀)/(ητ) steps. No noise: ε = 0.
-Outcome check_counterexample(const Method& method) {
+Evidence check_counterexample(const Method& method) {
   constexpr double kSize = 400;
   const Shapes shapes = {{20, 20}, {4}};
   Vector start(404, 0.0);

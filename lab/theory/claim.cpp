@@ -25,7 +25,7 @@ std::string wanted_text(const Number& number) {
   return from_above ? fmt::format("≤ {}", page::short_number(number.high)) : std::string();
 }
 
-bool Outcome::holds() const {
+bool Evidence::holds() const {
   return !numbers.empty() && std::all_of(numbers.begin(), numbers.end(),
                                          [](const Number& each) { return each.holds(); });
 }

@@ -38,7 +38,8 @@ inline Number exactly(std::string name, double value, double target) {
 // What a number must be, in words: "≤ 1", "= 0", "1 ± 1e-12", "" where nothing is asked.
 std::string wanted_text(const Number& number);
 
-struct Outcome {
+// What the experiment of a claim found.
+struct Evidence {
   std::vector<Number> numbers;
   std::vector<std::string> figures = {};  // HTML, nothing outside it needed
 
@@ -50,12 +51,12 @@ struct Claim {
   std::string name;
   std::string statement;
   std::string experiment;
-  std::function<Outcome(const Method&)> check;
+  std::function<Evidence(const Method&)> check;
 };
 
 struct Verdict {
   Claim claim;
-  Outcome outcome;
+  Evidence evidence;
   double seconds = 0;
 };
 

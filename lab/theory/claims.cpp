@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "lab/theory/families.hpp"
 #include "sing/base/fields.hpp"
 #include "sing/base/message.hpp"
 #include "sing/base/name_list.hpp"
@@ -48,9 +47,9 @@ std::vector<Claim> select_claims(std::span<const std::string> names) {
 
 Verdict try_claim(const Claim& claim, const Method& method) {
   const auto begin = std::chrono::steady_clock::now();
-  Outcome outcome = claim.check(method);
+  Evidence evidence = claim.check(method);
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
-  return {claim, std::move(outcome), time.count()};
+  return {claim, std::move(evidence), time.count()};
 }
 
 }  // namespace sing::lab::theory

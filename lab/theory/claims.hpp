@@ -9,10 +9,19 @@
 
 namespace sing::lab::theory {
 
+// The families of claims; each is defined in a file named after it.
+std::vector<Claim> escape_claims();
+std::vector<Claim> invariance_claims();
+std::vector<Claim> lemma_claims();
+std::vector<Claim> convergence_claims();
+std::vector<Claim> clipping_claims();
+std::vector<Claim> calibrated_claims();
+std::vector<Claim> figure_claims();
+
 std::vector<Claim> all_claims();
 
-// Names of claims or of families, in the list's order; all of them for no names. Throws
-// std::invalid_argument, naming the nearest, for a name that there is not.
+// Claims by their own names or those of their families, in the list's order; all of them for no
+// names. Throws std::invalid_argument with the nearest name for one that is neither.
 std::vector<Claim> select_claims(std::span<const std::string> names);
 
 Verdict try_claim(const Claim& claim, const Method& method);

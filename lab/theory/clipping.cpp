@@ -1,7 +1,7 @@
 // The appendix's remark on clipping: which kinds of it normalization cancels.
 #include <cmath>
 
-#include "lab/theory/families.hpp"
+#include "lab/theory/claims.hpp"
 #include "lab/theory/iterates.hpp"
 #include "lab/theory/random_numbers.hpp"
 
@@ -82,28 +82,28 @@ std::vector<Number> compare(const Method& method, const std::string& name, const
                 norm(difference(path.end, plain)) / (kRate * kSteps))};
 }
 
-Outcome check_norms(const Method& method) {
-  Outcome outcome;
+Evidence check_norms(const Method& method) {
+  Evidence evidence;
   for (const auto& [name, clip] : {std::pair<std::string, Clip>{"global norm", clip_globally},
                                    {"layer norm", clip_by_layer}}) {
     for (Number& number : compare(method, name, clip)) {
-      outcome.numbers.push_back(std::move(number));
+      evidence.numbers.push_back(std::move(number));
     }
-    outcome.numbers.back().high = 1e-13;  // a dozen roundings a step
+    evidence.numbers.back().high = 1e-13;  // a dozen roundings a step
   }
-  return outcome;
+  return evidence;
 }
 
-Outcome check_values(const Method& method) {
-  Outcome outcome;
+Evidence check_values(const Method& method) {
+  Evidence evidence;
   for (const auto& [name, clip] :
        {std::pair<std::string, Clip>{"value", clip_values}, {"unit-wise", clip_by_unit}}) {
     for (Number& number : compare(method, name, clip)) {
-      outcome.numbers.push_back(std::move(number));
+      evidence.numbers.push_back(std::move(number));
     }
-    outcome.numbers.back().low = 0.05;
+    evidence.numbers.back().low = 0.05;
   }
-  return outcome;
+  return evidence;
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "lab/page/html_text.hpp"
-#include "lab/theory/families.hpp"
+#include "lab/theory/claims.hpp"
 #include "lab/theory/keyed_chart.hpp"
 #include "lab/theory/stochastic_descent.hpp"
 #include "sing/base/message.hpp"
@@ -60,11 +60,13 @@ std::vector<Number> check_averages(const Method& method, const Standardize& opti
   return numbers;
 }
 
-Outcome check_plain(const Method& method) { return {check_averages(method, normalization_only())}; }
+Evidence check_plain(const Method& method) {
+  return {check_averages(method, normalization_only())};
+}
 
 // What the projection takes out of ∇F of the quadratic, curvature times row mean, cannot change.
-Outcome check_centralized(const Method& method) {
-  Outcome outcome{check_averages(method, paper_options())};
+Evidence check_centralized(const Method& method) {
+  Evidence evidence{check_averages(method, paper_options())};
   const Problem problem = quadratic_problem();
   const Plan plan = plan_for(problem, 0.05);
   StochasticDescent descent(method, problem, plan, paper_options(), 0);
@@ -73,11 +75,11 @@ Outcome check_centralized(const Method& method) {
     descent.step();
   }
   const Vector after = row_means(problem.shapes, descent.gradient());
-  outcome.numbers.push_back(at_most("quadratic: change of the row means of ∇F",
-                                    largest(difference(after, before)), 1e-12));
-  outcome.numbers.push_back(
+  evidence.numbers.push_back(at_most("quadratic: change of the row means of ∇F",
+                                     largest(difference(after, before)), 1e-12));
+  evidence.numbers.push_back(
       at_least("quadratic: ‖∇F‖ that is left at the end", norm(descent.gradient()), 0.5));
-  return outcome;
+  return evidence;
 }
 
 // F falls by η√D‖δ‖ − ηN + η²LD/2 at the least, with a plus: δ the noise, N the sum of norms.
@@ -108,25 +110,25 @@ ProofCheck follow_proof(const Method& method, const Problem& problem, const Plan
   return found;
 }
 
-Outcome check_proof(const Method& method) {
-  Outcome outcome;
+Evidence check_proof(const Method& method) {
+  Evidence evidence;
   for (const Problem& problem : {quadratic_problem(), wells_problem()}) {
     const Plan plan = plan_for(problem, 0.05);
     const ProofCheck found = follow_proof(method, problem, plan);
     const double noise = found.noise / found.steps;
     const double root_of_batch = problem.deviation / std::sqrt(plan.batch);
-    outcome.numbers.push_back(
+    evidence.numbers.push_back(
         at_least(fmt::format("{}: least slack of the corrected line", problem.name),
                  found.least_slack, -1e-12));
-    outcome.numbers.push_back(
+    evidence.numbers.push_back(
         at_least(fmt::format("{}: share of steps that break the printed one", problem.name),
                  found.printed_wrong / found.steps, 0.01));
-    outcome.numbers.push_back(
+    evidence.numbers.push_back(
         at_most(fmt::format("{}: mean ‖noise‖ / (σ/√B)", problem.name), noise / root_of_batch, 1));
-    outcome.numbers.push_back(at_least(fmt::format("{}: mean ‖noise‖ / (σ/B)", problem.name),
-                                       noise / (problem.deviation / plan.batch), 2));
+    evidence.numbers.push_back(at_least(fmt::format("{}: mean ‖noise‖ / (σ/B)", problem.name),
+                                        noise / (problem.deviation / plan.batch), 2));
   }
-  return outcome;
+  return evidence;
 }
 
 // F(x₀) = 1 whatever the slope: ‖∇F‖ = 11ε until the corner, above the bound of 8ε for D = 4.
@@ -167,16 +169,16 @@ page::Curve curve_of(const Need& need, const std::string& label, int color) {
   return curve;
 }
 
-Outcome check_rate(const Method& method) {
-  Outcome outcome;
+Evidence check_rate(const Method& method) {
+  Evidence evidence;
   std::vector<page::Curve> curves;
   constexpr double kFine[] = {0.04, 0.02, 0.01, 0.005, 0.0025};
   const auto add = [&](const std::string& name, const Need& need, double least, double most) {
     const Fit steps = fit_power_law(need.inverse_precisions, need.steps);
     const Fit samples = fit_power_law(need.inverse_precisions, need.samples);
     const std::string exponent = fmt::format("{}: exponent of 1/ε in ", name);
-    outcome.numbers.push_back({exponent + "the steps needed", steps.exponent, least, most});
-    outcome.numbers.push_back(
+    evidence.numbers.push_back({exponent + "the steps needed", steps.exponent, least, most});
+    evidence.numbers.push_back(
         {exponent + "the gradients needed", samples.exponent, least + 2, most + 2});
     curves.push_back(curve_of(need, name, static_cast<int>(curves.size())));
   };
@@ -190,14 +192,14 @@ Outcome check_rate(const Method& method) {
   // of a tensor's gradient, in the three directions across, turns them.
   const double finest = slope.inverse_precisions.back();
   const double straight = finest * finest / 44;
-  outcome.numbers.push_back(close_to("slope ∝ ε, ε = 0.0025: steps needed, in 1/(44ε²)",
-                                     slope.steps.back() / straight, 1.003, 0.002));
-  outcome.figures.push_back(draw_keyed_chart({.title = "Steps until ‖∇F‖ ≤ (2 + √D + D)ε",
-                                              .x_label = "1/ε",
-                                              .x_scale = page::Scale::kLog,
-                                              .y_scale = page::Scale::kLog},
-                                             curves));
-  return outcome;
+  evidence.numbers.push_back(close_to("slope ∝ ε, ε = 0.0025: steps needed, in 1/(44ε²)",
+                                      slope.steps.back() / straight, 1.003, 0.002));
+  evidence.figures.push_back(draw_keyed_chart({.title = "Steps until ‖∇F‖ ≤ (2 + √D + D)ε",
+                                               .x_label = "1/ε",
+                                               .x_scale = page::Scale::kLog,
+                                               .y_scale = page::Scale::kLog},
+                                              curves));
+  return evidence;
 }
 
 }  // namespace

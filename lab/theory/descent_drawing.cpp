@@ -10,8 +10,8 @@ namespace sing::lab::theory {
 namespace {
 
 using page::Axis;
+using page::AxisRange;
 using page::coordinate;
-using page::Range;
 using page::Scale;
 
 // Units of the drawing.
@@ -69,7 +69,7 @@ std::string ball(const DescentPath& path, const Axis& x, const Axis& y) {
 }  // namespace
 
 std::string draw_descent(const std::string& title, const std::vector<DescentPath>& paths) {
-  Range heights;
+  AxisRange heights;
   for (double position = kLow; position <= kHigh; position += 0.02) {
     heights.include(three_minima(position));
   }

@@ -1,9 +1,9 @@
 // Theorem 3.1: a step of length η√D leaves a ball of radius r once it is longer than the ball.
 #include <cmath>
 
+#include "lab/theory/claims.hpp"
 #include "lab/theory/escape_starts.hpp"
 #include "lab/theory/estimate.hpp"
-#include "lab/theory/families.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::theory {
@@ -32,7 +32,7 @@ std::vector<Objective> basins(const Shapes& shapes) {
   return {radial_basin(kRadius), separable_basin(weights, radii)};
 }
 
-Outcome check_bound(const Method& method) {
+Evidence check_bound(const Method& method) {
   double nearest = HUGE_VAL;
   double starts = 0;
   double left = 0;
@@ -54,7 +54,7 @@ Outcome check_bound(const Method& method) {
 
 // The direction is balanced, so that the gradient of an even and symmetric F is parallel to the
 // point tensor by tensor. On the sphere the radial basin has no gradient, the separable one has.
-Outcome check_boundary(const Method& method) {
+Evidence check_boundary(const Method& method) {
   double farthest_from_antipode = 0;
   double off_sphere = 0;
   for (const Shapes& shapes : escape_cuts()) {
@@ -78,7 +78,7 @@ Outcome check_boundary(const Method& method) {
            at_most("and from the antipode", farthest_from_antipode, kRounding)}};
 }
 
-Outcome check_tightness(const Method& method) {
+Evidence check_tightness(const Method& method) {
   constexpr double kStart = 0.999;
   constexpr double kShare = 0.99;
   double nearest = HUGE_VAL;
@@ -111,7 +111,7 @@ double needed_rate(const Method& method, const Shapes& shapes) {
   return leaves;
 }
 
-Outcome check_tensors(const Method& method) {
+Evidence check_tensors(const Method& method) {
   Vector counts;
   Vector rates;
   double farthest = 0;
@@ -129,7 +129,7 @@ Outcome check_tensors(const Method& method) {
            at_most("largest deviation from 1.999 r / √D", farthest, kRounding)}};
 }
 
-Outcome check_gradient_descent(const Method& /*method*/) {
+Evidence check_gradient_descent(const Method& /*method*/) {
   double nearest = HUGE_VAL;
   double farthest_kept = 0;
   for (const Shapes& shapes : {Shapes{{1}}, Shapes{{2}}, Shapes{{50}}}) {
@@ -165,7 +165,7 @@ Outcome check_gradient_descent(const Method& /*method*/) {
   return {numbers};
 }
 
-Outcome check_normalized_descent(const Method& method) {
+Evidence check_normalized_descent(const Method& method) {
   double nearest = HUGE_VAL;
   for (const Shapes& shapes : {Shapes{{1}}, Shapes{{2}}, Shapes{{50}}}) {
     BlockStandardizer normalized(method, shapes, normalization_only());
@@ -179,7 +179,7 @@ Outcome check_normalized_descent(const Method& method) {
   return {{at_least("least distance beyond the sphere at 2r, in radii", nearest - 1, kBeyond)}};
 }
 
-Outcome check_zero_blocks(const Method& method) {
+Evidence check_zero_blocks(const Method& method) {
   constexpr std::size_t kTensors = 10;
   const Shapes shapes = repeat(kTensors, {1, 5});
   BlockStandardizer standardized(method, shapes, paper_options());

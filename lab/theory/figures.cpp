@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lab/theory/claims.hpp"
 #include "lab/theory/descent_drawing.hpp"
 #include "lab/theory/escape_starts.hpp"
-#include "lab/theory/families.hpp"
 #include "lab/theory/keyed_chart.hpp"
 #include "lab/theory/three_minima.hpp"
 #include "sing/base/message.hpp"
@@ -40,14 +40,14 @@ double rates_that_always_succeed(const Curve& curve) {
                                            [](const auto& point) { return point.y == 10; }));
 }
 
-Outcome check_descent(const Method& method) {
+Evidence check_descent(const Method& method) {
   const std::vector<Curve> by_rate = {
       sweep(method, Descent::kPlain, kCosine, {"gradient descent", "color1", {}}),
       sweep(method, Descent::kSing, kCosine, {"gradient descent + SING", "color0", {}})};
   const auto count = [&](Descent kind, double rate, Basin basin) {
     return count_in(method, kind, rate, kCosine, basin);
   };
-  Outcome outcome{{
+  Evidence evidence{{
       exactly("gradient descent, η = 0.5: starts that end in the second minimum",
               count(Descent::kPlain, 0.5, Basin::kSecond), 10),
       exactly("SING, η = 2: starts that end in the wide one",
@@ -61,17 +61,17 @@ Outcome check_descent(const Method& method) {
       shown("and SING", rates_that_always_succeed(by_rate[1])),
   }};
   const double start = -4;
-  outcome.figures.push_back(draw_descent("Figure 1: three minima, cosine decay over 60 steps",
-                                         {{"gradient descent, η = 0.5", "color1",
-                                           descend(method, Descent::kPlain, 0.5, kCosine, start)},
-                                          {"gradient descent + SING, η = 2", "color0",
-                                           descend(method, Descent::kSing, 2, kCosine, start)}}));
-  outcome.figures.push_back(draw_keyed_chart(
+  evidence.figures.push_back(draw_descent("Figure 1: three minima, cosine decay over 60 steps",
+                                          {{"gradient descent, η = 0.5", "color1",
+                                            descend(method, Descent::kPlain, 0.5, kCosine, start)},
+                                           {"gradient descent + SING, η = 2", "color0",
+                                            descend(method, Descent::kSing, 2, kCosine, start)}}));
+  evidence.figures.push_back(draw_keyed_chart(
       {.title = "The same by learning rate: starts, of ten, that end in the wide minimum",
        .x_label = "learning rate",
        .from_zero = true},
       by_rate));
-  return outcome;
+  return evidence;
 }
 
 // Share of starts in the ball of radius 1 that one step of each rate takes out of it.
@@ -92,12 +92,12 @@ std::vector<double> shares_that_leave(const Method& method, const Shapes& shapes
   return shares;
 }
 
-Outcome check_escape(const Method& method) {
+Evidence check_escape(const Method& method) {
   std::vector<double> rates(111);
   for (std::size_t at = 0; at < rates.size(); ++at) {
     rates[at] = 0.02 * static_cast<double>(at);
   }
-  Outcome outcome;
+  Evidence evidence;
   std::vector<Curve> curves;
   for (const Shapes& shapes : {Shapes{{5, 10}}, repeat(2, {5, 5}), repeat(5, {2, 5}),
                                repeat(10, {1, 5}), repeat(50, {1})}) {
@@ -108,17 +108,17 @@ Outcome check_escape(const Method& method) {
       curve.points.push_back(curve_point(rates[at], shares[at]));
       last_that_stayed = shares[at] < 1 - 1e-9 ? rates[at] : last_that_stayed;
     }
-    outcome.numbers.push_back(
+    evidence.numbers.push_back(
         at_most(fmt::format("{}: largest rate at which a start stays, in 2r/√D", curve.label),
                 last_that_stayed / 2 * root(shapes.size()), 1));
     curves.push_back(curve);
   }
-  outcome.figures.push_back(
+  evidence.figures.push_back(
       draw_keyed_chart({.title = "Share of starts in a ball of radius 1 that one step takes out",
                         .x_label = "learning rate",
                         .from_zero = true},
                        curves));
-  return outcome;
+  return evidence;
 }
 
 double mean_distance(const Method& method, const Schedule& schedule, double rate) {
@@ -129,7 +129,7 @@ double mean_distance(const Method& method, const Schedule& schedule, double rate
   return sum / static_cast<double>(figure_starts().size());
 }
 
-Outcome check_schedules(const Method& method) {
+Evidence check_schedules(const Method& method) {
   const std::vector<Curve> curves = {
       sweep(method, Descent::kSing, kCosine, {"cosine", "color0", {}}),
       sweep(method, Descent::kSing, kHold, {"hold, then cosine", "color2", {}})};
@@ -139,7 +139,7 @@ Outcome check_schedules(const Method& method) {
     cosine_better += curves[0].points[at].y > curves[1].points[at].y ? 1 : 0;
     hold_better += curves[1].points[at].y > curves[0].points[at].y ? 1 : 0;
   }
-  Outcome outcome{{
+  Evidence evidence{{
       exactly("η = 2, cosine: starts that end in the wide minimum",
               count_in(method, Descent::kSing, 2, kCosine, Basin::kWide), 10),
       exactly("η = 2, hold: starts that end in the wide minimum",
@@ -151,12 +151,12 @@ Outcome check_schedules(const Method& method) {
       at_least("rates, of 60, at which more starts succeed with the cosine", cosine_better, 1),
       at_least("and with the hold", hold_better, 1),
   }};
-  outcome.figures.push_back(
+  evidence.figures.push_back(
       draw_keyed_chart({.title = "SING: starts, of ten, that end in the wide minimum",
                         .x_label = "learning rate",
                         .from_zero = true},
                        curves));
-  return outcome;
+  return evidence;
 }
 
 }  // namespace

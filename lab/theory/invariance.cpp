@@ -1,7 +1,7 @@
 // Theorem 3.2: scales do not matter, and row means stay.
 #include <cmath>
 
-#include "lab/theory/families.hpp"
+#include "lab/theory/claims.hpp"
 #include "lab/theory/iterates.hpp"
 #include "lab/theory/random_numbers.hpp"
 #include "sing/base/message.hpp"
@@ -114,7 +114,7 @@ std::vector<Number> compare(const Method& method, bool each_tensor_its_own) {
   return numbers;
 }
 
-Outcome check_scale(const Method& method) {
+Evidence check_scale(const Method& method) {
   std::vector<Number> numbers = compare(method, false);
   const Vector moved =
       difference(end_point(method, Dtype::kFloat64, Vector(kTensors.size(), 1.0)), random_start());
@@ -122,9 +122,9 @@ Outcome check_scale(const Method& method) {
   return {numbers};
 }
 
-Outcome check_layers(const Method& method) { return {compare(method, true)}; }
+Evidence check_layers(const Method& method) { return {compare(method, true)}; }
 
-Outcome check_epsilon(const Method& method) {
+Evidence check_epsilon(const Method& method) {
   const Shapes shapes = {{2, 4}};
   BlockStandardizer standardized(method, shapes, Standardize{});
   const Vector direction = scaled({1, -1, 0, 0, 0, 0, 2, -2}, 1 / std::sqrt(10.0));
@@ -162,7 +162,7 @@ MeanShift mean_shift(const Method& method, const Shapes& shapes, const Rule& hos
           std::abs(mean(end) - mean(start)) / path};
 }
 
-Outcome check_means(const Method& method) {
+Evidence check_means(const Method& method) {
   // Means of 20 numbers near 1 over 6 steps: some hundred roundings of 1.1e-16 each.
   constexpr double kRounding = 1e-14;
   constexpr double kNoticeable = 1e-3;

@@ -1,7 +1,7 @@
 // Lemmas 1 to 4 of the appendix, and what kind of map the centralization is.
 #include <cmath>
 
-#include "lab/theory/families.hpp"
+#include "lab/theory/claims.hpp"
 #include "lab/theory/random_numbers.hpp"
 
 namespace sing::lab::theory {
@@ -91,7 +91,8 @@ Vector apply(const Method& method, const Sample& sample, const Standardize& opti
 }
 
 // Lemmas 1 and 3 for one operator: the length of the result.
-Outcome check_length(const Method& method, const Standardize& options, std::size_t Sample::* live) {
+Evidence check_length(const Method& method, const Standardize& options,
+                      std::size_t Sample::* live) {
   double error = 0;
   double degenerate_error = 0;
   double farthest = 0;
@@ -109,11 +110,11 @@ Outcome check_length(const Method& method, const Standardize& options, std::size
            at_most("with zero tensors: largest error of √D′", degenerate_error, kRounding)}};
 }
 
-Outcome check_lemma_1(const Method& method) {
+Evidence check_lemma_1(const Method& method) {
   return check_length(method, normalization_only(), &Sample::live_blocks);
 }
 
-Outcome check_lemma_3(const Method& method) {
+Evidence check_lemma_3(const Method& method) {
   return check_length(method, paper_options(), &Sample::live_centred_blocks);
 }
 
@@ -126,7 +127,7 @@ std::vector<Sample> every_sample() {
   return all;
 }
 
-Outcome check_lemma_2(const Method& method) {
+Evidence check_lemma_2(const Method& method) {
   double error = 0;
   double largest_ratio = 0;
   for (const Sample& sample : every_sample()) {
@@ -139,7 +140,7 @@ Outcome check_lemma_2(const Method& method) {
            at_most("largest ‖x‖ / ⟨x, x/Γ(x)⟩", largest_ratio, 1 + kRounding)}};
 }
 
-Outcome check_lemma_4(const Method& method) {
+Evidence check_lemma_4(const Method& method) {
   double error = 0;
   double to_norm = 0;
   double to_sum = 0;
@@ -183,7 +184,7 @@ MapErrors map_errors(const Method& method, const Shapes& shapes, std::size_t rep
           .idempotent = largest(difference(phi(phi(x)), phi(x)))};
 }
 
-Outcome check_projection(const Method& method) {
+Evidence check_projection(const Method& method) {
   MapErrors most;
   double rank_error = 0;
   double fewest_constraints = HUGE_VAL;

@@ -12,9 +12,9 @@ namespace sing::lab::theory {
 namespace {
 
 // A file to write at the end, refused at the beginning.
-class Result {
+class ResultFile {
  public:
-  explicit Result(const std::string& path) : path_(path) {
+  explicit ResultFile(const std::string& path) : path_(path) {
     if (!path.empty()) {
       file_.emplace(path);
     }
@@ -39,14 +39,14 @@ class Result {
 
 bool run_theory(const TheoryRequest& request, const Method& method, std::ostream& out) {
   const std::vector<Claim> claims = select_claims(request.names);
-  Result json(request.json);
-  Result page(request.page);
+  ResultFile json(request.json);
+  ResultFile page(request.page);
   std::vector<Verdict> verdicts;
   std::string failed;
   for (const Claim& claim : claims) {
     verdicts.push_back(try_claim(claim, method));
     out << verdict_text(verdicts.back()) << std::flush;
-    if (!verdicts.back().outcome.holds()) {
+    if (!verdicts.back().evidence.holds()) {
       failed += " " + claim.name;
     }
   }

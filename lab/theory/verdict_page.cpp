@@ -14,16 +14,16 @@ std::string overview(std::span<const Verdict> verdicts) {
   for (const Verdict& verdict : verdicts) {
     const std::string name = escape_html(verdict.claim.name);
     table += fmt::format("<tr><td><a href=\"#{}\">{}</a></td>", name, name);
-    table += verdict.outcome.holds() ? "<td>holds</td></tr>\n"
-                                     : "<td class=\"failed\">fails</td></tr>\n";
+    table += verdict.evidence.holds() ? "<td>holds</td></tr>\n"
+                                      : "<td class=\"failed\">fails</td></tr>\n";
   }
   return table + "</table></div>\n";
 }
 
-std::string numbers_table(const Outcome& outcome) {
+std::string numbers_table(const Evidence& evidence) {
   std::string table =
       "<div class=\"wide\"><table><tr><th></th><th>measured</th><th>wanted</th></tr>\n";
-  for (const Number& number : outcome.numbers) {
+  for (const Number& number : evidence.numbers) {
     table += fmt::format("<tr><td>{}</td><td class=\"number", escape_html(number.name));
     table +=
         fmt::format("{}\">{}", number.holds() ? "" : " failed", page::short_number(number.value));
@@ -36,12 +36,12 @@ std::string section(const Verdict& verdict) {
   const Claim& claim = verdict.claim;
   std::string text = fmt::format("<section id=\"{}\"><h2>", escape_html(claim.name));
   text += escape_html(claim.name) +
-          (verdict.outcome.holds() ? "" : " <small class=\"failed\">fails</small>");
+          (verdict.evidence.holds() ? "" : " <small class=\"failed\">fails</small>");
   text += "</h2>\n<p>" + escape_html(claim.statement) + "</p>\n<p class=\"note\">";
-  text += escape_html(claim.experiment) + "</p>\n" + numbers_table(verdict.outcome);
-  if (!verdict.outcome.figures.empty()) {
+  text += escape_html(claim.experiment) + "</p>\n" + numbers_table(verdict.evidence);
+  if (!verdict.evidence.figures.empty()) {
     text += "<div class=\"charts even\">";
-    for (const std::string& figure : verdict.outcome.figures) {
+    for (const std::string& figure : verdict.evidence.figures) {
       text += figure;
     }
     text += "</div>\n";

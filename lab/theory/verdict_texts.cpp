@@ -30,13 +30,13 @@ nlohmann::ordered_json finite_or_null(double value) {
 std::string verdict_text(const Verdict& verdict) {
   const Claim& claim = verdict.claim;
   std::string text =
-      fmt::format("{}{}\n", verdict.outcome.holds() ? "holds  " : "FAILS  ", claim.name);
+      fmt::format("{}{}\n", verdict.evidence.holds() ? "holds  " : "FAILS  ", claim.name);
   text += fmt::format("  {}\n  {}\n", claim.statement, claim.experiment);
   std::size_t name_width = 0;
-  for (const Number& number : verdict.outcome.numbers) {
+  for (const Number& number : verdict.evidence.numbers) {
     name_width = std::max(name_width, width_of(number.name));
   }
-  for (const Number& number : verdict.outcome.numbers) {
+  for (const Number& number : verdict.evidence.numbers) {
     text += fmt::format("{}{}{}{}", number.holds() ? "    " : "  ✗ ",
                         padded(number.name, name_width + 2),
                         padded(page::short_number(number.value), 12), wanted_text(number));
@@ -48,9 +48,9 @@ std::string verdict_text(const Verdict& verdict) {
 
 std::string verdicts_json(std::span<const Verdict> verdicts) {
   nlohmann::ordered_json claims = nlohmann::ordered_json::array();
-  for (const auto& [claim, outcome, seconds] : verdicts) {
+  for (const auto& [claim, evidence, seconds] : verdicts) {
     nlohmann::ordered_json numbers = nlohmann::ordered_json::array();
-    for (const Number& number : outcome.numbers) {
+    for (const Number& number : evidence.numbers) {
       numbers.push_back({{"name", number.name},
                          {"value", finite_or_null(number.value)},
                          {"low", finite_or_null(number.low)},
@@ -63,7 +63,7 @@ std::string verdicts_json(std::span<const Verdict> verdicts) {
                       {"family", claim.family},
                       {"statement", claim.statement},
                       {"experiment", claim.experiment},
-                      {"holds", outcome.holds()},
+                      {"holds", evidence.holds()},
                       {"seconds", seconds},
                       {"numbers", std::move(numbers)}});
   }
@@ -74,7 +74,7 @@ std::string verdicts_json(std::span<const Verdict> verdicts) {
 
 bool all_hold(std::span<const Verdict> verdicts) {
   return std::all_of(verdicts.begin(), verdicts.end(),
-                     [](const Verdict& verdict) { return verdict.outcome.holds(); });
+                     [](const Verdict& verdict) { return verdict.evidence.holds(); });
 }
 
 }  // namespace sing::lab::theory

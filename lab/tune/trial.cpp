@@ -9,12 +9,12 @@ bool is_better(const Trial& one, const Trial& other) {
   if (one.finished() != other.finished()) {
     return one.finished();
   }
-  const double accuracy = one.end.final_accuracy;
-  const double other_accuracy = other.end.final_accuracy;
+  const double accuracy = one.accuracy();
+  const double other_accuracy = other.accuracy();
   if (std::isfinite(accuracy) && std::isfinite(other_accuracy) && accuracy != other_accuracy) {
     return accuracy > other_accuracy;
   }
-  return one.end.final_loss < other.end.final_loss;
+  return one.loss() < other.loss();
 }
 
 std::optional<std::size_t> best_of(const std::vector<Trial>& trials) {

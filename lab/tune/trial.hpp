@@ -21,11 +21,13 @@ struct Setting {
 
 struct Trial {
   Setting setting;
-  std::string run;  // name of its directory
-  compare::Outcome outcome = compare::Outcome::kFailed;
-  report::RunEnd end;  // of a finished run
+  std::string run;                    // name of its directory
+  std::optional<run::EndRecord> end;  // none: the program ended without a result
 
-  bool finished() const { return outcome == compare::Outcome::kFinished; }
+  bool finished() const { return end && end->status == run::RunStatus::kFinished; }
+  // Of a finished trial; else absent.
+  double accuracy() const { return finished() ? end->final_accuracy : run::kAbsent; }
+  double loss() const { return finished() ? end->final_loss : run::kAbsent; }
 };
 
 // A finished trial beats one that is not; then the higher final accuracy counts; where they are

@@ -13,7 +13,7 @@ namespace {
 
 class Tuner {
  public:
-  Tuner(const Request& request, const compare::Place& place, std::ostream& out,
+  Tuner(const TuningRequest& request, const compare::Workplace& place, std::ostream& out,
         const std::function<bool()>& stop)
       : request_(request), place_(place), out_(out), stop_(stop), runner_(place, out, stop) {
     tuning_.rates = paper_rates(request.optimizer);
@@ -21,7 +21,7 @@ class Tuner {
   }
 
   Tuning by_paper() {
-    const Walk rates = walk(tuning_.rates, request_.extensions, [&](int place) {
+    const Walk rates = walk(tuning_.rates, static_cast<int>(request_.extensions), [&](int place) {
       return attempt({rate_at(place), request_.weight_decay, request_.epochs});
     });
     tuning_.rates = rates.tried;
@@ -34,7 +34,7 @@ class Tuner {
       return end(Setting{rate, request_.weight_decay, request_.epochs}, false);
     }
     out_ << "learning rate " << shortest_text(rate) << " is best; now weight decays" << std::endl;
-    const Walk decays = walk(tuning_.decays, request_.extensions, [&](int place) {
+    const Walk decays = walk(tuning_.decays, static_cast<int>(request_.extensions), [&](int place) {
       return attempt({rate, decay_at(place), request_.epochs});
     });
     tuning_.decays = decays.tried;
@@ -89,9 +89,9 @@ class Tuner {
     if (!result) {
       return std::nullopt;
     }
-    tuning_.trials.push_back({setting, cell.name, result->outcome, result->end});
+    tuning_.trials.push_back({setting, cell.name, result->end});
     write_record(request_, tuning_, place_.folder);
-    if (result->outcome == compare::Outcome::kFailed) {
+    if (!result->end) {
       throw Error(
           fmt::format("[sing tune] wanted a result of {} to go on from, it failed; the same "
                       "command starts there",
@@ -121,8 +121,8 @@ class Tuner {
     return tuning_;
   }
 
-  const Request& request_;
-  const compare::Place& place_;
+  const TuningRequest& request_;
+  const compare::Workplace& place_;
   std::ostream& out_;
   const std::function<bool()>& stop_;
   compare::CellRunner runner_;
@@ -131,7 +131,7 @@ class Tuner {
 
 }  // namespace
 
-compare::Cell cell_of(const Request& request, const Setting& setting) {
+compare::Cell cell_of(const TuningRequest& request, const Setting& setting) {
   const std::string rate = shortest_text(setting.learning_rate);
   const std::string decay = shortest_text(setting.weight_decay);
   const std::string seed = std::to_string(request.seed);
@@ -154,7 +154,7 @@ compare::Cell cell_of(const Request& request, const Setting& setting) {
   return cell;
 }
 
-Tuning run_tuning(const Request& request, const compare::Place& place, std::ostream& out,
+Tuning run_tuning(const TuningRequest& request, const compare::Workplace& place, std::ostream& out,
                   const std::function<bool()>& stop) {
   SING_CHECK(request.protocol == "paper" || request.protocol == "halving",
              "[sing tune] --protocol: wanted paper or halving, got '{}'", request.protocol);

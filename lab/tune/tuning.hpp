@@ -9,15 +9,15 @@
 
 namespace sing::lab::tune {
 
-struct Request {
+struct TuningRequest {
   std::string task;
   std::string optimizer;
   std::string protocol = "paper";
   std::int64_t epochs = 0;  // 0: as the flags say
   std::int64_t seed = 0;
-  double weight_decay = 0;  // while learning rates are tried
-  int extensions = 4;       // places beyond either end of a grid
-  bool rates_only = false;  // of the paper's protocol, leaving the weight decay as it is
+  double weight_decay = 0;      // while learning rates are tried
+  std::int64_t extensions = 4;  // places beyond either end of a grid
+  bool rates_only = false;      // of the paper's protocol, leaving the weight decay as it is
   std::vector<std::string> train_flags;
 };
 
@@ -33,10 +33,10 @@ struct Tuning {
 // Every run under its own folder of `place`, kept and resumed as CellRunner does; tune.json is
 // written anew after each. Throws Error if a run failed, since what to try next hangs on it, and
 // std::invalid_argument for a protocol that is none.
-Tuning run_tuning(const Request& request, const compare::Place& place, std::ostream& out,
+Tuning run_tuning(const TuningRequest& request, const compare::Workplace& place, std::ostream& out,
                   const std::function<bool()>& stop);
 
 // The program's arguments for a setting, and the name of its run.
-compare::Cell cell_of(const Request& request, const Setting& setting);
+compare::Cell cell_of(const TuningRequest& request, const Setting& setting);
 
 }  // namespace sing::lab::tune

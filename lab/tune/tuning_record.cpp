@@ -21,17 +21,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* name_of(compare::Outcome outcome) {
-  switch (outcome) {
-    case compare::Outcome::kFinished:
-      return "finished";
-    case compare::Outcome::kDiverged:
-      return "diverged";
-    case compare::Outcome::kFailed:
-      return "failed";
-  }
-  return "";
+std::string status_of(const Trial& trial) {
+  return std::string(trial.end ? name_of(trial.end->status) : "failed");
 }
+
+double seconds_of(const Trial& trial) { return trial.end ? trial.end->seconds : run::kAbsent; }
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
@@ -46,10 +40,10 @@ Json json_of(const Setting& setting) {
 Json json_of(const Trial& trial) {
   Json json = json_of(trial.setting);
   json["run"] = trial.run;
-  json["outcome"] = name_of(trial.outcome);
-  json["accuracy"] = number(trial.end.final_accuracy);
-  json["loss"] = number(trial.end.final_loss);
-  json["seconds"] = number(trial.end.seconds);
+  json["outcome"] = status_of(trial);
+  json["accuracy"] = number(trial.accuracy());
+  json["loss"] = number(trial.loss());
+  json["seconds"] = number(seconds_of(trial));
   return json;
 }
 
@@ -85,9 +79,7 @@ struct Shown {
   double low = HUGE_VAL;
   double high = -HUGE_VAL;
 
-  double value(const Trial& trial) const {
-    return accuracy ? trial.end.final_accuracy : trial.end.final_loss;
-  }
+  double value(const Trial& trial) const { return accuracy ? trial.accuracy() : trial.loss(); }
   // 1 is the best.
   double share(const Trial& trial) const {
     const double place = high > low ? (value(trial) - low) / (high - low) : 1;
@@ -98,11 +90,11 @@ struct Shown {
 Shown shown_of(const Tuning& tuning) {
   Shown shown;
   for (const Trial& trial : tuning.trials) {
-    shown.accuracy |= trial.finished() && std::isfinite(trial.end.final_accuracy);
+    shown.accuracy |= std::isfinite(trial.accuracy());
     shown.epochs |= trial.setting.epochs != tuning.trials.front().setting.epochs;
   }
   for (const Trial& trial : tuning.trials) {
-    if (trial.finished() && std::isfinite(shown.value(trial))) {
+    if (std::isfinite(shown.value(trial))) {
       shown.low = std::min(shown.low, shown.value(trial));
       shown.high = std::max(shown.high, shown.value(trial));
     }
@@ -115,7 +107,7 @@ page::CellMap::Entry entry_of(const Tuning& tuning, const Trial* trial, const Sh
     return {};
   }
   if (!trial->finished()) {
-    return {.text = name_of(trial->outcome)};
+    return {.text = status_of(*trial)};
   }
   const double value = shown.value(*trial);
   std::string text = shown.accuracy ? page::percent_text(value) : page::short_number(value);
@@ -130,7 +122,7 @@ page::CellMap::Entry entry_of(const Tuning& tuning, const Trial* trial, const Sh
 }
 
 // What makes two tunings different ones.
-Json identity_of(const Request& request) {
+Json identity_of(const TuningRequest& request) {
   return {{"protocol", request.protocol},
           {"task", request.task},
           {"optimizer", request.optimizer},
@@ -141,7 +133,7 @@ Json identity_of(const Request& request) {
 
 }  // namespace
 
-void check_record(const Request& request, const std::filesystem::path& folder) {
+void check_record(const TuningRequest& request, const std::filesystem::path& folder) {
   std::ifstream stream(folder / "tune.json");
   const Json found = Json::parse(stream, /*callback=*/nullptr, /*allow_exceptions=*/false);
   if (!found.is_object()) {
@@ -155,7 +147,7 @@ void check_record(const Request& request, const std::filesystem::path& folder) {
   }
 }
 
-void write_record(const Request& request, const Tuning& tuning,
+void write_record(const TuningRequest& request, const Tuning& tuning,
                   const std::filesystem::path& folder) {
   Json json = identity_of(request);
   json["grid"] = {{"learning_rates", values_of(rate_at, tuning.rates)},
@@ -180,18 +172,16 @@ std::string text_of(const Tuning& tuning) {
       {"learning rate", "weight decay", "epochs", "accuracy", "loss", "time", ""}};
   for (const Trial& trial : sorted(tuning.trials)) {
     const Setting& setting = trial.setting;
-    const auto shown = [&](double value) { return trial.finished() ? value : report::kAbsent; };
-    lines.push_back(
-        {shortest_text(setting.learning_rate), shortest_text(setting.weight_decay),
-         setting.epochs > 0 ? std::to_string(setting.epochs) : "–",
-         page::percent_text(shown(trial.end.final_accuracy)),
-         page::short_number(shown(trial.end.final_loss)), page::duration_text(trial.end.seconds),
-         is_best(tuning, trial) ? "best" : (trial.finished() ? "" : name_of(trial.outcome))});
+    lines.push_back({shortest_text(setting.learning_rate), shortest_text(setting.weight_decay),
+                     setting.epochs > 0 ? std::to_string(setting.epochs) : "–",
+                     page::percent_text(trial.accuracy()), page::short_number(trial.loss()),
+                     page::duration_text(seconds_of(trial)),
+                     is_best(tuning, trial) ? "best" : (trial.finished() ? "" : status_of(trial))});
   }
   return command::text_table(lines);
 }
 
-std::string section_of(const Request& request, const Tuning& tuning) {
+std::string section_of(const TuningRequest& request, const Tuning& tuning) {
   std::set<double> rates;
   std::set<double> decays;
   for (const Trial& trial : tuning.trials) {

@@ -9,21 +9,22 @@
 namespace sing::lab::compare {
 namespace {
 
-using report::kAbsent;
-using report::RunEnd;
+using run::EndRecord;
+using run::kAbsent;
+using run::RunStatus;
 
 Result finished(const std::string& name, double rate, double accuracy, double loss) {
   return {.contestant = name,
           .learning_rate = rate,
-          .outcome = Outcome::kFinished,
-          .end = {.status = report::RunStatus::kFinished,
-                  .final_accuracy = accuracy,
-                  .final_loss = loss,
-                  .seconds = 10}};
+          .end = EndRecord{.status = RunStatus::kFinished,
+                           .final_accuracy = accuracy,
+                           .final_loss = loss,
+                           .seconds = 10}};
 }
 
 Result diverged(const std::string& name, double rate) {
-  return {.contestant = name, .learning_rate = rate, .outcome = Outcome::kDiverged};
+  return {
+      .contestant = name, .learning_rate = rate, .end = EndRecord{.status = RunStatus::kDiverged}};
 }
 
 TEST(Statistic, SpreadIsTheDeviationOfASample) {
@@ -39,7 +40,7 @@ TEST(Statistic, SpreadIsTheDeviationOfASample) {
 
 TEST(Rows, DivergedAndFailedRunsAreCountedNotAveraged) {
   Result wild = diverged("adamw", 0.1);
-  wild.end.final_accuracy = 0.9;
+  wild.end->final_accuracy = 0.9;
   const auto rows = rows_of(
       {finished("adamw", 0.1, 0.5, 2), wild, {"adamw", 0.1}, finished("adamw", 0.1, 0.7, 4)});
   ASSERT_EQ(rows.size(), 1U);

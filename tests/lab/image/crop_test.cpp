@@ -9,8 +9,7 @@
 #include "lab/image/crop_boxes.hpp"
 #include "lab/image/crop_loader.hpp"
 #include "lab/image/epoch_order.hpp"
-#include "lab/image/folder_source.hpp"
-#include "lab/image/memory_source.hpp"
+#include "lab/image/image_sources.hpp"
 #include "lab/image/stand_in.hpp"
 #include "lab/imagefolder/options.hpp"
 #include "sing/base/error.hpp"
@@ -62,22 +61,22 @@ TEST(CropBoxes, TheMiddleIsTheShareOfTheShorterSide) {
 
 TEST(EpochOrder, EveryEpochIsAnotherPermutation) {
   EpochOrder order(5, 100, 10);
-  const auto listed = [](EpochOrder& from, Subset subset, std::int64_t epoch, std::int64_t first) {
-    const auto indices = from.indices(subset, epoch, first, subset == Subset::kTest ? 3 : 100);
+  const auto listed = [](EpochOrder& from, Split subset, std::int64_t epoch, std::int64_t first) {
+    const auto indices = from.indices(subset, epoch, first, subset == Split::kTest ? 3 : 100);
     return std::vector<std::uint64_t>(indices.begin(), indices.end());
   };
-  const auto first = listed(order, Subset::kTraining, 0, 0);
-  const auto second = listed(order, Subset::kTraining, 1, 0);
+  const auto first = listed(order, Split::kTraining, 0, 0);
+  const auto second = listed(order, Split::kTraining, 1, 0);
   EXPECT_NE(first, second);
-  EXPECT_EQ(first, listed(order, Subset::kTraining, 0, 0));
+  EXPECT_EQ(first, listed(order, Split::kTraining, 0, 0));
   EpochOrder other(6, 100, 10);
-  EXPECT_NE(first, listed(other, Subset::kTraining, 0, 0));
+  EXPECT_NE(first, listed(other, Split::kTraining, 0, 0));
   auto sorted = second;
   std::sort(sorted.begin(), sorted.end());
   for (std::uint64_t i = 0; i < 100; ++i) {
     EXPECT_EQ(sorted[i], i);
   }
-  EXPECT_EQ(listed(order, Subset::kTest, 0, 4), (std::vector<std::uint64_t>{4, 5, 6}));
+  EXPECT_EQ(listed(order, Split::kTest, 0, 4), (std::vector<std::uint64_t>{4, 5, 6}));
 }
 
 struct Loaded {
@@ -108,7 +107,7 @@ TEST(CropLoader, BatchesDependOnSeedEpochAndImageAlone) {
   EXPECT_EQ(load(*source, rule, 3), loaded);
   EXPECT_NE(load(*source, {.seed = 4, .epoch = 3}, 1).pixels, loaded.pixels);
   EXPECT_NE(load(*source, {.seed = 5, .epoch = 2}, 1).pixels, loaded.pixels);
-  const CropRule test_rule{.subset = Subset::kTest};
+  const CropRule test_rule{.subset = Split::kTest};
   EXPECT_EQ(load(*source, test_rule, 2), load(*source, test_rule, 1));
 }
 
@@ -147,16 +146,16 @@ TEST(MemorySource, GivesPixelsOfPlanes) {
   set.subsets[0] = {{1, 2, 3, 4, 11, 12, 13, 14, 21, 22, 23, 24}, {1}};
   const auto source = make_memory_source(set);
   std::vector<std::byte> buffer;
-  const StoredImage image = source->fetch(Subset::kTraining, 0, buffer);
+  const StoredImage image = source->fetch(Split::kTraining, 0, buffer);
   const std::vector<std::uint8_t> wanted = {1, 11, 21, 2, 12, 22, 3, 13, 23, 4, 14, 24};
   ASSERT_EQ(image.bytes.size(), wanted.size());
   EXPECT_EQ(std::memcmp(image.bytes.data(), wanted.data(), wanted.size()), 0);
-  EXPECT_EQ(source->label(Subset::kTraining, 0), 1U);
+  EXPECT_EQ(source->label(Split::kTraining, 0), 1U);
 }
 
 // get_resolution of ffcv-imagenet's train_imagenet.py with rn18_88_epochs' values, by hand.
 TEST(TrainingSize, GrowsAsInFfcv) {
-  const imagefolder::Options options{
+  const imagefolder::ImageFolderOptions options{
       .train_size = 192, .first_size = 160, .ramp_begin = 65, .ramp_end = 76};
   EXPECT_EQ(imagefolder::training_size(options, 0), 160);
   EXPECT_EQ(imagefolder::training_size(options, 65), 160);

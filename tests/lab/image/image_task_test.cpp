@@ -8,10 +8,10 @@
 #include "lab/image/classification.hpp"
 #include "lab/imagefolder/imagefolder_task.hpp"
 #include "lab/model/resnet.hpp"
-#include "lab/picture/png.hpp"
 #include "tests/lab/image/sample_images.hpp"
 #include "tests/lab/training/child_process.hpp"
 #include "tests/lab/training/tiny_run.hpp"
+#include "tests/support/read_png.hpp"
 
 namespace sing::lab::image {
 namespace {
@@ -168,7 +168,7 @@ TEST(Cifar100Task, LearnsStandInDataAndSaysWhatItIs) {
   EXPECT_NE(outcome.out.find("STAND-IN DATA", first + 1), std::string::npos);
   const auto lines = metrics_of(folder / "run");
   EXPECT_LT(lines.back()["final_loss"].get<double>(), 4.6);  // ln 100 = 4.605 is chance
-  const auto picture = picture::read_png(folder / "run/pictures/step_00000024.png");
+  const auto picture = test::read_png(folder / "run/pictures/step_00000024.png");
   EXPECT_EQ(picture.width(), 2 + 8 * (32 + 6));
   const Outcome eval = run_sing({"eval", (folder / "run").string(), "--device", "cpu"});
   EXPECT_THAT(eval.out, HasSubstr("64 test examples"));

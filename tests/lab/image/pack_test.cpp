@@ -2,9 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lab/image/folder_source.hpp"
+#include "lab/image/image_sources.hpp"
 #include "lab/image/jpeg_decoder.hpp"
-#include "lab/image/pack_source.hpp"
 #include "lab/image/pack_writer.hpp"
 #include "lab/image/resize.hpp"
 #include "sing/base/error.hpp"
@@ -19,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-std::string stored_bytes(const ImageSource& source, Subset subset, std::size_t index) {
+std::string stored_bytes(const ImageSource& source, Split subset, std::size_t index) {
   std::vector<std::byte> buffer;
   const StoredImage image = source.fetch(subset, index, buffer);
   return {reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size()};
@@ -85,17 +84,17 @@ TEST(Pack, KeepsSmallJpegsAsTheyAreAndShrinksLargeOnes) {
   EXPECT_EQ(summary.bytes, std::filesystem::file_size(folder / "pack"));
   const auto pack = open_pack(folder / "pack");
   EXPECT_THAT(pack->classes(), ElementsAre("cat", "dog"));
-  EXPECT_EQ(pack->count(Subset::kTraining), 10U);
-  EXPECT_EQ(pack->count(Subset::kTest), 6U);
-  EXPECT_EQ(pack->label(Subset::kTraining, 4), 0U);
-  EXPECT_EQ(pack->label(Subset::kTraining, 5), 1U);
-  EXPECT_EQ(stored_bytes(*pack, Subset::kTraining, 0),
+  EXPECT_EQ(pack->count(Split::kTraining), 10U);
+  EXPECT_EQ(pack->count(Split::kTest), 6U);
+  EXPECT_EQ(pack->label(Split::kTraining, 4), 0U);
+  EXPECT_EQ(pack->label(Split::kTraining, 5), 1U);
+  EXPECT_EQ(stored_bytes(*pack, Split::kTraining, 0),
             test::read_whole(folder / "train/cat/a.JPEG"));
-  EXPECT_EQ(stored_bytes(*pack, Subset::kTest, 5), test::read_whole(folder / "val/dog/2.JPEG"));
-  const RgbImage large = decoded(stored_bytes(*pack, Subset::kTraining, 1));
+  EXPECT_EQ(stored_bytes(*pack, Split::kTest, 5), test::read_whole(folder / "val/dog/2.JPEG"));
+  const RgbImage large = decoded(stored_bytes(*pack, Split::kTraining, 1));
   EXPECT_EQ(large.width, 400);
   EXPECT_EQ(large.height, 96);
-  const RgbImage inks = decoded(stored_bytes(*pack, Subset::kTraining, 3));  // red, green, blue now
+  const RgbImage inks = decoded(stored_bytes(*pack, Split::kTraining, 3));  // red, green, blue now
   EXPECT_EQ(inks.width, 33);
   EXPECT_NO_THROW(check_pack(folder / "pack"));
   write_pack(listed, {}, 3, folder / "again");
@@ -126,11 +125,11 @@ TEST(Pack, RawImagesAreTheDecodedPixels) {
   test::put_sample_folder(folder.path());
   write_pack(list_image_folder(folder.path()), {.format = Encoding::kRaw}, 2, folder / "pack");
   const auto pack = open_pack(folder / "pack");
-  const std::string raw = stored_bytes(*pack, Subset::kTraining, 0);
+  const std::string raw = stored_bytes(*pack, Split::kTraining, 0);
   const RgbImage image = decoded(test::read_whole(folder / "train/cat/a.JPEG"));
   EXPECT_EQ(raw, std::string(image.bytes.begin(), image.bytes.end()));
   std::vector<std::byte> buffer;
-  const StoredImage large = pack->fetch(Subset::kTraining, 1, buffer);
+  const StoredImage large = pack->fetch(Split::kTraining, 1, buffer);
   EXPECT_EQ(large.size, (ImageSize{400, 96}));
   EXPECT_EQ(large.bytes.size(), 3U * 400 * 96);
 }

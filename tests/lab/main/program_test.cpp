@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "lab/picture/png.hpp"
 #include "sing/base/message.hpp"
 #include "sing/c_api/sing.h"
 #include "tests/lab/main/run_words.hpp"
+#include "tests/support/read_png.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sing::lab::main {
@@ -50,6 +50,16 @@ TEST(Program, UnknownWordsAreNamedWithTheNearestKnownOne) {
   expect_usage_error({"data", "rde", "more"}, "[sing data rde] wanted options only, got 'more'");
 }
 
+TEST(Program, SaysWhichOptionHasTooManyOrTooFewValues) {
+  expect_usage_error({"data", "rde", "--seed", "3", "--check", "1", "--seed=4"},
+                     "[sing data rde] wanted --seed once, got it 2 times");
+  expect_usage_error({"data", "rde", "--check", "1", "--out"},
+                     "[sing data rde] wanted a value of --out, got none");
+  expect_usage_error({"tune", "rde"}, "[sing tune] wanted --optimizer, got none");
+  expect_usage_error({"tune", "--optimizer", "adamw"}, "[sing tune] wanted TASK, got none");
+  expect_usage_error({"report"}, "[sing report] wanted RUN, got none");
+}
+
 TEST(Program, SaysWhereFlagsOfATrainingBelong) {
   const auto with_train = [](CLI::App& app, command::CommandContext&) {
     app.add_subcommand("train")->add_subcommand("mnist")->add_flag("--stand-in");
@@ -85,10 +95,21 @@ TEST(Program, MissingAndBadValuesAreSaid) {
                      "[rde] wanted rectangles in [1, 16], got 17");
   expect_usage_error({"data", "rde", "--check", "1", "--seed", "-1"},
                      "[sing data rde] wanted seed at least 0 and finite, got -1");
-  expect_usage_error({"reproduce", "--list=maybe"},
-                     "[sing reproduce] --list: wanted a value as --help says, got 'maybe'");
+  expect_usage_error({"reproduce", "--list=maybe"}, "[--list] wanted true or false, got 'maybe'");
   expect_usage_error({"compare", "rde", "--seeds", "0,x", "--", "--steps", "1"},
-                     "[sing compare] --seeds: wanted a value as --help says, got '0,x'");
+                     "[--seeds] wanted a whole number, got 'x'");
+  expect_usage_error({"tune", "rde", "--optimizer", "adamw", "--epochs", "0"},
+                     "[--epochs] wanted a number at least 1 and finite, got 0");
+  expect_usage_error({"tune", "rde", "--optimizer", "adamw", "--epochs", "1e400"},
+                     "[--epochs] wanted a whole number, got '1e400'");
+  expect_usage_error({"tune", "rde", "--optimizer", "adamw", "--weight-decay", "-1"},
+                     "[--weight-decay] wanted a number at least 0 and finite, got -1");
+  expect_usage_error({"tune", "rde", "--optimizer", "adamw", "--extensions", "21"},
+                     "[--extensions] wanted a number in [0, 20], got 21");
+  expect_usage_error({"tune", "rde", "--optimizer", "adamw", "--protocol", "papr"},
+                     "[sing tune] --protocol: wanted paper or halving, got 'papr'");
+  expect_usage_error({"reproduce", "--table", "cifar100", "--scale", "tiny"},
+                     "[sing reproduce] --scale: wanted smoke, short or full, got 'tiny'");
   const Outcome name =
       run_words({"compare", "rde", "--optimizers", "adamw", "--variant", "soft=sing-adam"});
   EXPECT_EQ(name.code, kUsage);
@@ -119,7 +140,7 @@ TEST(Program, WritesASetAndAPreview) {
   EXPECT_THAT(outcome.out, HasSubstr("3 images"));
   EXPECT_EQ(std::filesystem::file_size(set) % 8, 0U);
   EXPECT_GT(std::filesystem::file_size(set), 3U * 128 * 128 * 9);
-  const picture::Picture read = picture::read_png(picture);
+  const picture::Picture read = test::read_png(picture);
   EXPECT_EQ(read.width(), 12 + 2 * (3 * 128 + 2 * 4 + 12));
   EXPECT_EQ(read.height(), 12 + 2 * (128 + 12));
 }

@@ -21,7 +21,7 @@ using ::testing::Not;
 constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-std::vector<std::string> tick_texts(Range range, Scale scale) {
+std::vector<std::string> tick_texts(AxisRange range, Scale scale) {
   std::vector<std::string> texts;
   for (const Tick& tick : Axis(range, scale, 0, 100).ticks()) {
     texts.push_back(tick.text);

@@ -8,12 +8,14 @@
 
 #include "lab/picture/color_map.hpp"
 #include "sing/base/error.hpp"
+#include "tests/support/read_png.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sing::lab::picture {
 namespace {
 
 using test::message_of;
+using test::read_png;
 using ::testing::HasSubstr;
 
 TEST(Png, ReadsBackWhatWasWritten) {
@@ -29,14 +31,10 @@ TEST(Png, ReadsBackWhatWasWritten) {
   EXPECT_EQ(read.get(6, 4), (Color{255, 0, 9}));
 }
 
-TEST(Png, SaysWhichFileCannotBeWrittenOrRead) {
+TEST(Png, SaysWhichFileCannotBeWritten) {
   const test::TemporaryFolder folder;
   EXPECT_THAT(message_of<FileError>([&] { write_png(folder / "no/x.png", Picture(1, 1, {})); }),
               HasSubstr("no/x.png"));
-  EXPECT_THAT(message_of<FileError>([&] { read_png(folder / "absent.png"); }),
-              HasSubstr("absent.png"));
-  test::write_whole(folder / "text.png", "no picture at all");
-  EXPECT_THAT(message_of<FileError>([&] { read_png(folder / "text.png"); }), HasSubstr("text.png"));
   EXPECT_THAT(message_of<FileError>([&] { write_png(folder / "empty.png", Picture(0, 0, {})); }),
               HasSubstr("empty.png"));
 }

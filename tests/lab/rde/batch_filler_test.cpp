@@ -24,14 +24,14 @@ using sing::test::message_of;
 using ::testing::HasSubstr;
 
 struct Batch {
-  Batch(const Options& options, std::size_t count)
+  Batch(const RdeOptions& options, std::size_t count)
       : images(count * pixels_of(options), -1),
         targets(images.size(), -1),
         rectangles(images.size(), 255),
         greys(count * static_cast<std::size_t>(options.rectangles + 1), -1),
         levels(greys.size(), -1) {}
 
-  static std::size_t pixels_of(const Options& options) {
+  static std::size_t pixels_of(const RdeOptions& options) {
     return static_cast<std::size_t>(options.image_size * options.image_size);
   }
   BatchBuffers buffers() {
@@ -52,7 +52,7 @@ std::vector<std::uint64_t> indices_from(std::uint64_t first, std::size_t count) 
   return indices;
 }
 
-Batch filled(const Options& options, const std::vector<std::uint64_t>& indices, int threads) {
+Batch filled(const RdeOptions& options, const std::vector<std::uint64_t>& indices, int threads) {
   Batch batch(options, indices.size());
   BatchFiller(options, 42, threads).fill(indices, batch.buffers());
   return batch;
@@ -147,7 +147,7 @@ TEST(RdeBatchFiller, ANullPartIsLeftOut) {
 }
 
 TEST(RdeBatchFiller, HandsOnWhatAThreadThrows) {
-  const Options impossible{
+  const RdeOptions impossible{
       .rectangles = 5, .image_size = 4, .min_side = 1, .max_side = 4, .min_visible = 1};
   BatchFiller filler(impossible, 0, 2);
   const auto indices = indices_from(0, 8);
@@ -165,7 +165,7 @@ TEST(RdeBatchFiller, RefusesBadOptions) {
 // More images than one piece of the stream.
 TEST(RdeSetFile, HoldsTheBytesOfTheBatch) {
   const sing::test::TemporaryFolder folder;
-  const Options options = test::variants().at(6).options;
+  const RdeOptions options = test::variants().at(6).options;
   const auto indices = indices_from(kTestImages, 300);
   write_set(folder / "set.safetensors", {options, 42, 2}, indices);
   const std::string text = sing::test::read_whole(folder / "set.safetensors");

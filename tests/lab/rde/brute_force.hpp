@@ -89,7 +89,7 @@ inline int height(int k, const Pairs& touching) {
   return 1 + below;
 }
 
-inline bool keeps_every_rule(const Scene& scene, const Options& options) {
+inline bool keeps_every_rule(const Scene& scene, const RdeOptions& options) {
   std::set<int> vertical;
   std::set<int> horizontal;
   for (int k = 1; k <= scene.count; ++k) {

@@ -28,7 +28,7 @@ INSTANTIATE_TEST_SUITE_P(Rde, EveryVariant, ::testing::ValuesIn(test::variants()
 // The generator takes the first attempt that keeps the rules: none that breaks one, and none that
 // keeps them is passed over.
 TEST_P(EveryVariant, IsTheFirstAttemptThatBruteForceAccepts) {
-  const Options& options = GetParam().options;
+  const RdeOptions& options = GetParam().options;
   for (std::uint64_t index = 0; index < 60; ++index) {
     Scene expected;
     for (std::uint32_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
@@ -42,7 +42,7 @@ TEST_P(EveryVariant, IsTheFirstAttemptThatBruteForceAccepts) {
 }
 
 TEST_P(EveryVariant, PixelsAndHeightsAgreeWithBruteForce) {
-  const Options& options = GetParam().options;
+  const RdeOptions& options = GetParam().options;
   const auto size = static_cast<std::size_t>(options.image_size);
   std::vector<float> image(size * size);
   std::vector<float> target(size * size);
@@ -72,7 +72,7 @@ TEST_P(EveryVariant, PixelsAndHeightsAgreeWithBruteForce) {
 }
 
 TEST_P(EveryVariant, RectanglesLieInsideAndGreysApart) {
-  const Options& options = GetParam().options;
+  const RdeOptions& options = GetParam().options;
   for (std::uint64_t index = 0; index < 500; ++index) {
     const Scene scene = make_scene(options, 7, index);
     EXPECT_EQ(scene.greys[0], 0.0F);
@@ -110,7 +110,7 @@ double excess_over_uniform(const std::vector<int>& counts) {
 
 TEST(Rde, SidesAndPlacesAreDrawnUniformly) {
   constexpr double kMost = 5;  // standard deviations
-  const Options options;
+  const RdeOptions options;
   std::vector<int> sides(65, 0);
   std::vector<int> places(20, 0);
   for (std::uint64_t index = 0; index < 20'000; ++index) {
@@ -157,7 +157,7 @@ TEST(Rde, SeedsAndIndicesGiveDifferentImages) {
 }
 
 TEST(Rde, RefusesOptionsThatCannotBe) {
-  const auto message = [](const Options& options) {
+  const auto message = [](const RdeOptions& options) {
     return message_of<std::invalid_argument>([&] { check(options); });
   };
   EXPECT_THAT(message({.rectangles = 17}), HasSubstr("wanted rectangles in [1, 16], got 17"));
@@ -167,7 +167,7 @@ TEST(Rde, RefusesOptionsThatCannotBe) {
 }
 
 TEST(Rde, SaysWhenNoImageIsFound) {
-  const Options options{
+  const RdeOptions options{
       .rectangles = 5, .image_size = 4, .min_side = 1, .max_side = 4, .min_visible = 1};
   check(options);
   EXPECT_THAT(message_of<std::invalid_argument>([&] { make_scene(options, 0, 0); }),

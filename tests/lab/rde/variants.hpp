@@ -10,7 +10,7 @@ namespace sing::lab::rde::test {
 
 struct Variant {
   std::string name;
-  Options options;
+  RdeOptions options;
 };
 
 inline std::vector<Variant> variants() {

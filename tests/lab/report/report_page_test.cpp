@@ -9,13 +9,15 @@
 
 #include "lab/main/program.hpp"
 #include "lab/page/base64.hpp"
-#include "lab/report/run_reader.hpp"
+#include "lab/run/run_reader.hpp"
 #include "sing/base/message.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sing::lab::report {
 namespace {
 
+using run::read_runs;
+using run::RunRecord;
 using test::message_of;
 using test::read_whole;
 using test::TemporaryFolder;
@@ -67,15 +69,15 @@ TEST(ReportPage, TablesHaveResultsAndOptions) {
 }
 
 TEST(ReportPage, OptionsHaveTheNamesOfTheirFlags) {
-  const RunRecord run{.name = "run", .options = {{"options.batch", "64"}, {"machine.cores", "2"}}};
+  const RunRecord run{.name = "run", .settings = {{"options.batch", "64"}, {"machine.cores", "2"}}};
   const std::string page = report_page({run});
   EXPECT_THAT(page, HasSubstr("<tr><th>batch</th><td>64</td></tr>"));
   EXPECT_THAT(page, HasSubstr("<tr><th>machine.cores</th><td>2</td></tr>"));
 }
 
 TEST(ReportPage, SaysWhichResultsAreOfStandInData) {
-  const RunRecord real{.name = "real", .options = {{"options.stand_in", "false"}}};
-  const RunRecord generated{.name = "generated", .options = {{"options.stand_in", "true"}}};
+  const RunRecord real{.name = "real", .settings = {{"options.stand_in", "false"}}};
+  const RunRecord generated{.name = "generated", .settings = {{"options.stand_in", "true"}}};
   const std::string words = "trained on generated stand-in data";
   EXPECT_THAT(report_page({real}), Not(HasSubstr(words)));
   EXPECT_THAT(report_page({generated}), HasSubstr(">" + words));
@@ -97,8 +99,8 @@ TEST(ReportPage, TextOfARunCannotBecomePartOfThePage) {
   std::vector<RunRecord> runs = fixture_runs();
   runs.resize(2);
   runs[0].name = "</title><script>alert(1)</script>";
-  runs[0].options.emplace_back("<b>key\"", "<i>'value'");
-  runs[0].norms[0].norms.emplace_back("<u>layer.weight", 1);
+  runs[0].settings.emplace_back("<b>key\"", "<i>'value'");
+  runs[0].steps[0].gradient_norms.emplace_back("<u>layer.weight", 1);
   const std::string page = report_page(runs);
   for (const char* raw : {"<script>alert", "<b>key", "<i>'value", "<u>layer"}) {
     EXPECT_THAT(page, Not(HasSubstr(raw)));
@@ -107,7 +109,7 @@ TEST(ReportPage, TextOfARunCannotBecomePartOfThePage) {
 }
 
 TEST(ReportPage, ARunWithoutRecordsStillHasAPage) {
-  RunRecord run{.name = "young", .options = {{"task", "rde"}}};
+  RunRecord run{.name = "young", .settings = {{"task", "rde"}}};
   run.unreadable_lines = 1;
   const std::string page = report_page({run});
   EXPECT_THAT(page, HasSubstr("<title>rde: young</title>"));
@@ -137,11 +139,11 @@ TEST(ReportPage, FilesThatAreNoPicturesAreNamed) {
 }
 
 TEST(ReportPage, PicturesComeWithWhatTheTaskSaysOfThem) {
-  RunRecord run{.name = "run", .options = {{"picture_legend", "black: error < 0.5"}}};
+  RunRecord run{.name = "run", .settings = {{"picture_legend", "black: error < 0.5"}}};
   EXPECT_THAT(report_page({run}), Not(HasSubstr("<p class=\"note\">black")));
   run.pictures = {kRuns / "sing/pictures/step_00000240.png"};
   EXPECT_THAT(report_page({run}), HasSubstr("<p class=\"note\">black: error &lt; 0.5</p>"));
-  run.options.clear();
+  run.settings.clear();
   EXPECT_THAT(report_page({run}), Not(HasSubstr("<p class=\"note\"></p>")));
 }
 

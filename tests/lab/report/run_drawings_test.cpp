@@ -14,16 +14,20 @@
 namespace sing::lab::report {
 namespace {
 
+using run::kAbsent;
+using run::RunRecord;
+using run::StepRecord;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(LayerNorms, ALayerIsTheRootOfItsSummedSquares) {
-  const std::vector<NormRecord> records = {
-      {10, {{"fc.weight", 3}, {"fc.bias", 4}, {"scale", 2}}},
-      {20, {{"fc.weight", 6}, {"fc.bias", 8}}},
-      {30, {{"fc.weight", kAbsent}, {"fc.bias", 1}, {"scale", 4}}}};
+  const std::vector<StepRecord> records = {
+      {.step = 10, .gradient_norms = {{"fc.weight", 3}, {"fc.bias", 4}, {"scale", 2}}},
+      {.step = 15},
+      {.step = 20, .gradient_norms = {{"fc.weight", 6}, {"fc.bias", 8}}},
+      {.step = 30, .gradient_norms = {{"fc.weight", kAbsent}, {"fc.bias", 1}, {"scale", 4}}}};
   const LayerNorms all = layer_norms(records, 3);
   EXPECT_THAT(all.layers, ElementsAre("fc", "scale"));
   EXPECT_THAT(all.steps, ElementsAre(10, 20, 30));
@@ -75,7 +79,7 @@ TEST(RunStyle, SeedsShareAColor) {
   const auto run = [](const char* name, const char* optimizer, const char* seed) {
     return RunRecord{
         .name = name,
-        .options = {
+        .settings = {
             {"optimizer", optimizer}, {"seed", seed}, {"out", std::string("runs/") + name}}};
   };
   EXPECT_THAT(

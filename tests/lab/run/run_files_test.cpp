@@ -6,9 +6,11 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "lab/run/metrics_log.hpp"
+#include "lab/run/metrics_line.hpp"
 #include "lab/run/run_config.hpp"
-#include "lab/run/run_directory.hpp"
+#include "lab/run/run_lock.hpp"
+#include "lab/run/run_reader.hpp"
+#include "lab/run/run_writer.hpp"
 #include "lab/run/tensorboard_events.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -76,53 +78,99 @@ TEST(AppendedFile, ResumesAtTheLengthThatACheckpointKnew) {
               HasSubstr("No such file or directory"));
 }
 
-TEST(MetricsLog, LinesAreJsonAndWhatIsNotFiniteIsNull) {
-  const TemporaryFolder folder;
-  MetricsLog log(folder / "metrics.jsonl", 0);
-  log.write(StepRecord{.step = 7, .epoch = 0.5, .loss = NAN, .gradient_norms = {{"a.b", 2.0}}});
-  log.write(EvaluationRecord{.step = 7, .epoch = 0.5, .loss = 0.25, .accuracy = 0.75});
-  EXPECT_FALSE(read_end(folder / "metrics.jsonl"));
-  log.write(EndRecord{.status = RunStatus::kInterrupted, .seconds = 1});
-  EXPECT_FALSE(read_end(folder / "metrics.jsonl"));  // there is work left
-  log.write(EndRecord{.status = RunStatus::kFinished, .best_accuracy = 0.75, .seconds = 3});
-  std::istringstream stream(read_whole(folder / "metrics.jsonl"));
-  std::string line;
-  std::getline(stream, line);
-  const auto step = nlohmann::json::parse(line);
-  EXPECT_EQ(step["step"], 7);
-  EXPECT_TRUE(step["loss"].is_null());
-  EXPECT_EQ(step["gradient_norms"]["a.b"], 2.0);
-  std::getline(stream, line);
-  EXPECT_EQ(nlohmann::json::parse(line), nlohmann::json({{"kind", "evaluation"},
-                                                         {"step", 7},
-                                                         {"epoch", 0.5},
-                                                         {"loss", 0.25},
-                                                         {"accuracy", 0.75}}));
-  const auto end = read_end(folder / "metrics.jsonl");
-  ASSERT_TRUE(end);
-  EXPECT_EQ(end->status, RunStatus::kFinished);
-  EXPECT_EQ(end->best_accuracy, 0.75);
-  EXPECT_EQ(end->final_loss, std::nullopt);
-  EXPECT_EQ(end->seconds, 3);
-  EXPECT_FALSE(read_end(folder / "absent"));
-  write_whole(folder / "broken", "{\"kind\":\"end\",\"stat");
-  EXPECT_FALSE(read_end(folder / "broken"));
+TEST(MetricsLine, IsJsonAndWhatIsNotFiniteIsNull) {
+  const std::string step = metrics_line(
+      StepRecord{.step = 7, .epoch = 0.5, .loss = NAN, .gradient_norms = {{"a.b", 2.0}}});
+  ASSERT_TRUE(step.ends_with("}\n"));
+  const auto json = nlohmann::json::parse(step);
+  EXPECT_EQ(json["kind"], "step");
+  EXPECT_EQ(json["step"], 7);
+  EXPECT_TRUE(json["loss"].is_null());
+  EXPECT_TRUE(json["seconds"]["data"].is_null());
+  EXPECT_EQ(json["gradient_norms"]["a.b"], 2.0);
+  EXPECT_FALSE(nlohmann::json::parse(metrics_line(StepRecord{})).contains("gradient_norms"));
+  const std::string evaluation =
+      metrics_line(EvaluationRecord{.step = 7, .epoch = 0.5, .loss = 0.25, .accuracy = 0.75});
+  EXPECT_EQ(evaluation,
+            "{\"kind\":\"evaluation\",\"step\":7,\"epoch\":0.5,\"loss\":0.25,\"accuracy\":0.75}\n");
+  EXPECT_EQ(metrics_line(
+                EndRecord{.status = RunStatus::kInterrupted, .best_accuracy = 0.75, .seconds = 3}),
+            "{\"kind\":\"end\",\"status\":\"interrupted\",\"best_accuracy\":0.75,"
+            "\"final_accuracy\":null,\"final_loss\":null,\"seconds\":3.0}\n");
 }
 
-TEST(RunDirectory, IsHeldByOneAtATime) {
+// One line and one event per record; a resumed run cuts both files back to what the checkpoint
+// knew, and what the writer wrote the reader reads.
+TEST(RunWriter, TheReaderReadsWhatWasWritten) {
   const TemporaryFolder folder;
+  const RunDirectory directory(folder / "run");
+  const RunLock lock(directory);
+  write_whole(directory.config(), "{}");
+  RunFileSizes known;
   {
-    const RunDirectory first(folder / "a/run");
-    EXPECT_THAT(test::message_of<FileError>([&] { RunDirectory second(folder / "a/run"); }),
-                HasSubstr("in use by process " + std::to_string(::getpid())));
-    EXPECT_FALSE(first.has_run());
-    EXPECT_EQ(first.picture(12).filename(), "step_00000012.png");
+    RunWriter writer(directory, {});
+    writer.write(StepRecord{.step = 1,
+                            .epoch = 0.5,
+                            .loss = 3,
+                            .learning_rate = 0.25,
+                            .images_per_second = 100,
+                            .data_seconds = 0.125,
+                            .forward_backward_seconds = 0.375,
+                            .optimizer_seconds = 0.0625,
+                            .gradient_norms = {{"w", 2}}});
+    known = writer.sync();
+    EXPECT_EQ(known.metrics, std::filesystem::file_size(directory.metrics()));
+    EXPECT_EQ(known.events, std::filesystem::file_size(directory.events()));
+    writer.write(StepRecord{.step = 2, .loss = 100});
   }
-  const RunDirectory again(folder / "a/run");
-  write_whole(again.path() / "events.out.tfevents.5.sing", "");
-  EXPECT_EQ(again.events().filename(), "events.out.tfevents.5.sing");
+  RunWriter writer(directory, known);
+  writer.write(EvaluationRecord{.step = 2, .epoch = 1, .loss = 2, .accuracy = 0.5});
+  EXPECT_FALSE(read_run(directory.path()).end);
+  writer.write(EndRecord{.status = RunStatus::kInterrupted, .seconds = 1});
+  EXPECT_FALSE(read_run(directory.path()).is_complete()) << "there are steps left";
+  writer.write(EndRecord{
+      .status = RunStatus::kFinished, .best_accuracy = 0.75, .final_accuracy = 0.5, .seconds = 3});
+  const RunRecord run = read_run(directory.path());
+  EXPECT_EQ(run.unreadable_lines, 0);
+  ASSERT_EQ(run.steps.size(), 1U);
+  EXPECT_EQ(run.steps[0].step, 1);
+  EXPECT_EQ(run.steps[0].epoch, 0.5);
+  EXPECT_EQ(run.steps[0].loss, 3);
+  EXPECT_EQ(run.steps[0].learning_rate, 0.25);
+  EXPECT_EQ(run.steps[0].images_per_second, 100);
+  EXPECT_EQ(run.steps[0].data_seconds, 0.125);
+  EXPECT_EQ(run.steps[0].forward_backward_seconds, 0.375);
+  EXPECT_EQ(run.steps[0].optimizer_seconds, 0.0625);
+  EXPECT_EQ(run.steps[0].gradient_norms, (decltype(StepRecord::gradient_norms){{"w", 2}}));
+  ASSERT_EQ(run.evaluations.size(), 1U);
+  EXPECT_EQ(run.evaluations[0].step, 2);
+  EXPECT_EQ(run.evaluations[0].epoch, 1);
+  EXPECT_EQ(run.evaluations[0].loss, 2);
+  EXPECT_EQ(run.evaluations[0].accuracy, 0.5);
+  ASSERT_TRUE(run.is_complete());
+  EXPECT_EQ(run.end->status, RunStatus::kFinished);
+  EXPECT_EQ(run.end->best_accuracy, 0.75);
+  EXPECT_EQ(run.end->final_accuracy, 0.5);
+  EXPECT_TRUE(std::isnan(run.end->final_loss));
+  EXPECT_EQ(run.end->seconds, 3);
+}
+
+TEST(RunLock, IsHeldByOneProcessAtATime) {
+  const TemporaryFolder folder;
+  const RunDirectory directory(folder / "a/run");
+  {
+    const RunLock first(directory);
+    EXPECT_THAT(test::message_of<FileError>([&] { RunLock second(directory); }),
+                HasSubstr("in use by process " + std::to_string(::getpid())));
+    EXPECT_FALSE(directory.has_config());
+    EXPECT_FALSE(directory.has_run());
+    EXPECT_EQ(directory.picture(12).filename(), "step_00000012.png");
+  }
+  const RunLock again(directory);
+  write_whole(directory.path() / "events.out.tfevents.5.sing", "");
+  EXPECT_EQ(directory.events().filename(), "events.out.tfevents.5.sing");
   write_whole(folder / "file", "");
-  EXPECT_THAT(test::message_of<FileError>([&] { RunDirectory run(folder / "file"); }),
+  EXPECT_THAT(test::message_of<FileError>([&] { RunLock lock{RunDirectory(folder / "file")}; }),
               HasSubstr("cannot make the folder"));
 }
 

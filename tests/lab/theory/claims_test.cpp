@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 std::vector<std::string> failing(const Method& method, std::vector<std::string> names = {}) {
   std::vector<std::string> found;
   for (const Claim& claim : select_claims(names)) {
-    if (!try_claim(claim, method).outcome.holds()) {
+    if (!try_claim(claim, method).evidence.holds()) {
       found.push_back(claim.name);
     }
   }
@@ -105,7 +105,7 @@ TEST(Number, HoldsBetweenItsBoundsOnly) {
   EXPECT_FALSE(exactly("", 0.99, 1).holds());
   EXPECT_TRUE(close_to("", 0.99, 1, 0.02).holds());
   EXPECT_FALSE(shown("", std::nan("")).holds());
-  EXPECT_FALSE(Outcome{}.holds()) << "no numbers, no evidence";
+  EXPECT_FALSE(Evidence{}.holds()) << "no numbers, no evidence";
 }
 
 TEST(Number, SaysWhatIsWanted) {

@@ -5,8 +5,8 @@
 #include <torch/torch.h>
 
 #include "lab/model/vit.hpp"
-#include "lab/rde/accuracy.hpp"
 #include "lab/rde/rde_task.hpp"
+#include "tests/lab/rde/accuracy.hpp"
 #include "tests/support/message_of.hpp"
 
 namespace sing::lab {

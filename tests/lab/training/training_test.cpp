@@ -7,9 +7,9 @@
 #include <cmath>
 #include <filesystem>
 
-#include "lab/picture/png.hpp"
-#include "lab/run/run_directory.hpp"
+#include "lab/run/run_lock.hpp"
 #include "tests/lab/training/tiny_run.hpp"
+#include "tests/support/read_png.hpp"
 
 namespace sing::test {
 namespace {
@@ -67,8 +67,7 @@ TEST(Train, TheLossFallsAndTheRunDirectoryIsComplete) {
   EXPECT_EQ(config["parameters"], 27056);
   EXPECT_EQ(config["options"]["learning_rate"], 5e-2);
   EXPECT_EQ(config["options"]["warmup_steps"], 6);
-  EXPECT_EQ(lab::picture::read_png(run / "pictures/step_00000120.png").width(),
-            12 + 2 * (4 * 16 + 3 * 4 + 12));
+  EXPECT_EQ(read_png(run / "pictures/step_00000120.png").width(), 12 + 2 * (4 * 16 + 3 * 4 + 12));
 }
 
 TEST(Train, TheScheduleIsFiveHundredthsOfWarmUpThenACosine) {
@@ -255,10 +254,10 @@ TEST(Train, ARunIsNotOverwritten) {
 
 TEST(Train, ARunDirectoryInUseIsRefused) {
   const TemporaryFolder folder;
-  const lab::run::RunDirectory held(folder / "run");
+  const lab::run::RunLock held{lab::run::RunDirectory(folder / "run")};
   const Outcome outcome = run_sing(tiny_run(folder / "run", {"--steps", "2"}));
   EXPECT_EQ(outcome.code, lab::command::kFailure);
-  EXPECT_THAT(outcome.error, HasSubstr("is in use by process " + std::to_string(::getpid())));
+  EXPECT_THAT(outcome.error, HasSubstr("in use by process " + std::to_string(::getpid())));
   EXPECT_FALSE(fs::exists(folder / "run" / "metrics.jsonl"));
 }
 

@@ -11,17 +11,18 @@
 namespace sing::lab::tune {
 namespace {
 
-using compare::Outcome;
-using report::kAbsent;
+using run::EndRecord;
+using run::kAbsent;
+using run::RunStatus;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 Trial finished(double accuracy, double loss = 1) {
-  return {.outcome = Outcome::kFinished, .end = {.final_accuracy = accuracy, .final_loss = loss}};
+  return {.end = EndRecord{.final_accuracy = accuracy, .final_loss = loss}};
 }
 
-Trial diverged() { return {.outcome = Outcome::kDiverged, .end = {.final_accuracy = 1}}; }
+Trial diverged() { return {.end = EndRecord{.status = RunStatus::kDiverged, .final_accuracy = 1}}; }
 
 // Accuracies by place; a place without one diverges.
 struct Hill {

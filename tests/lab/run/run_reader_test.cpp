@@ -1,16 +1,17 @@
 // Checks the reading of run directories: good ones, cut ones, resumed ones, and folders that are
 // none.
-#include "lab/report/run_reader.hpp"
+#include "lab/run/run_reader.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "sing/base/message.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace sing::lab::report {
+namespace sing::lab::run {
 namespace {
 
 using test::message_of;
@@ -49,24 +50,31 @@ TEST(RunReader, ReadsAFinishedRun) {
   EXPECT_EQ(run.steps[1].optimizer_seconds, 0.004);
   ASSERT_EQ(run.evaluations.size(), 3U);
   EXPECT_EQ(run.evaluations.back().accuracy, 0.84);
-  ASSERT_EQ(run.norms.size(), 12U);
-  EXPECT_EQ(run.norms[0].step, 20);
-  EXPECT_EQ(run.norms[0].norms.front().first, "patch_embed.proj.weight");
-  EXPECT_EQ(run.norms[0].norms.back().first, "head.weight");
+  EXPECT_TRUE(run.steps[0].gradient_norms.empty());
+  EXPECT_EQ(run.steps[1].gradient_norms.front().first, "patch_embed.proj.weight");
+  EXPECT_EQ(run.steps[1].gradient_norms.back().first, "head.weight");
+  EXPECT_EQ(std::count_if(run.steps.begin(), run.steps.end(),
+                          [](const auto& record) { return !record.gradient_norms.empty(); }),
+            12);
   ASSERT_TRUE(run.end);
-  EXPECT_EQ(run.status(), RunStatus::kFinished);
+  EXPECT_EQ(run.end->status, RunStatus::kFinished);
+  EXPECT_TRUE(run.is_complete());
+  EXPECT_FALSE(run.has_diverged());
   EXPECT_EQ(run.end->final_accuracy, 0.84);
   EXPECT_EQ(run.end->seconds, 26.25);
-  EXPECT_EQ(option_of(run, "optimizer"), "sing-adamw");
-  EXPECT_EQ(option_of(run, "learning_rate"), "0.05");
-  EXPECT_EQ(option_of(run, "absent"), "");
+  EXPECT_EQ(run.setting("optimizer"), "sing-adamw");
+  EXPECT_EQ(run.setting("learning_rate"), "0.05");
+  EXPECT_EQ(run.setting("absent"), "");
   ASSERT_EQ(run.pictures.size(), 3U);
   EXPECT_EQ(run.pictures.back().filename(), "step_00000240.png");
 }
 
 TEST(RunReader, ADivergedRunHasNoNumbers) {
   const RunRecord run = read_run(kRuns / "diverged");
-  EXPECT_EQ(run.status(), RunStatus::kDiverged);
+  ASSERT_TRUE(run.end);
+  EXPECT_EQ(run.end->status, RunStatus::kDiverged);
+  EXPECT_TRUE(run.is_complete());
+  EXPECT_TRUE(run.has_diverged());
   EXPECT_TRUE(std::isnan(run.end->final_accuracy));
   EXPECT_TRUE(std::isnan(run.steps.back().loss));
 }
@@ -76,7 +84,8 @@ TEST(RunReader, ALineCutByACrashIsCountedAndLeftOut) {
       "{\"kind\":\"step\",\"step\":1,\"loss\":0.5}\n{\"kind\":\"step\",\"step\":2,\"loss\":0.");
   EXPECT_THAT(steps_of(run), ElementsAre(1));
   EXPECT_EQ(run.unreadable_lines, 1);
-  EXPECT_EQ(run.status(), RunStatus::kUnfinished);
+  EXPECT_FALSE(run.end);
+  EXPECT_FALSE(run.is_complete());
 
   const RunRecord first_write = run_of("{\"kind\":\"st");
   EXPECT_EQ(first_write.unreadable_lines, 1);
@@ -95,7 +104,7 @@ TEST(RunReader, BadLinesInTheMiddleDoNotHideTheOthers) {
   EXPECT_EQ(run.unreadable_lines, 10);
   EXPECT_TRUE(std::isnan(run.steps[1].loss));
   EXPECT_TRUE(std::isnan(run.steps[1].data_seconds));
-  EXPECT_TRUE(run.norms.empty());
+  EXPECT_TRUE(run.steps[1].gradient_norms.empty());
 }
 
 TEST(RunReader, AResumedRunCountsTheLaterLines) {
@@ -109,17 +118,18 @@ TEST(RunReader, AResumedRunCountsTheLaterLines) {
   EXPECT_THAT(steps_of(run), ElementsAre(1, 2));
   EXPECT_EQ(run.steps[1].loss, 20);
   EXPECT_TRUE(run.evaluations.empty());
-  ASSERT_EQ(run.norms.size(), 1U);
-  EXPECT_EQ(run.norms[0].norms[0].second, 2);
-  EXPECT_EQ(run.status(), RunStatus::kUnfinished) << "the end was that of the first part";
+  EXPECT_TRUE(run.steps[0].gradient_norms.empty());
+  ASSERT_EQ(run.steps[1].gradient_norms.size(), 1U);
+  EXPECT_EQ(run.steps[1].gradient_norms[0].second, 2);
+  EXPECT_FALSE(run.end) << "the end was that of the first part";
 }
 
 TEST(RunReader, ARunThatHasJustStartedIsEmpty) {
   const RunRecord run = run_of("", R"({"a": {"b": 1, "c": [1, 2]}, "d": null})");
   EXPECT_TRUE(run.steps.empty());
   EXPECT_EQ(run.unreadable_lines, 0);
-  EXPECT_THAT(run.options, ElementsAre(std::pair("a.b", "1"), std::pair("a.c", "[1,2]"),
-                                       std::pair("d", "null")));
+  EXPECT_THAT(run.settings, ElementsAre(std::pair("a.b", "1"), std::pair("a.c", "[1,2]"),
+                                        std::pair("d", "null")));
 }
 
 TEST(RunReader, FoldersThatAreNoRunsAreRefused) {
@@ -183,4 +193,4 @@ TEST(RunReader, PicturesComeInTheOrderOfTheirSteps) {
 }
 
 }  // namespace
-}  // namespace sing::lab::report
+}  // namespace sing::lab::run

@@ -1,0 +1,36 @@
+// Writes each record as a line and as events.
+#include "lab/run/run_writer.hpp"
+
+#include "lab/run/metrics_line.hpp"
+
+namespace sing::lab::run {
+
+void RunWriter::write(const StepRecord& record) {
+  metrics_.append(metrics_line(record));
+  Scalars scalars = {{"training/loss", record.loss},
+                     {"training/learning_rate", record.learning_rate},
+                     {"training/images_per_second", record.images_per_second},
+                     {"seconds/data", record.data_seconds},
+                     {"seconds/forward_backward", record.forward_backward_seconds},
+                     {"seconds/optimizer", record.optimizer_seconds}};
+  for (const auto& [name, norm] : record.gradient_norms) {
+    scalars.emplace_back("gradient_norm/" + name, norm);
+  }
+  events_.write(record.step, scalars);
+}
+
+void RunWriter::write(const EvaluationRecord& record) {
+  metrics_.append(metrics_line(record));
+  events_.write(record.step,
+                {{"evaluation/loss", record.loss}, {"evaluation/accuracy", record.accuracy}});
+}
+
+void RunWriter::write(const EndRecord& record) { metrics_.append(metrics_line(record)); }
+
+RunFileSizes RunWriter::sync() {
+  metrics_.sync();
+  events_.file().sync();
+  return {.metrics = metrics_.size(), .events = events_.file().size()};
+}
+
+}  // namespace sing::lab::run
