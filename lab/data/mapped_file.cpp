@@ -18,13 +18,14 @@ MappedFile::MappedFile(const std::filesystem::path& path) : name_(path.string())
     throw FileError(
         fmt::format("[images] '{}': cannot {}: {}", name_, action, std::strerror(errno)));
   };
-  const FileDescriptor file(::open(name_.c_str(), O_RDONLY | O_CLOEXEC));
+  // Opening a FIFO would otherwise wait for a writer.
+  const FileDescriptor file(::open(name_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status{};
   if (!file.is_open() || ::fstat(file.get(), &status) != 0) {
     fail("open it");
   }
   if (!S_ISREG(status.st_mode)) {
-    throw FileError(fmt::format("[images] '{}': wanted a file, got none", name_));
+    throw FileError(fmt::format("[images] '{}': wanted a regular file, got something else", name_));
   }
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) {

@@ -19,10 +19,13 @@ bool is_hidden(const std::filesystem::path& path) {
   return path.filename().string().starts_with('.');
 }
 
+// An entry that cannot be followed, such as a symbolic link to itself, counts as a file: reading it
+// then fails with its name, and the policy for bad images applies.
 std::vector<std::string> names_in(const std::filesystem::path& folder, bool folders) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (!is_hidden(entry.path()) && entry.is_directory() == folders) {
+    std::error_code ignored;
+    if (!is_hidden(entry.path()) && entry.is_directory(ignored) == folders) {
       names.push_back(entry.path().filename().string());
     }
   }
@@ -43,7 +46,7 @@ std::vector<ListedImage> list_subset(const ImageFolder& folder, const char* subs
       images.push_back({prefix + file, label});
     }
   }
-  SING_CHECK(!images.empty(), "[images] '{}': wanted images in one folder a class, got none",
+  SING_CHECK(!images.empty(), "[images] '{}': wanted images in one folder per class, got none",
              (folder.root / subset).string());
   return images;
 }
@@ -53,7 +56,7 @@ std::vector<ListedImage> list_subset(const ImageFolder& folder, const char* subs
 ImageFolder list_image_folder(const std::filesystem::path& root) {
   for (const char* const subset : kSubsetFolders) {
     SING_CHECK(std::filesystem::is_directory(root / subset),
-               "[images] wanted the folder '{}' with one folder of JPEG files a class, got none",
+               "[images] wanted the folder '{}' with one folder of JPEG files per class, got none",
                (root / subset).string());
   }
   ImageFolder folder{root, names_in(root / kSubsetFolders[0], /*folders=*/true), {}};

@@ -1,10 +1,9 @@
-// Drives libjpeg-turbo.
+// Decodes with libjpeg-turbo.
 #include "lab/image/jpeg_decoder.hpp"
 
 #include <algorithm>
 #include <cstdint>
 
-#include "lab/image/entropy_decoder.hpp"
 #include "lab/image/jpeg_errors.hpp"
 #include "sing/base/message.hpp"
 
@@ -12,11 +11,12 @@ namespace sing::lab::image {
 namespace {
 
 constexpr std::int64_t kMostPixels = 178'956'970;
-// Colour planes of half the size are interpolated between neighbours, so that the columns at the
-// edge of what is decoded are not those of the whole image. Their rows libjpeg-turbo gets right.
+// Color planes of half the size are interpolated between neighboring columns, so that the columns
+// at the edge of the decoded part differ from those of the whole image. Rows at the edge do not
+// differ.
 constexpr int kMargin = 2;
 
-// Pillow's conversion of Adobe's inverted values: 255 − the ink.
+// Converts Adobe's inverted values (255 − ink) as Pillow does.
 void cmyk_to_rgb(const std::uint8_t* inks, int pixels, std::uint8_t* out) {
   for (int pixel = 0; pixel < pixels; ++pixel, inks += 4, out += 3) {
     const int light = inks[3];
@@ -33,7 +33,7 @@ void cmyk_to_rgb(const std::uint8_t* inks, int pixels, std::uint8_t* out) {
 struct JpegDecoder::State {
   jpeg_decompress_struct info{};
   JpegErrors errors;
-  EntropyDecoder entropy;
+  jpeg_progress_mgr progress{};
   std::string name;
   RgbImage scratch;
   std::vector<std::uint8_t> inks;
@@ -53,7 +53,7 @@ struct JpegDecoder::State {
     info.scale_denom = 8;
   }
 
-  // The next row, as three bytes a pixel; `columns` is what libjpeg gives.
+  // Reads the next row, three bytes per pixel; `columns` is the width that libjpeg returns.
   void read_row(std::uint8_t* out, int columns) {
     JSAMPROW row = is_cmyk() ? inks.data() : out;
     jpeg_read_scanlines(&info, &row, 1);
@@ -69,6 +69,8 @@ JpegDecoder::JpegDecoder() : state_(std::make_unique<State>()) {
     throw Error(fmt::format("[jpeg] {}", state_->errors.message));
   }
   jpeg_create_decompress(&state_->info);
+  state_->progress.progress_monitor = JpegErrors::refuse_many_scans;
+  state_->info.progress = &state_->progress;
 }
 
 JpegDecoder::~JpegDecoder() { jpeg_destroy_decompress(&state_->info); }
@@ -83,7 +85,7 @@ ImageSize JpegDecoder::open(std::span<const std::byte> bytes, std::string_view n
   }
   jpeg_abort_decompress(&state.info);
   state.errors.manager.num_warnings = 0;
-  if (bytes.empty()) {  // libjpeg would say so less clearly
+  if (bytes.empty()) {  // libjpeg's message would be less clear
     throw FileError(fmt::format("[jpeg] '{}': wanted a JPEG file, got an empty one", name));
   }
   jpeg_mem_src(&state.info, reinterpret_cast<const unsigned char*>(bytes.data()),
@@ -122,7 +124,7 @@ void JpegDecoder::decode(const Box& box, int eighths, DecodedPart& part) {
   const auto up = [&](int place) { return (place * eighths + 7) / 8; };
   part.eighths = eighths;
   state.inks.resize(std::size_t{4} * state.info.image_width);
-  // All objects stand before setjmp; what it leaves undefined after a jump is not read again.
+  // All objects are constructed before setjmp. Variables that a jump leaves undefined are not read.
   RgbImage& image = part.image;
   if (setjmp(state.errors.jump) != 0) {
     state.fail();
@@ -136,7 +138,6 @@ void JpegDecoder::decode(const Box& box, int eighths, DecodedPart& part) {
   auto left = static_cast<JDIMENSION>(wanted_left);
   auto columns = static_cast<JDIMENSION>(wanted_right - wanted_left);
   jpeg_crop_scanline(&state.info, &left, &columns);
-  state.entropy.take_over(state.info, static_cast<int>(left), static_cast<int>(left + columns));
   part.left = static_cast<int>(left);
   part.top = down(box.y);
   const int bottom = std::min(whole_height, up(box.y + box.height));

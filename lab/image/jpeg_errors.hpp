@@ -1,4 +1,4 @@
-// What libjpeg says is wrong, as FileError: it jumps out of its own functions, this catches it.
+// Leaves libjpeg's functions by a jump if a file is damaged, and keeps the message for a FileError.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,11 @@
 
 namespace sing::lab::image {
 
-// Between setjmp and libjpeg's functions no object with a destructor may live.
+// The most scans of a progressive file, as libjpeg-turbo advises. Each scan costs as much time as
+// decoding the whole image, and a small file can have thousands of scans.
+constexpr int kMostScans = 100;
+
+// No object with a destructor may live between setjmp and the calls of libjpeg's functions.
 struct JpegErrors {
   jpeg_error_mgr manager;  // first: libjpeg hands its address back
   std::jmp_buf jump;
@@ -28,6 +32,16 @@ struct JpegErrors {
     return &manager;
   }
 
+  // A progress monitor: libjpeg calls it several times per scan.
+  static void refuse_many_scans(j_common_ptr info) {
+    if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMostScans) {
+      auto* const errors = reinterpret_cast<JpegErrors*>(info->err);
+      std::snprintf(errors->message, sizeof(errors->message), "wanted at most %d scans, got more",
+                    kMostScans);
+      std::longjmp(errors->jump, 1);
+    }
+  }
+
  private:
   [[noreturn]] static void leave(j_common_ptr info) {
     auto* const errors = reinterpret_cast<JpegErrors*>(info->err);
@@ -35,8 +49,8 @@ struct JpegErrors {
     std::longjmp(errors->jump, 1);
   }
 
-  // Warnings after which pixels are made up. Others (bytes between markers, odd headers) leave the
-  // pixels whole.
+  // After some warnings libjpeg invents pixels; they count as errors. The others (bytes between
+  // markers, odd headers) do not affect the pixels.
   static void judge(j_common_ptr info, int level) {
     if (level >= 0) {
       return;

@@ -85,9 +85,9 @@ std::vector<std::uint8_t> noise(std::size_t size) {
   return values;
 }
 
-// Parts are read by EntropyDecoder where the kind of file allows it, wholes by libjpeg alone. Noise
-// has the longest codes and blocks without an end, low qualities blocks that end at once.
-TEST(Jpeg, CodesAreReadAsLibjpegReadsThem) {
+// Noise has the longest Huffman codes and blocks without an end code; at low qualities most blocks
+// are empty.
+TEST(Jpeg, APartOfEveryKindOfFileIsThatPartOfTheWhole) {
   const auto compare = [](const std::string& file, Box box) {
     const RgbImage whole = decoded(file);
     JpegDecoder decoder;
@@ -115,10 +115,49 @@ TEST(Jpeg, CodesAreReadAsLibjpegReadsThem) {
         compare(file, {0, 0, 149, 83});
         compare(file, {61, 39, 30, 20});
       }
-      // 447 grey pixels a row, which some files say have twice the size of colours they lack
+      // 447 gray pixels per row; the header names sampling factors though there are no color
+      // planes.
       compare(test::jpeg_of_values(values, 447, 1, {quality, 2, 2}), {200, 30, 50, 40});
     }
   }
+}
+
+// A progressive file whose last scan is repeated `count` times. Each repetition costs as much time
+// as the scan itself.
+std::string with_repeated_scan(const std::string& file, int count) {
+  const std::size_t last_scan = file.rfind("\xFF\xDA");
+  const std::size_t end = file.size() - 2;
+  std::string repeated = file.substr(0, end);
+  for (int i = 0; i < count; ++i) {
+    repeated += file.substr(last_scan, end - last_scan);
+  }
+  return repeated + file.substr(end);
+}
+
+TEST(Jpeg, FilesOfVeryManyScansAreRefused) {
+  const std::vector<std::uint8_t> values = test::sample_image(64, 64).bytes;
+  const std::string file = test::jpeg_of_values(values, 64, 3, {75, 1, 1, true, true});
+  EXPECT_EQ(decoded(with_repeated_scan(file, 20)).width, 64);
+  const std::string long_file = with_repeated_scan(file, 200);
+  const auto open = [&](auto use) {
+    return message_of<FileError>([&] {
+      JpegDecoder decoder;
+      decoder.open(bytes_of(long_file), "long.jpg");
+      use(decoder);
+    });
+  };
+  const std::string message = "[jpeg] 'long.jpg': wanted at most 100 scans, got more";
+  EXPECT_EQ(open([](JpegDecoder& decoder) { decoder.check(); }), message);
+  EXPECT_EQ(open([](JpegDecoder& decoder) {
+              RgbImage image;
+              decoder.decode(image);
+            }),
+            message);
+  EXPECT_EQ(open([](JpegDecoder& decoder) {
+              DecodedPart part;
+              decoder.decode({8, 8, 16, 16}, 8, part);
+            }),
+            message);
 }
 
 // The rows that a part needs are there or the file is refused.

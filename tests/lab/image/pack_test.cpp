@@ -1,6 +1,7 @@
 // Checks image folders and packs of them: round trips, bad images, damaged packs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "lab/image/image_sources.hpp"
 #include "lab/image/jpeg_decoder.hpp"
@@ -48,7 +49,7 @@ TEST(ImageFolder, ListsInOrderOfNames) {
 TEST(ImageFolder, SaysWhatIsMissing) {
   const test::TemporaryFolder folder;
   EXPECT_THAT(message_of<std::invalid_argument>([&] { list_image_folder(folder.path()); }),
-              HasSubstr("/train' with one folder of JPEG files a class, got none"));
+              HasSubstr("/train' with one folder of JPEG files per class, got none"));
   test::put_sample_folder(folder.path());
   test::put_file(folder / "val/zebra/x.jpg", "x");
   EXPECT_THAT(message_of<std::invalid_argument>([&] { list_image_folder(folder.path()); }),
@@ -71,6 +72,21 @@ TEST(ImageFolder, BadImagesAreNamedAndSkippedOrRefused) {
   EXPECT_THAT(refusal, HasSubstr("(or --bad-images skip), got 3 that are not"));
   listed = list_image_folder(folder.path());
   EXPECT_THAT(drop_bad_images(listed, BadImages::kSkip, 2), SizeIs(3));
+  EXPECT_THAT(listed.images[0], SizeIs(10));
+  EXPECT_THAT(listed.images[1], SizeIs(6));
+}
+
+// A FIFO would block a reader for ever, and a symbolic link to itself cannot be followed.
+TEST(ImageFolder, EntriesThatAreNoFilesAreBadImages) {
+  const test::TemporaryFolder folder;
+  test::put_sample_folder(folder.path());
+  ASSERT_EQ(::mkfifo((folder / "train/cat/fifo.jpg").c_str(), 0600), 0);
+  std::filesystem::create_symlink("loop.jpg", folder / "val/dog/loop.jpg");
+  ImageFolder listed = list_image_folder(folder.path());
+  const std::vector<std::string> wrong = drop_bad_images(listed, BadImages::kSkip, 2);
+  ASSERT_THAT(wrong, SizeIs(2));
+  EXPECT_THAT(wrong[0], HasSubstr("fifo.jpg': wanted a regular file, got something else"));
+  EXPECT_THAT(wrong[1], HasSubstr("loop.jpg': cannot open it: Too many levels"));
   EXPECT_THAT(listed.images[0], SizeIs(10));
   EXPECT_THAT(listed.images[1], SizeIs(6));
 }
