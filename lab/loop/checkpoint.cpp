@@ -19,8 +19,8 @@ using Metadata = std::map<std::string, std::string>;
 using sing::torch::NamedTensor;
 
 constexpr const char* kFormat = "sing.checkpoint";
-constexpr const char* kVersion = "2";
-constexpr const char* kChecksum = "checksum";
+constexpr const char* kVersion = "3";
+constexpr const char* kVersionWithoutHeaderSum = "2";  // its checksum covers tensors only
 constexpr std::string_view kOptimizerPrefix = "optimizer.";
 constexpr std::string_view kRandomPrefix = "random.";
 
@@ -77,7 +77,7 @@ class Collection {
     tensors_.push_back({std::move(entry), bytes_.back().data()});
   }
   void write(const std::filesystem::path& path, Metadata metadata) const {
-    metadata[kChecksum] = content_checksum(tensors_);
+    metadata[kChecksumKey] = content_checksum(tensors_, metadata);
     write_safetensors(path, metadata, tensors_);
   }
 
@@ -117,22 +117,25 @@ at::Tensor state_of(const at::Generator& generator) {
   return bytes.view(at::kLong);
 }
 
-// Format and content. A header tells what is missing, not what has changed.
+// Checks the format and the checksum.
 void check_file(const SafetensorsReader& reader, const std::string& path) {
   const auto value = [&](const char* key) {
     const auto found = reader.metadata().find(key);
     return found == reader.metadata().end() ? std::string() : found->second;
   };
-  if (value("format") != kFormat || value("format_version") != kVersion) {
+  const std::string version = value("format_version");
+  if (value("format") != kFormat || (version != kVersion && version != kVersionWithoutHeaderSum)) {
     throw FileError(
         fmt::format("[checkpoint] '{}': wanted format '{}' of version {}, got '{}' of version '{}'",
-                    path, kFormat, kVersion, value("format"), value("format_version")));
+                    path, kFormat, kVersion, value("format"), version));
   }
-  const std::string found = content_checksum(reader);
-  if (value(kChecksum) != found) {
-    throw FileError(fmt::format(
-        "[checkpoint] '{}': wanted tensors with checksum '{}', got {}: the file is damaged", path,
-        value(kChecksum), found));
+  const std::string found = content_checksum(
+      reader, version == kVersion ? ChecksumScope::kFile : ChecksumScope::kTensors);
+  if (value(kChecksumKey) != found) {
+    throw FileError(
+        fmt::format("[checkpoint] '{}': wanted content with checksum '{}', got {}: the file is "
+                    "damaged",
+                    path, value(kChecksumKey), found));
   }
 }
 

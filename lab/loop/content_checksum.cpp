@@ -1,44 +1,59 @@
-// CRC-32 as zlib computes it.
+// Computes CRC-32 with zlib.
 #include "lab/loop/content_checksum.hpp"
 
 #include <zlib.h>
 
-#include <cstdio>
 #include <vector>
+
+#include "sing/base/message.hpp"
 
 namespace sing::lab::loop {
 namespace {
 
-uLong checksum_of(const TensorEntry& entry, const std::byte* data) {
-  const auto add = [](uLong sum, const void* bytes, std::size_t count) {
-    return crc32_z(sum, static_cast<const Bytef*>(bytes), count);
-  };
-  return add(add(0, entry.name.data(), entry.name.size()), data, *byte_size_of(entry));
+uLong add(uLong sum, std::span<const std::byte> bytes) {
+  return crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
 }
 
-std::string text_of(uLong sum) {
-  char text[9];
-  std::snprintf(text, sizeof(text), "%08lx", sum & 0xffffffffUL);
-  return text;
+uLong add(uLong sum, const std::string& text) { return add(sum, std::as_bytes(std::span(text))); }
+
+uLong sum_of(const TensorEntry& entry, const std::byte* data, ChecksumScope scope) {
+  uLong sum = add(0, entry.name);
+  if (scope == ChecksumScope::kFile) {
+    sum = add(sum, fmt::format(" {} [{}]", name_of(entry.dtype), fmt::join(entry.shape, ", ")));
+  }
+  return add(sum, {data, *byte_size_of(entry)});
 }
+
+uLong sum_of(const std::map<std::string, std::string>& metadata) {
+  uLong sum = 0;
+  for (const auto& [key, value] : metadata) {
+    if (key != kChecksumKey) {
+      sum ^= add(0, fmt::format("{} = {}", key, value));
+    }
+  }
+  return sum;
+}
+
+std::string text_of(uLong sum) { return fmt::format("{:08x}", sum & 0xffffffffUL); }
 
 }  // namespace
 
-std::string content_checksum(std::span<const TensorBytes> tensors) {
-  uLong sum = 0;
+std::string content_checksum(std::span<const TensorBytes> tensors,
+                             const std::map<std::string, std::string>& metadata) {
+  uLong sum = sum_of(metadata);
   for (const TensorBytes& tensor : tensors) {
-    sum ^= checksum_of(tensor.entry, tensor.data);
+    sum ^= sum_of(tensor.entry, tensor.data, ChecksumScope::kFile);
   }
   return text_of(sum);
 }
 
-std::string content_checksum(const SafetensorsReader& reader) {
-  uLong sum = 0;
+std::string content_checksum(const SafetensorsReader& reader, ChecksumScope scope) {
+  uLong sum = scope == ChecksumScope::kFile ? sum_of(reader.metadata()) : 0;
   std::vector<std::byte> bytes;
   for (const TensorEntry& entry : reader.tensors()) {
     bytes.resize(*byte_size_of(entry));
     reader.read(entry, bytes.data());
-    sum ^= checksum_of(entry, bytes.data());
+    sum ^= sum_of(entry, bytes.data(), scope);
   }
   return text_of(sum);
 }

@@ -1,6 +1,7 @@
-// A checksum of a file's tensors, names and bytes, in whatever order they stand.
+// A checksum of a checkpoint's content that does not depend on the order of its tensors.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 
@@ -8,9 +9,21 @@
 
 namespace sing::lab::loop {
 
-// Eight hexadecimal digits: the CRC-32 of each tensor's name and bytes, joined by exclusive or.
-std::string content_checksum(std::span<const TensorBytes> tensors);
-// Reads all of them.
-std::string content_checksum(const SafetensorsReader& reader);
+// The metadata key that holds the checksum. The checksum does not cover this key itself.
+inline constexpr const char* kChecksumKey = "checksum";
+
+// What a checksum covers.
+enum class ChecksumScope {
+  kTensors,  // names and bytes: checkpoints of format version 2
+  kFile,     // types, shapes and metadata too
+};
+
+// Eight hexadecimal digits: the CRC-32 of each tensor and of each entry of the metadata, combined
+// by exclusive or.
+std::string content_checksum(std::span<const TensorBytes> tensors,
+                             const std::map<std::string, std::string>& metadata);
+
+// Reads all tensors of the file.
+std::string content_checksum(const SafetensorsReader& reader, ChecksumScope scope);
 
 }  // namespace sing::lab::loop

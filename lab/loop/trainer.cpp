@@ -56,24 +56,23 @@ void count_steps(TrainingPlan& plan, const task::Task& task) {
 }
 
 void prepare_torch(const TrainingPlan& plan) {
-  if (takes_curvature(plan)) {
-    // Of torch's forms of attention only the plain one can be differentiated twice.
-    at::globalContext().setSDPUseFlash(false);
-    at::globalContext().setSDPUseMemEfficient(false);
-  }
+  SING_CHECK(!(plan.training.autotune && plan.training.deterministic),
+             "[training] wanted autotune or deterministic, got both: the fastest convolution may "
+             "be another one in another run");
+  // Only the plain form of torch's attention can be differentiated twice.
+  const bool fused_attention = !takes_curvature(plan);
+  at::globalContext().setSDPUseFlash(fused_attention);
+  at::globalContext().setSDPUseMemEfficient(fused_attention);
   if (plan.resources.threads > 0) {
     at::set_num_threads(static_cast<int>(plan.resources.threads));
   }
   at::globalContext().setSDPUseCuDNN(false);
   at::globalContext().setBenchmarkCuDNN(plan.training.autotune);
-  SING_CHECK(!(plan.training.autotune && plan.training.deterministic),
-             "[training] wanted autotune or deterministic, got both: the fastest convolution may "
-             "be another one in another run");
   if (plan.training.deterministic) {
-    // What cuBLAS asks for; it reads this when it is first used.
+    // cuBLAS requires this variable and reads it when it is first used.
     ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
-    at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
   }
+  at::globalContext().setDeterministicAlgorithms(plan.training.deterministic, /*warn_only=*/false);
 }
 
 Trainer::Trainer(task::Task& task, const TrainingPlan& plan, const run::RunDirectory& directory,

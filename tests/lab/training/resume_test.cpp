@@ -99,13 +99,27 @@ TEST(Resume, ADamagedCheckpointIsNamedAndKept) {
   refused(whole.substr(0, 5), "");
   refused("", "");
   refused(format_safetensors({{"format", "another"}}, {}), "got 'another'");
-  // Of no tensors the checksum is 0.
+  // The checksum of a file without tensors is 0 in format version 2.
   const std::map<std::string, std::string> format = {
       {"format", "sing.checkpoint"}, {"format_version", "2"}, {"checksum", "00000000"}};
   refused(format_safetensors(format, {}), "its state is not readable");
   std::string changed = whole;
   changed[changed.size() / 2] ^= 1;
   refused(changed, "the file is damaged");
+  // The header: numbers of the training and of the optimizer, which would be trained on.
+  const auto replaced = [&](const std::string& before, const std::string& after) {
+    std::string text = whole;
+    const std::size_t at = text.find(before);
+    EXPECT_NE(at, std::string::npos) << before;
+    return text.replace(at, before.size(), after);
+  };
+  const std::size_t step = whole.find(R"(\"step\":)");
+  ASSERT_NE(step, std::string::npos);
+  std::string later = whole;
+  later[step + 9] = later[step + 9] == '9' ? '8' : '9';
+  refused(later, "the file is damaged");
+  refused(replaced(R"(\"metrics_bytes\")", R"(\"metrics_bites\")"), "the file is damaged");
+  refused(replaced(R"(\"learning_rate\")", R"(\"learning_rats\")"), "the file is damaged");
   write_whole(checkpoint, whole);
   EXPECT_EQ(run_sing(resumed(run)).code, 0);
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "lab/loop/trainer.hpp"
 #include "lab/run/run_lock.hpp"
 #include "tests/lab/training/tiny_run.hpp"
 #include "tests/support/read_png.hpp"
@@ -84,6 +85,21 @@ TEST(Train, TheScheduleIsFiveHundredthsOfWarmUpThenACosine) {
   EXPECT_DOUBLE_EQ(rates[1], 0.05);
   EXPECT_DOUBLE_EQ(rates[21], 0.05 * 0.5);  // half of the fall of 38 steps
   EXPECT_NEAR(rates[39], 0.05 * 0.5 * (1 + std::cos(M_PI * 37 / 38)), 1e-12);
+}
+
+// A process may train several models, one after the other.
+TEST(Train, TorchIsSetForEachTraining) {
+  lab::loop::TrainingPlan curvature;
+  curvature.optimizer.rule = AdaHessian{};
+  curvature.training.deterministic = true;
+  lab::loop::prepare_torch(curvature);
+  EXPECT_FALSE(at::globalContext().userEnabledFlashSDP());
+  EXPECT_FALSE(at::globalContext().userEnabledMemEfficientSDP());
+  EXPECT_TRUE(at::globalContext().deterministicAlgorithms());
+  lab::loop::prepare_torch({});
+  EXPECT_TRUE(at::globalContext().userEnabledFlashSDP());
+  EXPECT_TRUE(at::globalContext().userEnabledMemEfficientSDP());
+  EXPECT_FALSE(at::globalContext().deterministicAlgorithms());
 }
 
 TEST(Train, TheSameSeedGivesTheSameBitsAndAnotherSeedOthers) {
