@@ -20,7 +20,7 @@ constexpr std::size_t kPixels = 128 * 128;
 // Writes batches of new images into the same memory, as a prefetching thread does.
 void fill_batches(benchmark::State& state, const BatchBuffers& buffers, std::uint64_t seed) {
   const int threads = static_cast<int>(state.range(0));
-  BatchFiller filler(Options{}, seed, threads);
+  BatchFiller filler(RdeOptions{}, seed, threads);
   std::vector<std::uint64_t> indices(kBatch);
   std::iota(indices.begin(), indices.end(), std::uint64_t{0});
   for (auto _ : state) {
@@ -57,14 +57,14 @@ void fill_bytes(benchmark::State& state) {
 void draw_scene(benchmark::State& state) {
   std::uint64_t index = 0;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(make_scene(Options{}, 1, index++));
+    benchmark::DoNotOptimize(make_scene(RdeOptions{}, 1, index++));
   }
   state.SetItemsProcessed(state.iterations());
 }
 
 void solve_image(benchmark::State& state) {
   std::vector<float> image(kPixels);
-  render(make_scene(Options{}, 1, 0), {.image = image.data()});
+  render(make_scene(RdeOptions{}, 1, 0), {.image = image.data()});
   for (auto _ : state) {
     const Solution solution = solve(image.data(), 128);
     if (!solution.decided) {
