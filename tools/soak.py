@@ -245,9 +245,9 @@ class Soak:
 
     def fill_disk(self, child):
         self.disk.fill(child, left=self.chance.choice((0, self.chance.randrange(4 << 20))))
-        self.end(FULL, child, (FAILURE, 0), [self.disk.full_message])
+        self.end(FULL, child, self.disk.full_statuses, [self.disk.full_message])
         if self.disk.can_fail and self.chance.random() < 0.5:
-            self.end(FULL, self.resume(), (FAILURE, 0), [self.disk.full_message])
+            self.end(FULL, self.resume(), self.disk.full_statuses, [self.disk.full_message])
         self.disk.free()
 
     def make_read_only(self, child):

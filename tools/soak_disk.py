@@ -6,6 +6,7 @@ import os
 import pathlib
 import resource
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -19,6 +20,7 @@ class PlainDisk:
 
     description = "a plain folder with a limit on the size of files"
     full_message = os.strerror(errno.EFBIG)
+    full_statuses = (0, 1, -signal.SIGXFSZ)  # the signal has its usual effect before the training begins
     can_fail = False  # whether there are make_read_only() and cut_off()
 
     def __init__(self, folder):
@@ -41,6 +43,7 @@ class Ext4Disk:
 
     description = f"ext4 in a file of {IMAGE_MEGABYTES} MB"
     full_message = os.strerror(errno.ENOSPC)
+    full_statuses = (0, 1)  # 0: the space was enough for the rest of the training
     can_fail = True
     _SHUTDOWN = 0x8004587D  # EXT4_IOC_SHUTDOWN
     _WITHOUT_FLUSH = 2  # EXT4_GOING_FLAGS_NOLOGFLUSH

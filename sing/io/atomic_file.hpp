@@ -2,8 +2,11 @@
 // content.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -14,8 +17,8 @@ namespace sing {
 
 // Writes to a temporary file in the same directory, which commit() renames to the final name.
 // Without commit() the temporary file is removed and the old file does not change. A process that
-// is killed before commit() leaves `<name>.<process>-<count>.tmp`, which nothing reads. Errors
-// throw FileError.
+// is killed before commit() leaves `<name>.<process>-<count>.tmp`, which the next AtomicFile for
+// the same path removes. A replaced file keeps its permissions. Errors throw FileError.
 class AtomicFile {
  public:
   // A symbolic link is followed: the file it points to is replaced, the link stays.
@@ -30,9 +33,11 @@ class AtomicFile {
   void commit();
 
  private:
+  void remove_leftovers(const std::filesystem::path& folder) const;
   [[noreturn]] void fail(const char* action) const;
 
   std::filesystem::path path_;
+  std::optional<mode_t> mode_;  // of the file that is replaced
   std::string temporary_name_;  // empty if there is no file to remove
   FileDescriptor directory_;
   FileDescriptor file_;

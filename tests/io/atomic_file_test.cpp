@@ -30,6 +30,7 @@ using test::write_whole;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAreArray;
 
 void replace(const std::filesystem::path& path, const std::string& content) {
   AtomicFile file(path);
@@ -172,6 +173,112 @@ std::int64_t sequence_in(const std::filesystem::path& path) {
   return sequence;
 }
 
+// Runs `function` in a child process.
+template <class Function>
+pid_t start_child(Function&& function) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      function();
+    } catch (...) {
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  return child;
+}
+
+// The status with which the child ended, as waitpid() gives it.
+int status_of(pid_t child) {
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return status;
+}
+
+TEST(AtomicFile, TheNextSaveRemovesWhatAKilledWriterLeft) {
+  const TemporaryFolder folder;
+  for (int kill = 0; kill < 3; ++kill) {
+    const pid_t child = start_child([&] {
+      AtomicFile file(folder / "a");
+      file.write(std::as_bytes(std::span(std::string_view("half"))));
+      ::raise(SIGKILL);
+    });
+    ASSERT_TRUE(WIFSIGNALED(status_of(child)));
+    EXPECT_EQ(folder.names().size(), 1U);
+  }
+  replace(folder / "a", "whole");
+  EXPECT_THAT(folder.names(), ElementsAre("a"));
+  EXPECT_EQ(read_whole(folder / "a"), "whole");
+}
+
+TEST(AtomicFile, AWriterAtWorkKeepsItsFile) {
+  const TemporaryFolder folder;
+  AtomicFile file(folder / "a");
+  file.write(std::as_bytes(std::span(std::string_view("from the parent"))));
+  EXPECT_EQ(status_of(start_child([&] { replace(folder / "a", "from the child"); })), 0);
+  EXPECT_EQ(folder.names().size(), 2U);
+  EXPECT_EQ(read_whole(folder / "a"), "from the child");
+  file.commit();
+  EXPECT_THAT(folder.names(), ElementsAre("a"));
+  EXPECT_EQ(read_whole(folder / "a"), "from the parent");
+}
+
+TEST(AtomicFile, ManyWritersDoNotRemoveEachOthersFiles) {
+  const TemporaryFolder folder;
+  std::vector<pid_t> children;
+  for (int writer = 0; writer < 4; ++writer) {
+    children.push_back(start_child([&] {
+      for (int save = 0; save < 200; ++save) {
+        replace(folder / "a", "content");
+      }
+    }));
+  }
+  for (const pid_t child : children) {
+    EXPECT_EQ(status_of(child), 0);
+  }
+  EXPECT_THAT(folder.names(), ElementsAre("a"));
+}
+
+TEST(AtomicFile, FilesWithSimilarNamesStay) {
+  const TemporaryFolder folder;
+  std::vector<std::string> names = {"a.tmp",       "a.1.tmp",   "a.1-.tmp",    "a.-1.tmp",
+                                    "a.1-2-3.tmp", "a.x-1.tmp", "a.1-2.tmp.b", "a1-2.tmp",
+                                    "aa.1-2.tmp",  "b.1-2.tmp", ".1-2.tmp"};
+  for (const std::string& name : names) {
+    write_whole(folder / name, "");
+  }
+  // Only regular files are temporary files of a writer.
+  std::filesystem::create_directory(folder / "a.7-1.tmp");
+  std::filesystem::create_symlink("b.1-2.tmp", folder / "a.7-2.tmp");
+  ASSERT_EQ(::mkfifo((folder / "a.7-3.tmp").c_str(), 0600), 0);
+  names.insert(names.end(), {"a.7-1.tmp", "a.7-2.tmp", "a.7-3.tmp", "a"});
+  write_whole(folder / "a.7-4.tmp", "left by a killed writer");
+  replace(folder / "a", "whole");
+  EXPECT_THAT(folder.names(), UnorderedElementsAreArray(names));
+}
+
+TEST(AtomicFile, KeepsTheModeOfTheFile) {
+  const TemporaryFolder folder;
+  const auto mode_of = [](const std::filesystem::path& path) {
+    return static_cast<unsigned>(std::filesystem::status(path).permissions());
+  };
+  const mode_t before = ::umask(0027);
+  replace(folder / "new", "x");
+  EXPECT_EQ(mode_of(folder / "new"), 0640U);
+  for (const mode_t mode : {0600U, 0666U, 0444U, 0755U}) {
+    ASSERT_EQ(::chmod((folder / "new").c_str(), mode), 0);
+    {
+      const AtomicFile file(folder / "new");
+      for (const std::string& name : folder.names()) {
+        EXPECT_EQ(mode_of(folder / name) & ~mode & 0077U, 0U) << name << " can be read too widely";
+      }
+    }
+    replace(folder / "new", "y");
+    EXPECT_EQ(mode_of(folder / "new"), mode);
+  }
+  ::umask(before);
+}
+
 TEST(AtomicFile, AKilledProcessLeavesTheLastCompleteSave) {
   constexpr int kKills = 100;
   const TemporaryFolder folder;
@@ -212,12 +319,9 @@ TEST(AtomicFile, AKilledProcessLeavesTheLastCompleteSave) {
     ASSERT_GE(found, finished);
     ASSERT_LE(found, finished + 1);
     next = found + 1;
-    for (const std::string& name : folder.names()) {
-      if (name != "state.safetensors") {
-        ++killed_inside_a_save;
-        std::filesystem::remove(folder / name);
-      }
-    }
+    // The next save removes what this one left.
+    ASSERT_LE(folder.names().size(), 2U);
+    killed_inside_a_save += folder.names().size() == 2 ? 1 : 0;
   }
   EXPECT_GE(killed_inside_a_save, kKills / 20) << "too few kills fell into a save to show anything";
 }
