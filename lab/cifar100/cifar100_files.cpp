@@ -1,4 +1,4 @@
-// Cuts records into labels and pixels.
+// Splits the records of CIFAR-100 files into labels and pixels.
 #include "lab/cifar100/cifar100_files.hpp"
 
 #include <array>

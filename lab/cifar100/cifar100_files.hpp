@@ -1,4 +1,4 @@
-// CIFAR-100 from its official binary files.
+// Reads CIFAR-100 from its official binary files.
 #pragma once
 
 #include <filesystem>
@@ -12,9 +12,9 @@ inline constexpr image::SmallShape kShape = {.channels = 3, .size = 32, .classes
 
 const image::OfficialSet& official_set();
 
-// Fine labels. Records are [coarse][fine][1024 red][1024 green][1024 blue]. Throws
-// std::invalid_argument for missing files, FileError for files of another size or with labels that
-// do not exist.
+// Uses the fine labels. Records are [coarse][fine][1024 red][1024 green][1024 blue]. Throws
+// std::invalid_argument for missing files, and FileError for files of another size or with labels
+// out of range.
 image::SmallSet read_set(const std::filesystem::path& folder);
 
 }  // namespace sing::lab::cifar100

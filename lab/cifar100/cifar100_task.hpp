@@ -1,4 +1,4 @@
-// CIFAR-100 as a task of the training loop.
+// Declares CIFAR-100 as a task of the training loop.
 #pragma once
 
 #include <memory>

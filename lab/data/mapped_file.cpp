@@ -1,4 +1,4 @@
-// Maps a file.
+// Maps a file into memory.
 #include "lab/data/mapped_file.hpp"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) : name_(path.string())
     throw FileError(
         fmt::format("[images] '{}': cannot {}: {}", name_, action, std::strerror(errno)));
   };
-  // Opening a FIFO would otherwise wait for a writer.
+  // O_NONBLOCK, because opening a FIFO would otherwise wait for a writer.
   const FileDescriptor file(::open(name_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status{};
   if (!file.is_open() || ::fstat(file.get(), &status) != 0) {

@@ -1,4 +1,4 @@
-// A file's bytes in memory, read by the system when they are looked at.
+// Maps a file into memory; the system reads its bytes on first access.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace sing::lab::data {
 
-// Throws FileError. A file that another program cuts short while it is mapped ends this one, as
-// mappings do.
+// Throws FileError. If another program truncates the file while it is mapped, reading the missing
+// part ends this program, as with any mapping.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);

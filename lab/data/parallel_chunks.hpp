@@ -12,10 +12,10 @@
 
 namespace sing::lab::data {
 
-// work(begin, end, worker) for chunks of at most `chunk` of 0 … count − 1, each chunk once, by
-// any worker 0 … threads − 1 that is free; the calling thread is worker 0. A batch takes
-// milliseconds, and starting a thread some ten microseconds, so threads are started per call. After
-// an exception no further chunk starts, and one of those thrown is thrown again.
+// Calls work(begin, end, worker) once for each chunk of at most `chunk` indices of 0 … count − 1,
+// on any free worker 0 … threads − 1; the calling thread is worker 0. Threads are started per call,
+// because starting one takes about ten microseconds and a batch takes milliseconds. After an
+// exception no further chunk starts, and one of the exceptions is rethrown.
 inline void for_each_chunk(int threads, std::size_t count, std::size_t chunk,
                            const std::function<void(std::size_t, std::size_t, int)>& work) {
   std::atomic<std::size_t> next = 0;

@@ -1,4 +1,4 @@
-// The header of a streamed safetensors file, and the count of the bytes after it.
+// Writes the header of a streamed safetensors file and counts the bytes that follow.
 #include "lab/data/safetensors_stream.hpp"
 
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ std::uint64_t byte_size_of(const StreamedTensor& tensor) {
   return bytes;
 }
 
-// Eight bytes of length and the JSON text, padded so that the first tensor is aligned.
+// Returns the length in eight bytes and the JSON text, padded so that the first tensor is aligned.
 std::string header_of(const std::map<std::string, std::string>& metadata,
                       const std::vector<StreamedTensor>& tensors) {
   nlohmann::json header = {{"__metadata__", metadata}};

@@ -1,4 +1,4 @@
-// Writes a safetensors file of data piece by piece, for sets larger than memory.
+// Writes a safetensors data file in pieces, for sets larger than memory.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace sing::lab::data {
 
-// Data sets hold bytes, which the tensors of the optimizer's state files do not.
+// Data sets contain bytes, which the optimizer's state files do not.
 enum class ElementType { kFloat32, kUInt8 };
 
 struct StreamedTensor {
@@ -22,9 +22,10 @@ struct StreamedTensor {
   std::vector<std::int64_t> shape;
 };
 
-// The tensors' bytes follow in the order of the list, in pieces of any size. The file takes its
-// name with commit(), which throws std::logic_error if bytes are missing; one too many throws at
-// once. A failing system is FileError, and a file of that name stays what it was.
+// The tensors' bytes follow in the order of the list, in pieces of any size. commit() gives the
+// file its name and throws std::logic_error if bytes are missing; write() throws it for bytes
+// beyond the last tensor. System errors throw FileError and leave an existing file of that name
+// untouched.
 class SafetensorsStream {
  public:
   SafetensorsStream(const std::filesystem::path& path,

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), to tell official files and whole packs from others.
+// Computes SHA-256 (FIPS 180-4), which identifies official files and packs.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ using Digest = std::array<std::uint8_t, 32>;
 class Sha256 {
  public:
   void add(std::span<const std::byte> bytes);
-  Digest digest() const;  // of everything added so far
+  Digest digest() const;  // digest of all bytes added so far
 
  private:
   void take_block(const std::uint8_t* block);

@@ -1,4 +1,4 @@
-// The two parts of a data set.
+// Names the two parts of a data set.
 #pragma once
 
 #include <cstdint>

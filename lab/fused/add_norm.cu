@@ -1,12 +1,12 @@
-// Residual sum and LayerNorm in one pass over memory, and their gradients in another. A warp has a
-// row: each lane holds kPacks packs of four neighbouring columns.
+// Computes residual sum and LayerNorm in one pass over memory, and their gradients in another. Each
+// warp processes one row at a time; each lane holds kPacks packs of four adjacent columns.
 #include "lab/fused/pack.cuh"
 
 namespace sing::lab::fused {
 namespace {
 
 constexpr int kWarps = 8;
-constexpr int kPackColumns = 4 * kWarp;  // of one pack in each lane
+constexpr int kPackColumns = 4 * kWarp;  // columns covered by one pack in each lane
 
 __device__ std::int64_t column_of(int pack) {
   return 4 * (pack * kWarp + static_cast<std::int64_t>(threadIdx.x));
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kWarps* kWarp) forward(AddNorm at) {
   }
 }
 
-// What a lane adds up over the rows of its warp: gradients of gain, shift and bias.
+// Sums of one lane over the rows of its warp: gradients of gain, shift and bias.
 template <int kPacks>
 struct ColumnGradients {
   float value[3][kPacks][4] = {};

@@ -1,6 +1,7 @@
-// Attention over 64 tokens with heads 64 wide: one block a head of one example, everything in
-// shared memory and registers. Its gradient needs neither the result nor the softmax's sums: both
-// come back from q and k. Products are m16n8k16 of the tensor cores; warp w has rows 16w … 16w+15.
+// Computes attention over 64 tokens with heads 64 wide: one block per head and example, with all
+// data in shared memory and registers. The gradient recomputes the softmax from q and k, so that it
+// needs neither the result nor the softmax's sums. Products use the m16n8k16 instruction of the
+// tensor cores; warp w computes rows 16w … 16w+15.
 #include <cuda_pipeline.h>
 
 #include "lab/fused/pack.cuh"
@@ -8,11 +9,11 @@
 namespace sing::lab::fused {
 namespace {
 
-constexpr int kSize = 64;    // tokens, and width of a head
-constexpr int kStride = 72;  // elements from row to row in shared memory: no bank conflicts
+constexpr int kSize = 64;    // number of tokens, and width of a head
+constexpr int kStride = 72;  // elements per row in shared memory: avoids bank conflicts
 constexpr int kWarpRows = 16;
-constexpr int kTiles = kSize / 8;   // of eight columns in a result
-constexpr int kSteps = kSize / 16;  // of sixteen along the summed axis
+constexpr int kTiles = kSize / 8;   // tiles of eight columns in a result
+constexpr int kSteps = kSize / 16;  // steps of sixteen along the summed axis
 constexpr int kThreads = 128;
 constexpr float kScale = 0.125f;  // 1 / √64
 constexpr float kLog2OfE = 1.44269504f;
@@ -27,7 +28,7 @@ struct alignas(16) Tile {
   Bits value[kSize][kStride];
 };
 
-// The 16 × 64 results of one warp: [tile][row half · 2 + column], as the tensor cores give them.
+// The 16 × 64 results of one warp, in the tensor cores' layout: [tile][row half · 2 + column].
 using Accumulator = float[kTiles][4];
 using LeftFragment = unsigned[4];  // 16 × 16
 
@@ -56,7 +57,7 @@ __device__ void multiply_add(float (&c)[4], const unsigned (&a)[4], unsigned b0,
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// Rows of `tile`, or with kTransposed columns of it, as the left factor.
+// Loads rows of `tile`, or its columns with kTransposed, as the left factor.
 template <bool kTransposed>
 __device__ void load_left(const Tile& tile, unsigned row, int step, LeftFragment& to) {
   const unsigned matrix = lane() / 8;
@@ -104,7 +105,7 @@ __device__ unsigned rounded_pair(float a, float b) {
   return *reinterpret_cast<const unsigned*>(&pair);
 }
 
-// c += values · tile, the values being a result of this warp.
+// c += values · tile, where `values` is a result of this warp.
 __device__ void multiply_result(Accumulator& c, const Accumulator& values, const Tile& tile) {
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
@@ -116,7 +117,7 @@ __device__ void multiply_result(Accumulator& c, const Accumulator& values, const
   }
 }
 
-// Over the four lanes that share two rows of a result.
+// Reductions over the four lanes that share two rows of a result.
 __device__ float row_sum(float value) {
   value += __shfl_xor_sync(0xffffffffu, value, 1);
   return value + __shfl_xor_sync(0xffffffffu, value, 2);
@@ -126,7 +127,7 @@ __device__ float row_maximum(float value) {
   return fmaxf(value, __shfl_xor_sync(0xffffffffu, value, 2));
 }
 
-// Scores to exp(scale · (score − the row's largest)); gives the inverse of the two rows' sums.
+// Replaces scores by exp(scale · (score − row maximum)) and returns the rows' inverse sums.
 __device__ void exponentials(Accumulator& scores, float (&inverse_sum)[2]) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -163,7 +164,7 @@ __device__ void to_shared(const Accumulator& values, Tile& tile) {
   }
 }
 
-// 64 rows of 64 elements, `stride` elements apart in memory, started towards shared memory.
+// Starts copying 64 rows of 64 elements, `stride` elements apart, to shared memory.
 __device__ void fetch(Tile& tile, const Bits* from, std::int64_t stride) {
   for (unsigned pack = threadIdx.x; pack < kSize * kSize / 8; pack += kThreads) {
     const unsigned row = pack / 8, column = pack % 8 * 8;
@@ -177,7 +178,7 @@ __device__ void fetch_wait() {
   __syncthreads();
 }
 
-// The warp's sixteen rows.
+// Writes the sixteen rows of this warp.
 __device__ void write_rows(const Tile& tile, Bits* to, std::int64_t stride) {
   __syncwarp();
 #pragma unroll
@@ -188,7 +189,7 @@ __device__ void write_rows(const Tile& tile, Bits* to, std::int64_t stride) {
   }
 }
 
-// Where the head of this block begins in [batch, 64, parts, heads, 64].
+// Offset of this block's head in [batch, 64, parts, heads, 64].
 __device__ std::int64_t head_offset(std::int64_t heads, std::int64_t parts) {
   return blockIdx.y * kSize * parts * heads * kSize + blockIdx.x * kSize;
 }
@@ -214,7 +215,7 @@ __global__ void __launch_bounds__(kThreads) forward(ShortAttention at) {
       out[tile][i] *= inverse_sum[i / 2];
     }
   }
-  // Only this warp read these rows of q.
+  // Other warps do not read these rows of q, so a warp barrier is enough.
   __syncwarp();
   to_shared(out, q);
   write_rows(q, elements(at.out) + head_offset(at.heads, 1), width);
@@ -224,8 +225,8 @@ struct GradientTiles {
   Tile q, k, v, out_gradient, probability, score_gradient;
 };
 
-// Probabilities p and, from dp, the gradient p · (dp − Σ p·dp) / 8 of the scores; both to shared
-// memory, the latter also in dp.
+// Computes the probabilities p and, from dp, the gradient p · (dp − Σ p·dp) / 8 of the scores.
+// Writes both to shared memory, and the gradient also to dp.
 __device__ void score_gradients(GradientTiles& s, Accumulator& p, Accumulator& dp) {
   float inverse_sum[2];
   exponentials(p, inverse_sum);

@@ -1,5 +1,6 @@
-// Batch normalization with the sum and the ReLU that follow it, and their gradients, of matrices
-// whose columns are the channels. A thread has eight columns; the lines of a block share the rows.
+// Computes batch normalization with the sum and the ReLU that follow it, and their gradients, for
+// matrices whose columns are the channels. Each thread handles eight columns; the lines of a block
+// share the rows.
 #include <algorithm>
 
 #include "lab/fused/pack.cuh"
@@ -9,8 +10,8 @@ namespace {
 
 constexpr int kPack = 8;
 constexpr int kThreads = 256;
-constexpr int kMultiprocessors = 132;  // of an H100 or H200
-constexpr int kUnrolled = 4;           // rows that a thread reads before it waits for the first
+constexpr int kMultiprocessors = 132;  // on an H100 or H200
+constexpr int kUnrolled = 4;           // rows that a thread loads before it waits for the first
 
 int packs_of(std::int64_t columns) { return static_cast<int>(columns / kPack); }
 int lines_of(std::int64_t columns) { return std::max(1, kThreads / packs_of(columns)); }
@@ -18,7 +19,7 @@ dim3 block_of(std::int64_t columns) {
   return dim3(static_cast<unsigned>(packs_of(columns)), static_cast<unsigned>(lines_of(columns)));
 }
 
-// Runs visit(row) for every row of this thread's line, kUnrolled of them at a time.
+// Calls visit(row) for every row of this thread's line, kUnrolled rows at a time.
 template <class Visit>
 __device__ void for_rows(std::int64_t rows, Visit visit) {
   const std::int64_t step = std::int64_t{gridDim.x} * blockDim.y;
@@ -29,7 +30,7 @@ __device__ void for_rows(std::int64_t rows, Visit visit) {
   }
 }
 
-// The block's sums of two values a column, to its row of partial[·, 2 · columns].
+// Writes the block's sums of two values per column to its row of partial[·, 2 · columns].
 __device__ void write_partial(const float (&first)[kPack], const float (&second)[kPack],
                               std::int64_t columns, float* partial) {
   extern __shared__ float lines[];  // [lines, 2 · columns]
@@ -50,7 +51,7 @@ __device__ void write_partial(const float (&first)[kPack], const float (&second)
   }
 }
 
-// Σ(x − k) and Σ(x − k)², k being the first row: without the cancellation of Σx².
+// Computes Σ(x − k) and Σ(x − k)², where k is the first row, which avoids the cancellation of Σx².
 __global__ void __launch_bounds__(kThreads) sum_parts(BatchNorm at) {
   const std::int64_t column = kPack * threadIdx.x;
   float origin[kPack], sums[kPack] = {}, squares[kPack] = {};
@@ -68,8 +69,8 @@ __global__ void __launch_bounds__(kThreads) sum_parts(BatchNorm at) {
   write_partial(sums, squares, at.columns, at.partial);
 }
 
-// What normalization does to one column: x · factor + offset. Forward and backward pass compute it
-// alike, so that they agree about what ReLU let through.
+// Normalization of one column: x · factor + offset. The forward and backward passes compute it
+// identically, so that they agree on which values ReLU passed.
 struct Affine {
   float factor, offset;
 };
@@ -78,7 +79,7 @@ __device__ Affine affine(float gain, float shift, float mean, float inverse_devi
   return {factor, fmaf(-mean, factor, shift)};
 }
 
-// The columns' moments from their sums; one line of one block keeps them.
+// Computes the moments of the columns from their sums; one line of one block stores them.
 __device__ void conclude(const BatchNorm& at, std::int64_t column, float (&mean)[kPack],
                          float (&inverse)[kPack]) {
   float origin[kPack], sums[kPack], squares[kPack];
@@ -139,7 +140,7 @@ __global__ void __launch_bounds__(kThreads) normalize(BatchNorm at) {
   });
 }
 
-// The gradient before ReLU of a row's eight columns, and x.
+// Computes the gradient before ReLU of eight columns of a row, and loads x.
 struct InnerGradient {
   const BatchNormGradient& at;
   Affine line[kPack];
@@ -193,7 +194,7 @@ __device__ InnerGradient inner_gradient_of(const BatchNormGradient& at, std::int
   return inner;
 }
 
-// Σ inner and Σ inner · (x − mean) / deviation, which are the gradients of shift and gain.
+// Computes Σ inner and Σ inner · (x − mean) / deviation, the gradients of shift and gain.
 __global__ void __launch_bounds__(kThreads) sum_gradient_parts(BatchNormGradient at) {
   const std::int64_t column = kPack * threadIdx.x;
   ColumnMoments moments;
@@ -251,7 +252,7 @@ __global__ void __launch_bounds__(kThreads) differentiate(BatchNormGradient at) 
   });
 }
 
-// Blocks whose lines have about kUnrolled rows each, but no more than run at once.
+// Number of blocks for about kUnrolled rows per line, limited to those that run at once.
 unsigned blocks_for(std::int64_t rows, std::int64_t columns) {
   const std::int64_t rows_of_a_block = std::int64_t{kUnrolled} * lines_of(columns);
   return static_cast<unsigned>(std::clamp<std::int64_t>(
@@ -265,7 +266,7 @@ std::size_t shared_bytes(std::int64_t columns) {
 }  // namespace
 
 std::int64_t batch_norm_parts(std::int64_t elements) {
-  constexpr std::int64_t kElements = 1 << 20;  // that are worth another block a multiprocessor
+  constexpr std::int64_t kElements = 1 << 20;  // elements per additional block on a multiprocessor
   return kMultiprocessors * std::clamp<std::int64_t>(elements / kElements, 1, 4);
 }
 

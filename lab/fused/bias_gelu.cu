@@ -1,5 +1,5 @@
-// GELU of a matrix product's result with its bias, and the gradients of both. A thread has eight
-// columns and every gridDim.x-th row.
+// Computes GELU of a matrix product plus its bias, and the gradients of both. Each thread handles
+// eight columns of every gridDim.x-th row.
 #include "lab/fused/pack.cuh"
 
 namespace sing::lab::fused {
@@ -53,7 +53,7 @@ __global__ void backward(BiasGeluGradient at) {
   }
 }
 
-constexpr unsigned kForwardBlocks = 1056;  // eight a multiprocessor of an H100 or H200
+constexpr unsigned kForwardBlocks = 1056;  // eight per multiprocessor of an H100 or H200
 
 }  // namespace
 

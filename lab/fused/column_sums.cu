@@ -1,4 +1,4 @@
-// Sums over the rows of a matrix: first of parts of the rows, then of the parts.
+// Sums the rows of a matrix in two passes: first parts of the rows, then the parts.
 #include "lab/fused/pack.cuh"
 
 namespace sing::lab::fused {
@@ -6,7 +6,7 @@ namespace {
 
 constexpr int kTile = 32;
 
-// One block for 32 columns; its 32 lines of threads share the rows.
+// One block sums 32 columns; its 32 lines of threads share the rows.
 __global__ void sum_rows(const float* partial, std::int64_t rows, std::int64_t columns,
                          float* sums) {
   __shared__ float line_sums[kTile][kTile + 1];

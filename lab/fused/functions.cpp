@@ -1,4 +1,4 @@
-// The fused layers as autograd functions, beside their plain twins.
+// Implements the fused layers as autograd functions, together with their plain equivalents.
 #include "lab/fused/functions.hpp"
 
 #include <torch/torch.h>

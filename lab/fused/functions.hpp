@@ -1,8 +1,8 @@
-// The layers of a transformer as few passes over memory, differentiable.
+// Declares the differentiable layers of a transformer, with few passes over memory.
 //
-// Each function is one CUDA kernel forward and one or two backward where the tensors lie on a GPU
-// in bf16 and the shape allows it; elsewhere it is its plain twin, composed of torch's functions,
-// which is also what the tests compare it with.
+// On a GPU in bf16, and if the shape allows it, each function is one CUDA kernel forward and one or
+// two backward. Otherwise it is composed of torch's functions; the tests compare the kernels with
+// this plain version.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,13 +11,13 @@
 
 namespace sing::lab::fused {
 
-// A parameter and the copy of it that matrix products read, which the optimizer writes.
+// A parameter and its copy, which the optimizer writes and matrix products read.
 struct Copied {
   at::Tensor parameter;
   at::Tensor copy;
 };
 
-// x Wᵀ (+ b) for x [rows, in]; the parameters get float32 gradients without a rounding in between.
+// x Wᵀ (+ b) for x [rows, in]; the parameters' gradients are float32 and rounded only once.
 at::Tensor linear(const at::Tensor& x, const Copied& weight, const Copied& bias = {});
 
 struct NormParameters {
@@ -25,12 +25,12 @@ struct NormParameters {
   double epsilon;
 };
 
-// sum = x + branch + bias and its LayerNorm, of rows [rows, width]. x, float32, may have fewer rows
-// and is then repeated. The second has the branch's type.
+// Returns sum = x + branch + bias and its LayerNorm, for rows [rows, width]. x is float32 and is
+// repeated if it has fewer rows. The LayerNorm has the branch's type.
 std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& x, const at::Tensor& branch,
                                            const at::Tensor& bias, const NormParameters& norm);
 
-// GELU(values + bias), the exact one.
+// Exact GELU(values + bias).
 at::Tensor bias_gelu(const at::Tensor& values, const at::Tensor& bias);
 
 struct AttentionShape {

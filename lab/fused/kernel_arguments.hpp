@@ -1,4 +1,4 @@
-// How the fused layers hand tensors to their kernels.
+// Converts tensors to the arguments of the fused kernels.
 #pragma once
 
 #include <ATen/ATen.h>

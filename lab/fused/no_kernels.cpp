@@ -1,4 +1,4 @@
-// The fused kernels of a build without CUDA: they throw, since no tensor can lie on a GPU.
+// Replaces the fused kernels in a build without CUDA: they throw, as no tensor can be on a GPU.
 #include "lab/fused/kernels.hpp"
 #include "sing/base/error.hpp"
 

@@ -1,4 +1,4 @@
-// Four or eight neighbouring elements, moved as one word; warp sums; checked launches.
+// Defines packs of four or eight adjacent elements, warp sums and checked launches.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -23,13 +23,13 @@ inline void check(cudaError_t status, const std::string& kernel) {
 
 inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
 
-// kPairs pairs, aligned to their size.
+// kPairs pairs of bf16, aligned to their size.
 template <int kPairs>
 struct alignas(4 * kPairs) Pack {
   __nv_bfloat162 pair[kPairs];
 };
 
-// Loads are of what no thread of the kernel writes: they may come before stores that precede them.
+// Loads may be moved before earlier stores: they only read memory that the kernel does not write.
 template <int kPairs>
 __device__ inline void load(const BFloat16* values, std::int64_t offset, float (&to)[2 * kPairs]) {
   static_assert(kPairs == 2 || kPairs == 4);
@@ -87,7 +87,7 @@ __device__ inline float warp_sum(float value) {
   return value;
 }
 
-// sums[columns] of partial[rows, columns].
+// Computes sums[columns] of partial[rows, columns].
 void sum_partial_rows(const float* partial, std::int64_t rows, std::int64_t columns, float* sums,
                       Stream stream);
 

@@ -1,4 +1,4 @@
-// Convolution from copied weights, and batch normalization with what follows it.
+// Implements convolution with copied weights, and batch normalization with the layers after it.
 #include "lab/fused/residual_functions.hpp"
 
 #include <torch/torch.h>

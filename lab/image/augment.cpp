@@ -1,4 +1,4 @@
-// Gathers four neighbours a pixel and weighs them.
+// Augments small images with tensor functions, interpolating between four neighbors per pixel.
 #include "lab/image/augment.hpp"
 
 #include <torch/torch.h>
@@ -10,8 +10,9 @@
 namespace sing::lab::image {
 namespace {
 
-// One corner of the interpolation: source pixels at (x, y) of the cut-out, mirrored or not, zero
-// outside of it and outside of the image. All int32 [B, S·S]; returns [B, C, S·S].
+// One corner of the interpolation: reads the source pixels at (x, y) of the crop, flipped if
+// `mirrored` is 1, and 0 outside the crop or the image. Arguments are int32 [B, S·S]; the result is
+// [B, C, S·S].
 struct Corners {
   const at::Tensor& pixels;  // uint8 [B, C, S·S]
   std::int64_t size;
@@ -21,7 +22,7 @@ struct Corners {
     const auto inside = [&](const at::Tensor& place) {
       return (place >= 0).logical_and(place < size);
     };
-    // Products with 0 and 1 in the place of at::where, whose scalars a CUDA graph cannot copy.
+    // Products with 0 and 1 replace at::where, whose scalars a CUDA graph cannot copy.
     const at::Tensor image_x = x + mirrored * (size - 1 - 2 * x) + origin_x;
     const at::Tensor image_y = y + origin_y;
     const at::Tensor seen =
@@ -77,7 +78,7 @@ at::Tensor Augmenter::in_tensor_functions(const at::Tensor& pixels, const at::Te
     const at::Tensor y = rows_.expand({rows.size(0), -1});
     return normalizer_.normalized(shaped(corners.at_places(x, y)));
   }
-  // Twice the distance from the middle is whole; the source is the place turned back.
+  // Twice the distance from the center is an integer. The source is found by the inverse rotation.
   const at::Tensor from_middle_x = 2 * columns_ - (size_ - 1);
   const at::Tensor from_middle_y = 2 * rows_ - (size_ - 1);
   const at::Tensor cosine = column(kCosine);

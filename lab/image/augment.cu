@@ -1,5 +1,4 @@
-// The whole augmentation of a batch of small images. A thread makes one pixel of one image, all
-// channels.
+// Augments a batch of small images in one kernel. Each thread computes all channels of one pixel.
 #include "lab/fused/pack.cuh"
 #include "lab/image/augment_kernel.hpp"
 #include "lab/image/place_bits.hpp"
@@ -14,7 +13,7 @@ struct Source {
   int size, origin_x, origin_y;
   bool mirrored;
 
-  // Place in a channel of the pixel at (x, y) of the cut-out; −1: black.
+  // Index within a channel of the pixel at (x, y) of the crop, or −1 for black.
   __device__ int place(int x, int y) const {
     const auto inside = [this](int at) { return at >= 0 && at < size; };
     const int image_x = (mirrored ? size - 1 - x : x) + origin_x;
@@ -28,7 +27,7 @@ struct Source {
   }
 };
 
-// Products and sums that the compiler must not join to one rounding.
+// Rounds twice: the intrinsics keep the compiler from fusing the two operations.
 __device__ float normalized(float value, float mean, float scale) {
   return __fmul_rn(__fsub_rn(value, mean), scale);
 }

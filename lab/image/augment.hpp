@@ -1,4 +1,4 @@
-// The pixel work of augmenting small images: tensor functions on the CPU, one kernel on a GPU.
+// Declares the augmentation of small images: tensor functions on the CPU, one kernel on a GPU.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,17 +7,17 @@
 
 namespace sing::lab::image {
 
-// What does not change from batch to batch, on the device.
+// Holds the data that is the same for all batches, on the device.
 class Augmenter {
  public:
-  // With `turns` false the cosines and sines are taken as 1 and 0, in a quarter of the work.
+  // Without `turns` no image is rotated, which takes a quarter of the work.
   Augmenter(const Normalization& normalization, std::int64_t size, bool turns, at::Device device);
 
-  // `pixels` uint8 [N, C, S, S] and rows of augment_parameters.hpp, int32 [B, kColumns], to floats
-  // [B, C, S, S]: cut out of black surroundings, mirrored, turned about the middle with black
-  // beyond the edges, normalized. Coordinates and weights are whole numbers, so that CPU and GPU
-  // give the same floats; places are rounded to 1/2048 of a pixel. On a GPU the result has channels
-  // innermost.
+  // Takes `pixels`, uint8 [N, C, S, S], and rows of augment_parameters.hpp, int32 [B, kColumns],
+  // and returns floats [B, C, S, S] that are cropped with black padding, flipped, rotated about the
+  // center with black corners, and normalized. Coordinates and weights are integers, so that CPU
+  // and GPU give the same floats; coordinates are rounded to 1/2048 of a pixel. On a GPU the result
+  // is channels-last.
   at::Tensor operator()(const at::Tensor& pixels, const at::Tensor& rows) const;
 
   const Normalizer& normalizer() const { return normalizer_; }
@@ -29,7 +29,7 @@ class Augmenter {
   std::int64_t size_;
   bool turns_;
   Normalizer normalizer_;
-  at::Tensor columns_, rows_;  // x and y of each place, int32 [1, S·S]
+  at::Tensor columns_, rows_;  // x and y of each pixel, int32 [1, S·S]
 };
 
 }  // namespace sing::lab::image

@@ -7,7 +7,7 @@
 
 namespace sing::lab::image {
 
-// The result has the same floats as that of the tensor functions of augment.cpp.
+// The kernel writes the same floats as the tensor functions of augment.cpp.
 struct AugmentedBatch {
   const std::uint8_t* pixels;  // [N, channels, size, size]
   const std::int32_t* rows;    // [count, columns of augment_parameters.hpp]
@@ -18,7 +18,7 @@ struct AugmentedBatch {
   int channels, size;
   bool turns;
 };
-// Without CUDA it throws (no_augment_kernel.cpp).
+// Throws in a build without CUDA (no_augment_kernel.cpp).
 void augment(const AugmentedBatch& batch, fused::Stream stream);
 
 }  // namespace sing::lab::image

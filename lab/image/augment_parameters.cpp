@@ -1,4 +1,4 @@
-// Draws the parameters from counter-based random numbers.
+// Draws the augmentation parameters from counter-based random numbers.
 #include "lab/image/augment_parameters.hpp"
 
 #include <cmath>

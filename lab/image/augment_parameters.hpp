@@ -1,5 +1,4 @@
-// What is done to a small image of an epoch, as a few whole numbers: where it is cut out, whether
-// it is mirrored, how far it is turned.
+// Defines the augmentation of one small image as a few integers: its crop, flip and rotation.
 #pragma once
 
 #include <array>
@@ -28,27 +27,27 @@ struct AugmentOptions {
   }
 };
 
-// Columns of the table of parameters, int32 [B, kColumns].
+// Columns of the parameter table, int32 [B, kColumns].
 enum AugmentColumn : std::size_t {
-  kIndex,    // of the image
-  kOriginX,  // of the cut-out in the image: −pad … pad
+  kIndex,    // index of the image
+  kOriginX,  // left edge of the crop in the image: −pad … pad
   kOriginY,
   kMirrored,  // 0 or 1
-  kCosine,    // of the angle, in units of 2^-kAngleBits
+  kCosine,    // cosine of the angle, in units of 2^-kAngleBits
   kSine,
   kColumns
 };
 inline constexpr int kAngleBits = 16;
 using AugmentRow = std::array<std::int32_t, kColumns>;
 
-// A function of its arguments alone, so that a resumed run sees the same pixels.
+// Depends only on its arguments, so that a resumed run sees the same pixels.
 AugmentRow draw_augmentation(const AugmentOptions& options, std::uint64_t seed, std::uint64_t epoch,
                              std::uint64_t index);
 
-// The row that changes nothing.
+// Returns the row that changes nothing.
 AugmentRow no_augmentation(std::uint64_t index);
 
-// The row for given parameters; degrees turn counter-clockwise.
+// Returns the row for the given parameters; positive degrees rotate counterclockwise.
 AugmentRow augmentation(std::uint64_t index, int origin_x, int origin_y, bool mirrored,
                         double degrees);
 

@@ -1,4 +1,4 @@
-// Cross entropy, argmax, and a sheet of pictures.
+// Computes the loss and the accuracy of image classifiers and draws their predictions.
 #include "lab/image/classification.hpp"
 
 #include <torch/torch.h>
@@ -48,7 +48,7 @@ task::TaskModel make_classifier(const model::ResnetOptions& model,
     }
     return (logits + resnet->forward(batch[kImages].flip(3))) / 2;
   };
-  // The fused layers normalize by the batch's own moments, as training alone does.
+  // The fused layers normalize by the moments of the batch, which is correct only in training.
   const auto fused = [resnet, forward](const task::Batch& batch,
                                        const model::WeightCopies& copies) {
     return resnet->is_training() ? resnet->fused_forward(batch[kImages], copies) : forward(batch);

@@ -1,4 +1,4 @@
-// What tasks that classify images share: loss, count of right answers, model, picture.
+// Declares the parts that image classification tasks share: loss, accuracy, model and picture.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace sing::lab::image {
 
-// A batch as trained on: images float [B, C, H, W], labels int64 [B].
+// Tensors of a batch in training: images float [B, C, H, W], labels int64 [B].
 enum Ready : std::size_t { kImages, kLabels };
 
 struct ClassificationOptions {
@@ -27,13 +27,13 @@ struct ClassificationOptions {
   }
 };
 
-// Cross entropy, in float32 whatever the logits are.
+// Cross entropy, computed in float32 for logits of any type.
 at::Tensor classification_loss(const ClassificationOptions& options, const at::Tensor& logits,
                                const task::Batch& batch);
 
 at::Tensor right_count(const at::Tensor& logits, const task::Batch& batch);
 
-// A ResNet from batches to logits; on CUDA its weights have channels innermost.
+// Makes a ResNet that maps batches to logits; on CUDA its weights are channels-last.
 task::TaskModel make_classifier(const model::ResnetOptions& model,
                                 const ClassificationOptions& options, std::int64_t channels,
                                 std::int64_t classes, at::Device device);
@@ -41,8 +41,8 @@ task::TaskModel make_classifier(const model::ResnetOptions& model,
 inline constexpr const char* kClassPictureLegend =
     "images of the test set; frame green: right, red: wrong";
 
-// The first images of a batch, 0 … 255, in frames that are green where the answer is right and red
-// where it is wrong.
+// Draws the first images of a batch (values 0 … 255), framed in green if the prediction is right
+// and in red if it is wrong.
 void write_class_picture(const std::filesystem::path& path, const at::Tensor& values,
                          const at::Tensor& logits, const at::Tensor& labels);
 

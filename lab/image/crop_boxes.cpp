@@ -1,4 +1,4 @@
-// Draws and computes crops.
+// Draws random crops and computes center crops.
 #include "lab/image/crop_boxes.hpp"
 
 #include <algorithm>

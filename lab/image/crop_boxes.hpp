@@ -1,4 +1,4 @@
-// Which part of an image is shown: a random one in training, the middle in tests.
+// Chooses the crop of an image: random in training, the center in tests.
 #pragma once
 
 #include "lab/image/rgb_image.hpp"
@@ -9,12 +9,12 @@ namespace sing::lab::image {
 // Uniform in [0, 1).
 double uniform(random::RandomStream& random);
 
-// torchvision's RandomResizedCrop: a share of the area uniform in [least_area, 1], the logarithm of
-// width / height uniform between those of 3/4 and 4/3; after ten boxes that do not fit, the middle
-// of the image as near to those bounds as it goes.
+// torchvision's RandomResizedCrop: the area's share is uniform in [least_area, 1] and the logarithm
+// of width / height is uniform between those of 3/4 and 4/3. After ten boxes that do not fit, it
+// returns the center crop whose aspect ratio is closest to these bounds.
 Box random_resized_box(random::RandomStream& random, ImageSize size, double least_area);
 
-// The square in the middle, its side `share` of the shorter side (FFCV's CenterCrop).
+// The center square whose side is `share` of the shorter side (FFCV's CenterCrop).
 Box central_box(ImageSize size, double share);
 
 }  // namespace sing::lab::image

@@ -1,4 +1,4 @@
-// Decodes, crops, resizes.
+// Decodes, crops and resizes images.
 #include "lab/image/crop_loader.hpp"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ void CropReader::read_raw(const StoredImage& image, int size, const Crop& crop,
 void CropReader::read_jpeg(int size, const Crop& crop, std::uint8_t* destination) {
   const Box& box = crop.box;
   decoder_.decode(box, decoder_.enough_eighths(box, {size, size}), part_);
-  // Only pixels that the box touches take part, as in a crop that is resized afterwards.
+  // Only pixels that the box touches contribute, as if the image were cropped before it is resized.
   const int eighths = part_.eighths;
   const int left = box.x * eighths / 8;
   const int right =

@@ -11,30 +11,30 @@
 
 namespace sing::lab::image {
 
-// What is shown of an image: a box of it, mirrored or not.
+// A box of an image, flipped or not.
 struct Crop {
   Box box;
   bool mirrored = false;
 };
 
-// How crops are chosen, from these numbers and an image's index alone, so that a resumed run sees
-// the same pixels. A training crop is RandomResizedCrop's, mirrored in one of two cases; a test
-// crop the middle.
+// Chooses crops from these fields and an image's index alone, so that a resumed run sees the same
+// pixels. A training crop is a RandomResizedCrop, flipped with probability 1/2; a test crop is the
+// center.
 struct CropRule {
   Split subset = Split::kTraining;
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;    // below 2^32
-  double least_area = 0.08;   // of a training crop
-  double test_share = 0.875;  // of the shorter side
+  double least_area = 0.08;   // smallest share of the area in a training crop
+  double test_share = 0.875;  // share of the shorter side in a test crop
 
   Crop choose(ImageSize size, std::uint64_t index) const;
 };
 
-// One thread's tools, kept from image to image.
+// Decoder, resizer and buffers of one thread, reused for all images.
 class CropReader {
  public:
-  // The box of a picture at size × size, three bytes a pixel. A JPEG is decoded at the least scale
-  // that has as many pixels as wanted, and only where the crop lies. Throws FileError.
+  // Writes the crop of an image at size × size, three bytes per pixel. A JPEG is decoded only where
+  // the crop lies, at the smallest scale that still has enough pixels. Throws FileError.
   template <class Choose>  // Crop(ImageSize)
   void read(const StoredImage& image, std::string_view name, int size, const Choose& choose,
             std::uint8_t* destination) {
@@ -59,8 +59,8 @@ class CropLoader {
   // The source must outlive the loader. Throws std::invalid_argument for threads < 1.
   CropLoader(const ImageSource& source, int threads);
 
-  // Image indices[i] goes to place i: `pixels` uint8 [B, size, size, 3], `labels` [B]. Throws
-  // FileError naming an image that cannot be read. One call at a time.
+  // Writes image indices[i] to position i of `pixels`, uint8 [B, size, size, 3], and `labels` [B].
+  // Throws FileError that names an image that cannot be read. Only one call may run at a time.
   void load(std::span<const std::uint64_t> indices, const CropRule& rule, int size,
             std::uint8_t* pixels, std::int64_t* labels);
 

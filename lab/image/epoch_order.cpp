@@ -1,4 +1,4 @@
-// Keeps the order of one epoch.
+// Computes and keeps the order of one epoch.
 #include "lab/image/epoch_order.hpp"
 
 #include <numeric>

@@ -1,4 +1,4 @@
-// Reads a file an image.
+// Reads images from the files of a folder.
 #include <fstream>
 #include <system_error>
 #include <utility>
@@ -36,12 +36,12 @@ class FolderSource final : public ImageSource {
     return {buffer, Encoding::kJpeg, {}};
   }
 
-  // Of names and sizes, not of the files' bytes, which take long to read.
+  // Hashes names and sizes only, because reading the bytes of all files takes long.
   std::string digest() const override {
     data::Sha256 hash;
     for (const std::vector<ListedImage>& subset : folder_.images) {
       for (const ListedImage& image : subset) {
-        std::error_code unreadable;  // fetch says so when its turn comes
+        std::error_code unreadable;  // fetch() reports the error when the image is read
         const std::string line =
             fmt::format("{}{}{}{}", image.path, '\n',
                         std::filesystem::file_size(folder_.root / image.path, unreadable), '\n');

@@ -1,4 +1,4 @@
-// Lists and checks the files of a folder.
+// Lists and checks the image files of a folder.
 #include "lab/image/image_folder.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The files of an image folder in ImageNet's layout, and which of them are bad.
+// Lists the files of an image folder in ImageNet's layout and finds bad images among them.
 #pragma once
 
 #include <array>
@@ -14,24 +14,24 @@
 namespace sing::lab::image {
 
 struct ListedImage {
-  std::string path;  // from the root
+  std::string path;  // relative to the root
   std::uint32_t label = 0;
 };
 
 // Every file of <root>/train/<class>/ and <root>/val/<class>/ that is not hidden, whatever its
-// name. Classes and files in the order of their names' bytes, so that they are the same on every
-// machine.
+// name. Classes and files are sorted by the bytes of their names, so that the order is the same on
+// every machine.
 struct ImageFolder {
   std::filesystem::path root;
   std::vector<std::string> classes;
-  std::array<std::vector<ListedImage>, 2> images;  // by Split
+  std::array<std::vector<ListedImage>, 2> images;  // indexed by Split
 };
 
-// Throws std::invalid_argument for a missing folder (saying what was looked for), one without
-// images, or a class of val/ that train/ does not have.
+// Throws std::invalid_argument if a folder is missing (naming the expected path) or has no images,
+// or if val/ has a class that train/ does not have.
 ImageFolder list_image_folder(const std::filesystem::path& root);
 
-// What becomes of files that are no JPEG, are cut short or damaged.
+// Policy for files that are not JPEG, truncated or corrupt.
 enum class BadImages : std::int32_t { kRefuse, kSkip };
 
 constexpr auto enum_names(BadImages) {
@@ -39,11 +39,11 @@ constexpr auto enum_names(BadImages) {
       {{BadImages::kRefuse, "refuse"}, {BadImages::kSkip, "skip"}});
 }
 
-// Throws FileError naming the first of the bad images; none: nothing happens.
+// Throws FileError that names the first bad images; does nothing if there are none.
 void refuse_bad_images(const std::vector<std::string>& messages);
 
-// Reads every file, about a millisecond each on a core. Bad ones leave the folder's list under
-// kSkip, and what is wrong with each is returned; under kRefuse FileError names them.
+// Reads every file, about one millisecond per file on one core. kSkip removes bad images from the
+// folder's list and returns one message for each; kRefuse throws FileError that names them.
 std::vector<std::string> drop_bad_images(ImageFolder& folder, BadImages policy, int threads);
 
 }  // namespace sing::lab::image

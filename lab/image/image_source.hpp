@@ -1,4 +1,4 @@
-// Where encoded images come from, a folder or a pack: how many, their labels, their bytes.
+// Declares the interface to stored images, their labels and their number.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +24,10 @@ constexpr auto enum_names(Encoding) {
 struct StoredImage {
   std::span<const std::byte> bytes;
   Encoding encoding = Encoding::kJpeg;
-  ImageSize size;  // of raw pixels; a JPEG says its own
+  ImageSize size;  // of raw pixels; a JPEG contains its own size
 };
 
-// Safe to use from several threads.
+// All functions may be called from several threads.
 class ImageSource {
  public:
   virtual ~ImageSource() = default;
@@ -36,10 +36,10 @@ class ImageSource {
   virtual std::size_t count(Split subset) const = 0;
   virtual std::uint32_t label(Split subset, std::size_t index) const = 0;
   virtual std::string name(Split subset, std::size_t index) const = 0;  // for messages
-  // The bytes may lie in `buffer`, which the caller keeps. Throws FileError.
+  // The bytes may lie in `buffer`, which the caller owns. Throws FileError.
   virtual StoredImage fetch(Split subset, std::size_t index,
                             std::vector<std::byte>& buffer) const = 0;
-  // What tells these images from others, in hexadecimal; "" for generated ones.
+  // Identifies the image data, in hexadecimal; "" for generated images.
   virtual std::string digest() const { return {}; }
 };
 

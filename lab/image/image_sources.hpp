@@ -1,4 +1,4 @@
-// The sources of images: a folder, a set in memory, a pack file.
+// Declares the image sources: a folder, a set in memory, a pack file.
 #pragma once
 
 #include <filesystem>
@@ -10,17 +10,17 @@
 
 namespace sing::lab::image {
 
-// The files of a folder as listed, bad images dropped.
+// Reads the listed files of a folder, without the dropped bad images.
 std::unique_ptr<ImageSource> make_folder_source(ImageFolder folder);
 
-// Raw images of three channels; classes are named by their numbers.
+// Holds raw images with three channels; the class names are the class numbers.
 std::unique_ptr<ImageSource> make_memory_source(const SmallSet& set);
 
-// A pack, mapped into memory. Throws FileError for a file that is no pack, is cut short, has
-// another version or a damaged index. The images' bytes are not read; check_pack does that.
+// Maps a pack into memory. Throws FileError if the file is not a pack, is truncated, has another
+// version or a corrupt index. The images' bytes are not read; check_pack reads them.
 std::unique_ptr<ImageSource> open_pack(const std::filesystem::path& path);
 
-// Compares every image with its checksum; throws FileError naming the first that differs.
+// Compares every image with its checksum; throws FileError that names the first one that differs.
 void check_pack(const std::filesystem::path& path);
 
 }  // namespace sing::lab::image

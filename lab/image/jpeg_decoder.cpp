@@ -1,4 +1,4 @@
-// Decodes with libjpeg-turbo.
+// Decodes JPEG images with libjpeg-turbo.
 #include "lab/image/jpeg_decoder.hpp"
 
 #include <algorithm>
@@ -11,9 +11,8 @@ namespace sing::lab::image {
 namespace {
 
 constexpr std::int64_t kMostPixels = 178'956'970;
-// Color planes of half the size are interpolated between neighboring columns, so that the columns
-// at the edge of the decoded part differ from those of the whole image. Rows at the edge do not
-// differ.
+// Subsampled color planes are interpolated between neighboring columns, so the columns at the edge
+// of a decoded part differ from those of the whole image. Rows at the edge do not differ.
 constexpr int kMargin = 2;
 
 // Converts Adobe's inverted values (255 − ink) as Pillow does.
@@ -85,7 +84,7 @@ ImageSize JpegDecoder::open(std::span<const std::byte> bytes, std::string_view n
   }
   jpeg_abort_decompress(&state.info);
   state.errors.manager.num_warnings = 0;
-  if (bytes.empty()) {  // libjpeg's message would be less clear
+  if (bytes.empty()) {  // clearer than libjpeg's message
     throw FileError(fmt::format("[jpeg] '{}': wanted a JPEG file, got an empty one", name));
   }
   jpeg_mem_src(&state.info, reinterpret_cast<const unsigned char*>(bytes.data()),
@@ -124,7 +123,8 @@ void JpegDecoder::decode(const Box& box, int eighths, DecodedPart& part) {
   const auto up = [&](int place) { return (place * eighths + 7) / 8; };
   part.eighths = eighths;
   state.inks.resize(std::size_t{4} * state.info.image_width);
-  // All objects are constructed before setjmp. Variables that a jump leaves undefined are not read.
+  // All objects are constructed before setjmp, and no variable that a jump leaves undefined is
+  // read.
   RgbImage& image = part.image;
   if (setjmp(state.errors.jump) != 0) {
     state.fail();

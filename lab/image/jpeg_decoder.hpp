@@ -1,4 +1,4 @@
-// Decodes JPEG images, or the part of one that is wanted at the size that is wanted.
+// Decodes JPEG images, in whole or only the part and scale that is needed.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace sing::lab::image {
 
-// A part of an image as decoded at eighths/8 of its size: `image` holds that whole picture's pixels
+// A part of an image decoded at eighths/8 of its size. `image` holds the pixels of the scaled image
 // from (left, top) on.
 struct DecodedPart {
   RgbImage image;
@@ -19,12 +19,12 @@ struct DecodedPart {
   int eighths = 8;
 };
 
-// Memory kept from image to image. One thread at a time. Every function throws FileError naming
-// the image for bytes that are no JPEG, are cut short or damaged, or hold more than
-// 178 956 970 pixels (Pillow's limit); the decoder can then go on with another image.
+// Reuses its memory between images; only one thread may use it at a time. Every function throws
+// FileError that names the image if the bytes are not a JPEG, are truncated or corrupt, or hold
+// more than 178 956 970 pixels (Pillow's limit). The decoder can then decode another image.
 //
-// Grey images become red = green = blue. CMYK ones are taken as Adobe writes them and converted as
-// Pillow does.
+// Gray images become red = green = blue. CMYK images are read in Adobe's convention and converted
+// as Pillow does.
 class JpegDecoder {
  public:
   JpegDecoder();
@@ -32,23 +32,23 @@ class JpegDecoder {
   JpegDecoder(const JpegDecoder&) = delete;
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
-  // Reads the header. The bytes must stay until the image is decoded.
+  // Reads the header. The bytes must stay valid until the image is decoded.
   ImageSize open(std::span<const std::byte> bytes, std::string_view name);
-  // Of the image that is open.
+  // Whether the open image is CMYK.
   bool is_cmyk() const;
 
-  // The least of 1, 2, 4 and 8 eighths at which a box of the image that is open still has the size
-  // wanted on both axes. Twice that where colours are halved on one axis only: at a smaller scale
-  // libjpeg halves them again.
+  // Returns the least of 1, 2, 4 and 8 eighths at which a box of the open image still has the
+  // wanted size on both axes. The result is doubled if the color planes are subsampled on one axis
+  // only, because libjpeg subsamples them again at a smaller scale.
   int enough_eighths(const Box& box, ImageSize wanted) const;
 
-  // Each once after open(): all pixels, or those of the box (inside the image) and a few around it
-  // at eighths/8 of their size, eighths being 1, 2, 4 or 8. Rows outside are not converted, those
-  // below not even read.
+  // Call one of these once after open(). The first decodes all pixels; the second decodes the box
+  // (inside the image) and a small margin at eighths/8 of their size, where eighths is 1, 2, 4 or
+  // 8. Rows outside the box are not converted, and rows below it are not read.
   void decode(RgbImage& image);
   void decode(const Box& box, int eighths, DecodedPart& part);
 
-  // Reads all of the image that is open and keeps nothing.
+  // Decodes the whole open image and discards the pixels.
   void check();
 
  private:

@@ -1,4 +1,4 @@
-// Drives libjpeg-turbo the other way.
+// Encodes JPEG images with libjpeg-turbo.
 #include "lab/image/jpeg_encoder.hpp"
 
 #include <cstdlib>
@@ -12,7 +12,7 @@ namespace {
 struct Encoding {
   jpeg_compress_struct info{};
   JpegErrors errors;
-  unsigned char* bytes = nullptr;  // libjpeg allocates with malloc
+  unsigned char* bytes = nullptr;  // libjpeg allocates this with malloc
   unsigned long size = 0;
 
   Encoding() = default;

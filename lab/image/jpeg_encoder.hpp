@@ -8,7 +8,7 @@
 
 namespace sing::lab::image {
 
-// Colour planes at half the size, as cameras and ImageNet have them; quality is 1 … 100.
+// Color planes have half the size, as in photos and ImageNet; quality is 1 … 100.
 std::vector<std::byte> encode_jpeg(const ImageView& image, int quality);
 
 }  // namespace sing::lab::image

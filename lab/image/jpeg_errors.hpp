@@ -1,9 +1,9 @@
-// Leaves libjpeg's functions by a jump if a file is damaged, and keeps the message for a FileError.
+// Handles libjpeg's errors: jumps out of its functions and keeps the message for a FileError.
 #pragma once
 
 #include <cstddef>
 #include <cstdio>
-//
+// jpeglib.h needs the headers above.
 #include <jerror.h>
 #include <jpeglib.h>
 
@@ -14,13 +14,13 @@
 
 namespace sing::lab::image {
 
-// The most scans of a progressive file, as libjpeg-turbo advises. Each scan costs as much time as
+// Limit on the scans of a progressive file, as libjpeg-turbo recommends. Each scan takes as long as
 // decoding the whole image, and a small file can have thousands of scans.
 constexpr int kMostScans = 100;
 
 // No object with a destructor may live between setjmp and the calls of libjpeg's functions.
 struct JpegErrors {
-  jpeg_error_mgr manager;  // first: libjpeg hands its address back
+  jpeg_error_mgr manager;  // must be first: libjpeg passes its address to the handlers
   std::jmp_buf jump;
   char message[JMSG_LENGTH_MAX];
 
@@ -49,8 +49,8 @@ struct JpegErrors {
     std::longjmp(errors->jump, 1);
   }
 
-  // After some warnings libjpeg invents pixels; they count as errors. The others (bytes between
-  // markers, odd headers) do not affect the pixels.
+  // Warnings after which libjpeg invents pixels count as errors. The others (bytes between markers,
+  // unusual headers) do not affect the pixels.
   static void judge(j_common_ptr info, int level) {
     if (level >= 0) {
       return;

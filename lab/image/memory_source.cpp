@@ -1,4 +1,4 @@
-// Turns planes of colours into pixels.
+// Serves images from memory, converted from color planes to pixels.
 #include "lab/image/image_sources.hpp"
 #include "sing/base/message.hpp"
 

@@ -1,4 +1,4 @@
-// Stands in for augment.cu in a build without CUDA, where no tensor can lie on a GPU.
+// Replaces augment.cu in a build without CUDA, where no tensor can be on a GPU.
 #include "lab/image/augment_kernel.hpp"
 #include "sing/base/error.hpp"
 

@@ -1,4 +1,4 @@
-// Keeps means and scales on the device.
+// Normalizes images with means and scales that are kept on the device.
 #include "lab/image/normalizer.hpp"
 
 #include <torch/torch.h>

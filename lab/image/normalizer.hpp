@@ -1,4 +1,4 @@
-// Pixel values with mean 0 and deviation 1 in each channel.
+// Normalizes pixel values to mean 0 and standard deviation 1 in each channel.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,7 +7,7 @@
 
 namespace sing::lab::image {
 
-// Of values of 0 … 255, one a channel.
+// Moments of values of 0 … 255, one per channel.
 struct Normalization {
   std::vector<double> mean;
   std::vector<double> deviation;
@@ -17,8 +17,8 @@ class Normalizer {
  public:
   Normalizer(const Normalization& normalization, at::Device device);
 
-  // Of [B, C, H, W]. A subtraction and a product, each rounded once: the same floats on every
-  // device.
+  // Takes [B, C, H, W]. One subtraction and one product, each rounded once, give the same floats on
+  // every device.
   at::Tensor normalized(const at::Tensor& values) const;
   at::Tensor values_of(const at::Tensor& normalized) const;
 

@@ -1,4 +1,4 @@
-// Looks for files and reads them through zlib.
+// Finds the official files of a data set and reads them through zlib.
 #include "lab/image/official_files.hpp"
 
 #include <zlib.h>
@@ -13,7 +13,7 @@ namespace sing::lab::image {
 
 namespace {
 
-// Empty if there is neither.
+// Returns an empty path if neither file exists.
 std::filesystem::path plain_or_packed(const std::filesystem::path& plain) {
   std::error_code error;
   const std::filesystem::path packed = plain.string() + ".gz";
@@ -79,7 +79,7 @@ std::vector<std::uint8_t> read_content(const std::filesystem::path& path,
   }
   int status = Z_OK;
   gzerror(file.get(), &status);
-  if (status != Z_OK) {  // a gzip file that ends too early is read up to there
+  if (status != Z_OK) {  // zlib returns the data up to the point where the file was truncated
     fail("it is cut short");
   }
   return content;

@@ -1,4 +1,4 @@
-// Files of a public data set as their authors published them: found, read and told from others.
+// Finds, reads and verifies the files of a public data set as their authors published them.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,24 @@ struct OfficialFile {
 };
 
 struct OfficialSet {
-  const char* name;   // of the task
-  const char* title;  // of the data set, with where to get it
+  const char* name;   // name of the task
+  const char* title;  // name of the data set and where to get it
   std::span<const OfficialFile> files;
 };
 
-// Whether each is there as `folder`/name or `folder`/name.gz.
+// Whether each file exists as `folder`/name or `folder`/name.gz.
 bool has_files(const OfficialSet& set, const std::filesystem::path& folder);
 
-// Where they are. Throws std::invalid_argument naming every file of the set
-// that is not there, where to put it, and what can be done without.
+// Returns the paths of the files. Throws std::invalid_argument that names every missing file, where
+// to put it, and what works without the files.
 std::vector<std::filesystem::path> find_files(const OfficialSet& set,
                                               const std::filesystem::path& folder);
 
-// The content of a file, unpacked if it is gzip's. Throws FileError, also for more than
-// `most_bytes`.
+// Returns the content of a file, decompressed if it is gzip. Throws FileError, also if the content
+// has more than `most_bytes`.
 std::vector<std::uint8_t> read_content(const std::filesystem::path& path, std::uint64_t most_bytes);
 
-// What is wrong with a content, or "" where size and SHA-256 are the official ones.
+// Describes how a content differs from the official size or SHA-256; "" if both match.
 std::string fault_of(const OfficialFile& file, std::span<const std::uint8_t> content);
 
 }  // namespace sing::lab::image

@@ -1,9 +1,10 @@
-// How a pack file is laid out. Little-endian.
+// Defines the layout of a pack file, which is little-endian:
 //
 //   PackHeader | the images' bytes | index | PackFooter
 //
-// The index is: the number of classes (u32), each class name as its length (u32) and bytes; the
-// number of training and of test images (u64 each); a PackEntry for every image, training first.
+// The index holds the number of classes (u32), the length (u32) and bytes of each class name, the
+// numbers of training and of test images (u64 each), and a PackEntry for every image, training
+// images first.
 #pragma once
 
 #include <array>
@@ -38,7 +39,7 @@ struct PackEntry {
 };
 static_assert(sizeof(PackEntry) == 32);
 
-// At the end, so that a file cut short is known by its lack of it.
+// The footer comes last, so that a truncated file is recognized by its absence.
 struct PackFooter {
   std::uint64_t index_offset = 0;
   std::uint64_t index_bytes = 0;

@@ -1,4 +1,4 @@
-// Reads and judges the index of a pack.
+// Reads a pack file and checks its index.
 #include <array>
 #include <cstring>
 #include <utility>
@@ -52,7 +52,7 @@ class PackSource final : public ImageSource {
             {found.width, found.height}};
   }
 
-  // The index holds the checksum of every image.
+  // The index contains the checksum of every image.
   std::string digest() const override { return data::hexadecimal(index_digest_); }
 
   void check() const {

@@ -1,4 +1,4 @@
-// Prepares images on several threads and writes them in order.
+// Prepares images on several threads and writes them to a pack in order.
 #include "lab/image/pack_writer.hpp"
 
 #include <algorithm>
@@ -19,16 +19,16 @@ namespace {
 struct Prepared {
   std::vector<std::byte> bytes;
   PackEntry entry;
-  std::string wrong;  // empty: nothing
+  std::string wrong;  // error message; empty if there is none
 };
 
-// One thread's tools.
+// Decoder, resizer and buffers of one thread.
 struct Preparer {
   JpegDecoder decoder;
   Resizer resizer;
   RgbImage image, smaller;
 
-  // Both sides by the same factor, none below one pixel.
+  // Scales both sides by the same factor, to at least one pixel.
   static ImageSize fitted(ImageSize size, std::int64_t longest_side) {
     const int longest = std::max(size.width, size.height);
     if (longest_side == 0 || longest <= longest_side) {
@@ -109,7 +109,7 @@ class PackWriter {
   PackSummary run() {
     for (std::size_t subset = 0; subset < folder_.images.size(); ++subset) {
       const std::span<const ListedImage> images = folder_.images[subset];
-      // Large enough to keep all threads busy, small enough to hold in memory.
+      // Large enough to keep all threads busy, small enough to fit in memory.
       constexpr std::size_t kPart = 512;
       for (std::size_t begin = 0; begin < images.size(); begin += kPart) {
         write_images(images.subspan(begin, std::min(kPart, images.size() - begin)),

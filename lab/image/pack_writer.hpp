@@ -33,11 +33,12 @@ struct PackOptions {
 struct PackSummary {
   std::size_t images = 0;
   std::uint64_t bytes = 0;
-  std::vector<std::string> skipped;  // what is wrong with each image left out
+  std::vector<std::string> skipped;  // one message for each image left out
 };
 
-// Replaces `out` as a whole. The bytes do not depend on the number of threads. Throws FileError;
-// then an old file is untouched. Under BadImages::kRefuse all bad images are found before that.
+// Replaces `out` atomically. The bytes do not depend on the number of threads. On failure throws
+// FileError and leaves an old file untouched. BadImages::kRefuse finds all bad images before it
+// throws.
 PackSummary write_pack(const ImageFolder& folder, const PackOptions& options, int threads,
                        const std::filesystem::path& out);
 

@@ -1,4 +1,4 @@
-// The fixed-point places of an image that is turned, the same for tensor functions and kernel.
+// Defines the fixed-point coordinates of rotated images, shared by tensor functions and kernel.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace sing::lab::image {
 
-// Two weights of 11 bits and a byte make 30: whole numbers of 32 bits hold them.
+// The product of two 11-bit weights and a byte has 30 bits and fits in 32-bit integers.
 inline constexpr int kPlaceBits = 11;
 inline constexpr std::int32_t kPlaceUnit = 1 << kPlaceBits;
 
-// A place in units of 2^-kPlaceBits is had from twice that in units of 2^-kAngleBits, plus this and
-// shifted right by kDroppedBits.
+// Converts a doubled offset from the center in units of 2^-kAngleBits to a coordinate in units of
+// 2^-kPlaceBits: (offset + doubled_middle(size)) >> kDroppedBits.
 inline constexpr int kDroppedBits = kAngleBits + 1 - kPlaceBits;
 SING_HOST_DEVICE std::int32_t doubled_middle(std::int32_t size) {
   return ((size - 1) << kAngleBits) + (1 << (kDroppedBits - 1));

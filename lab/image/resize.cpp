@@ -1,4 +1,4 @@
-// Two passes of weighted sums, across and then down, bytes in between.
+// Resizes images in two passes of weighted sums: horizontal to bytes, then vertical.
 #include "lab/image/resize.hpp"
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 namespace sing::lab::image {
 namespace {
 
-constexpr int kWeightBits = 32 - 8 - 2;  // as in Pillow: eight of a byte and two to spare
+constexpr int kWeightBits = 32 - 8 - 2;  // as in Pillow: 8 bits for a byte and 2 spare bits
 constexpr std::int32_t kHalf = 1 << (kWeightBits - 1);
 
-// A pixel of two rows: three colours of each and a fourth that is nobody's.
+// One pixel of two rows: three colors and an unused lane for each row.
 using Lanes = std::int32_t __attribute__((vector_size(32)));
 using LaneBytes = std::uint8_t __attribute__((vector_size(32)));
 using Words = std::uint32_t __attribute__((vector_size(32)));
@@ -21,7 +21,7 @@ using Bytes = std::uint8_t __attribute__((vector_size(16)));
 constexpr std::ptrdiff_t kLanes = 8;
 constexpr Lanes kHalves = {kHalf, kHalf, kHalf, kHalf, kHalf, kHalf, kHalf, kHalf};
 
-// Weights are not negative and sum to 1 but for their rounding, so that no sum leaves 0 … 255.
+// Weights are not negative and sum to 1 up to rounding, so that no sum leaves 0 … 255.
 constexpr std::uint8_t byte_of(std::int32_t sum) {
   return static_cast<std::uint8_t>(sum >> kWeightBits);
 }
@@ -31,11 +31,11 @@ struct AxisSums {
   const std::int32_t* weights;
   int taps;
   int places;
-  bool mirrored;  // the last place comes first
+  bool mirrored;  // the last pixel is written first
 };
 
-// A row's pixels, each into the first half of its eight lanes: four at a time while 16 bytes can be
-// read. What compilers make of a plain loop takes three times as long.
+// Widens the pixels of a row, each into the first half of its eight lanes, four at a time while 16
+// bytes can be read. A plain loop compiles to code that takes three times as long.
 SING_VECTOR_CLONES void widen(const std::uint8_t* bytes, int pixels, std::int32_t* lanes) {
   int pixel = 0;
   for (; pixel + 6 <= pixels; pixel += 4, bytes += 12, lanes += 4 * kLanes) {
@@ -61,8 +61,8 @@ SING_VECTOR_CLONES void widen(const std::uint8_t* bytes, int pixels, std::int32_
   }
 }
 
-// Two rows, widened, at the destination's width. `taps` is axis.taps, which compilers can only
-// unroll where they know it.
+// Resizes two widened rows to the destination's width. `taps` is axis.taps, passed as a constant
+// where the compiler should unroll the loop.
 [[gnu::always_inline]] inline void sum_places(const AxisSums& axis, int taps,
                                               const std::int32_t* lanes, std::uint8_t* first_out,
                                               std::uint8_t* second_out) {
@@ -85,7 +85,7 @@ SING_VECTOR_CLONES void widen(const std::uint8_t* bytes, int pixels, std::int32_
     // clang-format on
     const std::uint32_t first_pixel = both[0];
     const std::uint32_t second_pixel = both[4];
-    if (i + 1 < axis.places) {  // the fourth byte is written over by the next pixel
+    if (i + 1 < axis.places) {  // the next pixel overwrites the fourth byte
       std::memcpy(first_out, &first_pixel, 4);
       std::memcpy(second_out, &second_pixel, 4);
     } else {
@@ -109,9 +109,9 @@ SING_VECTOR_CLONES void sum_across(const AxisSums& axis, const std::int32_t* lan
   }
 }
 
-constexpr std::ptrdiff_t kBlock = 64;  // sums that stay in registers
+constexpr std::ptrdiff_t kBlock = 64;  // sums that are kept in registers
 
-// One row of the destination from `taps` rows that lie `stride` apart, in whole blocks.
+// Computes one row of the destination from `taps` rows that are `stride` apart, in whole blocks.
 SING_VECTOR_CLONES void sum_down(const std::uint8_t* rows, std::ptrdiff_t stride,
                                  const std::int32_t* weights, int taps, std::uint8_t* out) {
   for (std::ptrdiff_t begin = 0; begin < stride; begin += kBlock) {
@@ -132,7 +132,7 @@ SING_VECTOR_CLONES void sum_down(const std::uint8_t* rows, std::ptrdiff_t stride
 }  // namespace
 
 // The triangle filter of Pillow's precompute_coeffs (libImaging/Resample.c), widened by the scale
-// where the image shrinks.
+// when the image shrinks.
 void Resizer::set_axis(Axis& axis, int source, double begin, double end, int places) {
   const double scale = (end - begin) / places;
   const double support = std::max(scale, 1.0);
@@ -175,7 +175,7 @@ void Resizer::resize(const ImageView& source, const Window& window, ImageSize si
   const std::ptrdiff_t row_bytes = std::ptrdiff_t{3} * size.width;
   const std::ptrdiff_t stride = (row_bytes + kBlock - 1) / kBlock * kBlock;
   const int begin = down_.first.front();
-  // Weights of 0 reach up to taps − 1 places behind the last pixel and the last row.
+  // Zero weights read up to taps − 1 places past the last pixel and the last row.
   rows_.resize(static_cast<std::size_t>((down_.end - begin + down_.taps) * stride));
   lanes_.resize(static_cast<std::size_t>(kLanes * (source.width + across_.taps)));
   const auto kept_row = [&](int y) { return rows_.data() + (y - begin) * stride; };

@@ -1,4 +1,4 @@
-// An image in memory, and a look at a part of one: red, green and blue bytes, row by row.
+// Defines an RGB image in memory and a view of a part of one, as bytes in row order.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct ImageSize {
   bool operator==(const ImageSize&) const = default;
 };
 
-// Whole pixels of an image.
+// A rectangle of whole pixels of an image.
 struct Box {
   int x = 0;
   int y = 0;
@@ -25,10 +25,10 @@ struct Box {
 };
 
 struct ImageView {
-  const std::uint8_t* pixels = nullptr;  // of the first row
+  const std::uint8_t* pixels = nullptr;  // the first row
   int width = 0;
   int height = 0;
-  std::ptrdiff_t row_bytes = 0;  // from row to row
+  std::ptrdiff_t row_bytes = 0;  // distance between rows
 
   const std::uint8_t* row(int y) const { return pixels + y * row_bytes; }
   ImageView part(const Box& box) const {

@@ -1,4 +1,4 @@
-// Uploads the set once; batches are rows of parameters.
+// Implements tasks on small images: the set is uploaded once, and batches are rows of parameters.
 #include "lab/image/small_image_task.hpp"
 
 #include <torch/torch.h>
@@ -142,7 +142,7 @@ class SmallImageTask final : public task::Task {
   StandInOptions stand_in_;
   std::uint64_t seed_ = 0;
   at::Device device_ = at::kCPU;
-  std::string digest_;  // of the set; "" for stand-in data
+  std::string digest_;  // SHA-256 of the set; "" for stand-in data
   std::int64_t training_count_ = 0;
   std::int64_t test_count_ = 0;
   std::optional<EpochOrder> order_;

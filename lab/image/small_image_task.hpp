@@ -1,5 +1,5 @@
-// A task on a set of small images that lies on the device as a whole: each batch is a few numbers
-// an image, and the pixels are made there.
+// Declares tasks on small images that fit on the device: a batch is a few numbers per image, and
+// the device computes the pixels.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 
 namespace sing::lab::image {
 
-// What tells one such task from another.
+// The properties in which these tasks differ.
 struct SmallTaskKind {
   const OfficialSet& official;
   SmallShape shape;

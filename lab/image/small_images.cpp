@@ -1,4 +1,4 @@
-// Tells one set from another.
+// Computes the digest of a set of small images.
 #include "lab/image/small_images.hpp"
 
 #include "lab/data/sha256.hpp"

@@ -1,4 +1,4 @@
-// A set of small images, all in memory: CIFAR-100, MNIST, or generated ones in their place.
+// Defines a set of small images in memory: CIFAR-100, MNIST or generated images.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@ namespace sing::lab::image {
 
 struct SmallShape {
   std::int64_t channels = 3;
-  std::int64_t size = 32;  // pixels a side
+  std::int64_t size = 32;  // pixels per side
   std::int64_t classes = 100;
 
   std::int64_t values() const { return channels * size * size; }
@@ -25,10 +25,10 @@ struct SmallSubset {
 
 struct SmallSet {
   SmallShape shape;
-  std::array<SmallSubset, 2> subsets;  // by Split
+  std::array<SmallSubset, 2> subsets;  // indexed by Split
 };
 
-// SHA-256 of every pixel and label, in hexadecimal.
+// SHA-256 of all pixels and labels, in hexadecimal.
 std::string digest_of(const SmallSet& set);
 
 }  // namespace sing::lab::image

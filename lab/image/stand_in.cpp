@@ -1,4 +1,4 @@
-// Draws patterns, shifts and noise.
+// Generates stand-in images from patterns, shifts and noise.
 #include "lab/image/stand_in.hpp"
 
 #include <algorithm>
@@ -11,12 +11,12 @@ namespace {
 
 constexpr std::uint64_t kSeed = 0;
 constexpr std::uint32_t kPatternPurpose = 10;
-constexpr std::uint32_t kImagePurpose = 11;  // of training images, then of test images
-constexpr std::int64_t kKnots = 4;           // a side, of the grid that a pattern interpolates
+constexpr std::uint32_t kImagePurpose = 11;  // training images; test images use the next number
+constexpr std::int64_t kKnots = 4;           // per side of the grid that a pattern interpolates
 constexpr int kMostShift = 2;
 constexpr int kNoise = 32;
 
-// Bilinear between random values at kKnots × kKnots places that repeat past the edges.
+// Interpolates bilinearly between random values on a kKnots × kKnots grid that wraps at the edges.
 std::vector<std::uint8_t> make_pattern(const SmallShape& shape, std::uint64_t label) {
   random::RandomStream random(kSeed, label, kPatternPurpose);
   std::vector<std::uint8_t> pattern;

@@ -1,4 +1,4 @@
-// Generated images in the place of a data set that is not there, for trying a recipe's machinery.
+// Generates images that replace a missing data set, to try out a recipe.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace sing::lab::image {
 
-// Each class has a smooth pattern of its own; an image is its class's pattern, shifted by up to
-// two pixels, under noise. Classes take turns. A function of shape and counts alone.
+// Each class has a smooth pattern; an image is the pattern of its class, shifted by up to two
+// pixels, plus noise. Labels cycle through the classes. The set depends only on shape and counts.
 SmallSet make_stand_in(const SmallShape& shape, std::int64_t training_count,
                        std::int64_t test_count);
 
-// What every output says when a run was made with them.
+// The notice that every output of a run on such images contains.
 std::string stand_in_notice(const std::string& data_set);
 
 }  // namespace sing::lab::image

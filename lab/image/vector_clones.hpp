@@ -1,8 +1,8 @@
-// Marks a function of integers to be compiled for AVX2 too and chosen when the program starts.
-// Integers give the same bytes either way; floating-point loops are not for this.
+// Marks a function to be compiled for AVX2 as well and selected when the program starts. It is for
+// integer code, which gives the same bytes either way, and not for floating-point loops.
 #pragma once
 
-// Sanitizers run before the choice can be made.
+// Sanitizers do not support functions that are selected when the program starts.
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
 #if defined(__clang__)

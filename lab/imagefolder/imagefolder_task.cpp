@@ -1,4 +1,4 @@
-// Threads decode crops into pinned memory; the device normalizes them.
+// Implements the image folder task: CPU threads decode crops, the device normalizes them.
 #include "lab/imagefolder/imagefolder_task.hpp"
 
 #include <torch/torch.h>
@@ -18,10 +18,10 @@
 namespace sing::lab::imagefolder {
 namespace {
 
-// What the host makes: pixels uint8 [B, S, S, 3], labels int64 [B].
+// Tensors made on the host: pixels uint8 [B, S, S, 3], labels int64 [B].
 enum Made : std::size_t { kPixels, kMadeLabels };
 
-// ImageNet's, of values of 0 … 255, as torchvision and FFCV have them.
+// ImageNet's moments for values of 0 … 255, as in torchvision and FFCV.
 const image::Normalization kNormalization = {.mean = {0.485 * 255, 0.456 * 255, 0.406 * 255},
                                              .deviation = {0.229 * 255, 0.224 * 255, 0.225 * 255}};
 
@@ -85,7 +85,7 @@ class ImagefolderTask final : public task::Task {
     return batch;
   }
 
-  // Pixels with their colours side by side are channels-last images as they are.
+  // Pixels with interleaved colors are channels-last images without a copy.
   task::Batch to_device(const task::Batch& made) const override {
     const at::Tensor pixels = made[kPixels].to(device_, /*non_blocking=*/true);
     at::Tensor images = normalizer_->normalized(pixels.permute({0, 3, 1, 2}));

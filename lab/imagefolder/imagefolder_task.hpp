@@ -1,4 +1,4 @@
-// Images in ImageNet's folder layout as a task of the training loop.
+// Declares image classification on ImageNet's folder layout as a task of the training loop.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Checks the options and computes sizes.
+// Checks the options of an image folder and computes the training size.
 #include "lab/imagefolder/options.hpp"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// What can be chosen of the images of a folder: sizes, crops, and how the size grows.
+// Defines the options of an image folder: sizes, crops, and how the size grows.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ struct ImageFolderOptions {
 // Throws std::invalid_argument for values out of bounds or a ramp that ends before it begins.
 void check(const ImageFolderOptions& options);
 
-// FFCV's progressive resizing: first_size up to epoch ramp_begin, train_size from ramp_end on, in
-// between on the line, rounded to a multiple of 32.
+// FFCV's progressive resizing: first_size up to epoch ramp_begin, train_size from ramp_end on, and
+// linear in between, rounded to a multiple of 32.
 std::int64_t training_size(const ImageFolderOptions& options, std::int64_t epoch);
 
 }  // namespace sing::lab::imagefolder

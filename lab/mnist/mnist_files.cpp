@@ -1,4 +1,4 @@
-// Reads idx headers: big-endian words, the first naming bytes (0x08) and the number of axes.
+// Reads idx files: the first big-endian word gives the type (0x08: bytes) and the number of axes.
 #include "lab/mnist/mnist_files.hpp"
 
 #include <array>
@@ -19,7 +19,7 @@ constexpr std::array<image::OfficialFile, 4> kFiles = {
      {"t10k-labels-idx1-ubyte", 10'008,
       "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"}}};
 
-// The values behind a header that says `axes` axes, the last ones `inner`, and as many values.
+// Returns the values after the header, whose axes must be a count followed by `inner`.
 std::vector<std::uint8_t> read_idx(const std::filesystem::path& path, std::uint64_t most_bytes,
                                    const std::vector<std::uint32_t>& inner) {
   std::vector<std::uint8_t> content = image::read_content(path, most_bytes);

@@ -1,4 +1,4 @@
-// MNIST from its official idx files, packed by gzip or not.
+// Reads MNIST from its official idx files, with or without gzip.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,8 @@ inline constexpr image::SmallShape kShape = {.channels = 1, .size = 28, .classes
 
 const image::OfficialSet& official_set();
 
-// Throws std::invalid_argument for missing files, FileError for files that are no idx files of 28 ×
-// 28 images and as many labels below 10.
+// Throws std::invalid_argument for missing files, and FileError for files that are not idx files of
+// 28 × 28 images and the same number of labels below 10.
 image::SmallSet read_set(const std::filesystem::path& folder);
 
 }  // namespace sing::lab::mnist

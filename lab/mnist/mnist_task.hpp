@@ -1,4 +1,4 @@
-// MNIST as a task of the training loop.
+// Declares MNIST as a task of the training loop.
 #pragma once
 
 #include <memory>

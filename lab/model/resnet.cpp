@@ -1,4 +1,4 @@
-// The residual network, layer by layer.
+// Implements the residual network layer by layer.
 #include "lab/model/resnet.hpp"
 
 #include <torch/torch.h>
@@ -21,14 +21,15 @@ constexpr std::array<NamedSize, 2> kSizes = {
 
 const NamedSize& find_size(ResnetSize size) { return kSizes[static_cast<std::size_t>(size)]; }
 
-// FFCV leaves the convolution of an image's own channels as it is.
+// FFCV does not blur the input of the first convolution.
 constexpr std::int64_t kLeastBlurredChannels = 16;
 
 struct ConvolutionShape {
   std::int64_t in, out, size, stride;
 };
 
-// A convolution without bias, blurred before if it skips places. Its name is the convolution's.
+// A convolution without bias that blurs its input if the stride is above 1. Parameters are named as
+// in a plain convolution.
 class ConvolutionImpl final : public torch::nn::Module {
  public:
   ConvolutionImpl(const ConvolutionShape& shape, bool blurpool)
@@ -64,7 +65,7 @@ class ConvolutionImpl final : public torch::nn::Module {
 
   ConvolutionShape shape_;
   at::Tensor weight_;
-  at::Tensor filter_;  // [in, 1, 3, 3] or none; no buffer, since torchvision has no such name
+  at::Tensor filter_;  // [in, 1, 3, 3] or undefined; not a buffer, as torchvision has none
 };
 TORCH_MODULE(Convolution);
 
@@ -78,8 +79,8 @@ fused::BatchNormParameters parameters_of(const torch::nn::BatchNorm2d& norm) {
           .epsilon = norm->options.eps()};
 }
 
-// What goes from block to block: the same values, once for the convolution and once for the way
-// around it, so that their gradients are added where they are read.
+// Value passed from block to block: one copy for the convolution and one for the shortcut, so that
+// their gradients are added where they are read.
 using Twice = std::pair<at::Tensor, at::Tensor>;
 
 class BasicBlockImpl final : public torch::nn::Module {
@@ -123,7 +124,7 @@ class BasicBlockImpl final : public torch::nn::Module {
   Convolution conv2_;
   torch::nn::BatchNorm2d bn2_;
   torch::nn::Sequential downsample_ = nullptr;
-  Convolution shortcut_ = nullptr;  // the parts of downsample_
+  Convolution shortcut_ = nullptr;  // shortcut_ and shortcut_norm_ are the parts of downsample_
   torch::nn::BatchNorm2d shortcut_norm_ = nullptr;
 };
 TORCH_MODULE(BasicBlock);

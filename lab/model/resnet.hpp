@@ -1,4 +1,4 @@
-// Residual networks of basic blocks for image classification (He et al. 2016).
+// Defines residual networks of basic blocks for image classification (He et al. 2016).
 #pragma once
 
 #include <torch/nn/module.h>
@@ -21,7 +21,8 @@ constexpr auto enum_names(ResnetSize) {
       {{ResnetSize::kResnet18, "resnet18"}, {ResnetSize::kResnet34, "resnet34"}});
 }
 
-// kImagenet: 7 × 7 convolution of stride 2 and a pooling of stride 2. kCifar: 3 × 3, neither.
+// kImagenet: 7 × 7 convolution and pooling, both of stride 2. kCifar: 3 × 3 convolution of stride
+// 1.
 enum class Stem : std::int32_t { kImagenet, kCifar };
 
 constexpr auto enum_names(Stem) {
@@ -47,20 +48,20 @@ struct ResnetOptions {
   }
 };
 
-// Parameters, buffers and first weights as in torchvision's resnet18 and resnet34. With `blurpool`
-// what a convolution of stride 2 and at least 16 input channels is given is smoothed first, by
-// [1 2 1] ⊗ [1 2 1] / 16 with zeros around it (libffcv/ffcv-imagenet); that adds no parameter.
-// `freeze_norms` is for the owner to carry out (freeze_norms in lab/model/vit.hpp).
+// Parameters, buffers and initial weights are those of torchvision's resnet18 and resnet34. With
+// `blurpool` the input of each convolution with stride 2 and at least 16 input channels is smoothed
+// by [1 2 1] ⊗ [1 2 1] / 16 with zero padding (libffcv/ffcv-imagenet); this adds no parameter. The
+// owner of the model applies `freeze_norms` (freeze_norms in lab/model/vit.hpp).
 class ResnetImpl final : public ::torch::nn::Module {
  public:
   ResnetImpl(const ResnetOptions& options, std::int64_t channels, std::int64_t classes);
   ~ResnetImpl() override;
 
-  // [B, channels, H, W] to [B, classes].
+  // Maps [B, channels, H, W] to [B, classes].
   at::Tensor forward(const at::Tensor& images);
 
-  // The same in training from fused layers, with convolutions and activations in bf16. The copies
-  // are those of copied_parameters().
+  // The same in training with fused layers, with convolutions and activations in bf16. `copies` are
+  // copies of copied_parameters().
   std::vector<at::Tensor> copied_parameters() const;
   at::Tensor fused_forward(const at::Tensor& images, const WeightCopies& copies);
 
@@ -69,8 +70,8 @@ class ResnetImpl final : public ::torch::nn::Module {
   std::unique_ptr<Parts> parts_;
 };
 
-// Weights of convolutions with channels innermost, as GPUs read them fastest. Values and names
-// stay.
+// Stores the weights of convolutions channels-last, which GPUs read fastest. Values and names do
+// not change.
 void to_channels_last(::torch::nn::Module& model);
 
 }  // namespace sing::lab::model

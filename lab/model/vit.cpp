@@ -1,4 +1,4 @@
-// The vision transformer, written with plain tensor functions.
+// Implements the vision transformer with plain tensor functions and with fused layers.
 #include "lab/model/vit.hpp"
 
 #include <torch/torch.h>
@@ -146,7 +146,7 @@ class BlockImpl final : public torch::nn::Module {
 };
 TORCH_MODULE(Block);
 
-// A convolution whose stride is its size, computed as the matrix product it is.
+// A convolution whose stride equals its kernel size, computed as a matrix product.
 class PatchEmbedImpl final : public torch::nn::Module {
  public:
   explicit PatchEmbedImpl(const VitShape& shape) : patch_size_(shape.patch_size) {
@@ -159,7 +159,7 @@ class PatchEmbedImpl final : public torch::nn::Module {
     proj_->bias.zero_();
   }
 
-  // [B, C, S, S] to [B, T, C · patch²]
+  // Maps [B, C, S, S] to [B, T, C · patch²].
   at::Tensor patches(const at::Tensor& images) const {
     const auto side = images.size(2) / patch_size_;
     return images.view({images.size(0), images.size(1), side, patch_size_, side, patch_size_})
@@ -227,7 +227,7 @@ VitImpl::VitImpl(const VitShape& shape, const std::optional<double>& layer_scale
 
 VitImpl::~VitImpl() = default;
 
-// [B, T, C · patch²] to [B, C, S, S]
+// Maps [B, T, C · patch²] to [B, C, S, S].
 at::Tensor VitImpl::to_images(const at::Tensor& patches) const {
   const auto patch = shape_.patch_size;
   const auto side = shape_.image_size / patch;
@@ -255,7 +255,7 @@ std::vector<at::Tensor> VitImpl::copied_parameters() const {
   return list;
 }
 
-// A product's bias is added where its result is read next: in the sum, or before the GELU.
+// The bias of a product is added where its result is next read: in the sum, or before the GELU.
 at::Tensor VitImpl::fused_forward(const at::Tensor& images, const WeightCopies& copies) {
   const torch::nn::Conv2dImpl& projection = parts_->patch_embed->projection();
   const at::Tensor patches = parts_->patch_embed->patches(images).flatten(0, 1).to(at::kBFloat16);

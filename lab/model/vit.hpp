@@ -1,4 +1,4 @@
-// Vision transformers from image to image: each output token gives a patch of the output.
+// Defines vision transformers from image to image: each output token becomes a patch of the output.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -13,7 +13,7 @@
 
 namespace sing::lab::model {
 
-// S/16, B/16 and S/8 as in the paper; tiny and micro for CPUs.
+// S/16, B/16 and S/8 are the paper's sizes; tiny and micro are for CPUs.
 enum class VitSize : std::int32_t { kS16, kB16, kS8, kTiny, kMicro };
 
 constexpr auto enum_names(VitSize) {
@@ -24,7 +24,7 @@ constexpr auto enum_names(VitSize) {
                                            {VitSize::kMicro, "vit-micro"}});
 }
 
-// 0: what the model's name says.
+// A value of 0 selects that of the named model.
 struct VitOptions {
   VitSize model = VitSize::kS16;
   std::int64_t patch_size = 0;
@@ -53,25 +53,26 @@ struct VitShape {
   std::int64_t image_size, channels, patch_size, depth, width, heads;
 };
 
-// What the options come to. Throws std::invalid_argument unless patches fill the image and heads
-// the width.
+// Resolves the options. Throws std::invalid_argument unless the image size is a multiple of the
+// patch size and the width a multiple of the heads.
 VitShape shape_of(const VitOptions& options, std::int64_t image_size, std::int64_t channels);
 
 // Pre-LayerNorm blocks, exact GELU, learned positions, no class token, no dropout. Parameters are
 // named as in timm's VisionTransformer where they correspond (`head` gives patches instead of
-// classes). Weights are normal with deviation 0.02 (timm's cut at ±2 never cuts), biases 0.
+// classes). Weights are normal with standard deviation 0.02 (timm's truncation at ±2 has no
+// effect), biases are 0.
 class VitImpl final : public ::torch::nn::Module {
  public:
   VitImpl(const VitShape& shape, const std::optional<double>& layer_scale);
   ~VitImpl() override;
 
-  // [B, channels, S, S] to the same shape.
+  // Maps [B, channels, S, S] to the same shape.
   at::Tensor forward(const at::Tensor& images);
 
-  // The same from fused layers, with the matrix products in bf16 and the sums along the blocks in
-  // float32 as under autocast. Not for models with LayerScale.
+  // The same with fused layers: matrix products in bf16 and residual sums in float32, as under
+  // autocast. Models with LayerScale do not support it.
   bool has_fused_forward() const { return !has_layer_scale_; }
-  // What matrix products read and so must have copies on a GPU.
+  // Parameters that matrix products read and that therefore need copies on a GPU.
   std::vector<at::Tensor> copied_parameters() const;
   at::Tensor fused_forward(const at::Tensor& images, const WeightCopies& copies);
 
@@ -83,7 +84,7 @@ class VitImpl final : public ::torch::nn::Module {
   std::unique_ptr<Parts> parts_;
 };
 
-// Takes the parameters of normalization layers and of LayerScale out of the training.
+// Excludes the parameters of normalization layers and of LayerScale from training.
 void freeze_norms(::torch::nn::Module& model);
 
 }  // namespace sing::lab::model

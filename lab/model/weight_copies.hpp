@@ -1,4 +1,4 @@
-// Low-precision copies of parameters, which an optimizer keeps up to date and matrix products read.
+// Holds low-precision copies of parameters, which the optimizer updates and matrix products read.
 #pragma once
 
 #include <unordered_map>
@@ -13,7 +13,7 @@ class WeightCopies {
     copies_[parameter.unsafeGetTensorImpl()] = copy;
   }
 
-  // The copy is undefined for a parameter that has none.
+  // The copy is undefined if the parameter has none.
   fused::Copied of(const at::Tensor& parameter) const {
     const auto found = copies_.find(parameter.unsafeGetTensorImpl());
     return {parameter, found == copies_.end() ? at::Tensor() : found->second};

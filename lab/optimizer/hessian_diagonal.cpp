@@ -1,4 +1,4 @@
-// Two backward passes: through the loss, and through the product of its gradient with the signs.
+// Computes two backward passes: of the loss, and of the product of its gradient with the signs.
 #include "lab/optimizer/hessian_diagonal.hpp"
 
 #include <torch/torch.h>

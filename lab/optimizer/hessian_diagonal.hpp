@@ -1,4 +1,4 @@
-// Hutchinson's estimate of the Hessian's diagonal, for optimizers that take curvature.
+// Computes Hutchinson's estimate of the Hessian's diagonal, for optimizers that use curvature.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,18 +8,18 @@
 
 namespace sing::lab::optimizer {
 
-// Gradients and curvature of a step whose batch comes in parts: H z of the whole batch, for signs z
-// that seed and step decide, so that a resumed run draws the same ones.
+// Gradients and curvature of a step whose batch comes in parts: H z of the whole batch, where the
+// signs z depend on seed and step only, so that a resumed run draws the same signs.
 class HessianDiagonal {
  public:
   HessianDiagonal(std::vector<at::Tensor> parameters, std::uint64_t seed, std::int64_t step);
 
-  // Adds the loss's gradient to the parameters' and its H z to what was found so far. The loss must
-  // be one that can be differentiated twice.
+  // Adds the gradient of the loss to the parameters' gradients, and its H z to the sum so far. The
+  // loss must be twice differentiable.
   void backward(const at::Tensor& loss);
 
-  // |H z| of each parameter, in order; the mean of it over the window of a convolution's filter, as
-  // the authors have it. A parameter that the loss does not bend along has zeros.
+  // Returns |H z| of each parameter, in order, averaged over the window of a convolution's filter
+  // as the authors do. A parameter without curvature has zeros.
   std::vector<at::Tensor> diagonal() const;
 
  private:

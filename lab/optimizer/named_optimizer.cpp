@@ -1,4 +1,4 @@
-// The table of the named optimizers.
+// Defines the named optimizers and their tuned options.
 #include "lab/optimizer/named_optimizer.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ constexpr std::string_view kSingPrefix = "sing-";
 constexpr std::string_view kCentralizePrefix = "gc-";
 constexpr double kSoftplusBeta = 50;
 
-// Paper, table of the best hyper-parameters on RDE; the better row where softplus was tried both
-// ways.
+// The paper's table of the best hyper-parameters on RDE, with the better row where softplus was
+// tried both ways.
 struct Tuned {
   std::string_view rule;
   double learning_rate, weight_decay;
@@ -27,7 +27,7 @@ constexpr std::array<Tuned, 4> kTuned = {{{"adamw", 1e-3, 5e-2, 5e-2, 5e-2, true
                                           {"adabelief", 1e-3, 5e-4, 5e-2, 5e-2, true},
                                           {"adafactor", 1e-2, 5e-4, 1e-2, 5e-4, false}}};
 
-// The rule that writes gradients instead of training is not offered.
+// Omits the rule that writes gradients instead of training.
 std::vector<std::string> training_rules() {
   std::vector<std::string> names = rule_names();
   std::erase(names, std::string(Gradient::kName));
@@ -38,7 +38,7 @@ void apply_tuning(Options& options, std::string_view rule, bool with_sing) {
   const auto tuned = std::find_if(kTuned.begin(), kTuned.end(),
                                   [&](const Tuned& each) { return each.rule == rule; });
   if (tuned == kTuned.end()) {
-    return;  // the rule's own defaults
+    return;  // keep the rule's defaults
   }
   set_option(options, "learning_rate",
              with_sing ? tuned->sing_learning_rate : tuned->learning_rate);

@@ -1,4 +1,4 @@
-// Optimizers by the names that the program gives them: "adamw", "sing-adamw", …
+// Makes optimizers by the names that the program gives them: "adamw", "sing-adamw", …
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace sing::lab::optimizer {
 
-// Every rule three times: "<rule>" alone, "sing-<rule>" on centralized gradients of unit norm with
-// LookAhead and, where the paper has it, softplus, and "gc-<rule>" on centralized gradients (GC).
-// Learning rate and weight decay are those that the paper found best for a ViT-S on RDE (its table
-// of the tuning), those of GC the rule's own; momentum is 0.9.
+// Lists every rule three times: "<rule>" alone, "sing-<rule>" on centralized gradients of unit norm
+// with LookAhead and, where the paper uses it, softplus, and "gc-<rule>" on centralized gradients
+// (GC). Learning rate and weight decay are the best ones of the paper's tuning for a ViT-S on RDE,
+// with those of "<rule>" for GC; SGD's momentum is 0.9.
 std::vector<std::string> optimizer_names();
 
-// Throws std::invalid_argument naming the nearest known name.
+// Throws std::invalid_argument that names the nearest known name.
 Options make_optimizer_options(std::string_view name);
 
-// Every option of any of the optimizers, once; the values mean nothing.
+// Lists every option of all optimizers once; the values are meaningless.
 std::vector<OptionInfo> all_optimizer_options();
 
 }  // namespace sing::lab::optimizer

@@ -1,4 +1,4 @@
-// Colors for numbers: a grey, a scale from low to high, and distinct ones for a handful of things.
+// Maps numbers to colors: grays, a scale from low to high, and distinct colors for a few things.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ inline Color grey_color(double value) {
   return {byte, byte, byte};
 }
 
-// 0 … 1 from dark violet to yellow, through nine points of matplotlib's "viridis".
+// Maps 0 … 1 to colors from dark violet to yellow, through nine points of matplotlib's "viridis".
 inline Color scale_color(double value) {
   constexpr std::array<Color, 9> kPoints = {{{68, 1, 84},
                                              {71, 44, 122},
@@ -42,7 +42,7 @@ inline Color scale_color(double value) {
   return color;
 }
 
-// Thing 0 is black; from the eighth on the colors of Okabe and Ito (2008) come again, darker.
+// Thing 0 is black; from the eighth on, the colors of Okabe and Ito (2008) repeat, darker.
 inline Color thing_color(std::size_t thing) {
   constexpr std::array<Color, 7> kColors = {{{230, 159, 0},
                                              {86, 180, 233},

@@ -1,4 +1,4 @@
-// A picture in memory: red, green and blue bytes, and small ones pasted into large ones.
+// Defines a picture in memory, as RGB bytes, into which smaller pictures can be pasted.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ class Picture {
 
   int width() const { return width_; }
   int height() const { return height_; }
-  const std::vector<std::uint8_t>& bytes() const { return bytes_; }  // row by row, three a pixel
+  const std::vector<std::uint8_t>& bytes() const { return bytes_; }  // row by row, 3 per pixel
 
   Color get(int x, int y) const {
     const std::size_t at = place(x, y);

@@ -1,4 +1,4 @@
-// PNG through libpng's simplified interface, which reports errors without longjmp.
+// Writes PNG files with libpng's simplified interface, which reports errors without longjmp.
 #include "lab/picture/png.hpp"
 
 #include <png.h>

@@ -7,7 +7,7 @@
 
 namespace sing::lab::picture {
 
-// Replaces `path` as a whole; throws FileError, and then an old file is untouched.
+// Replaces `path` atomically. On failure throws FileError and leaves an old file untouched.
 void write_png(const std::filesystem::path& path, const Picture& picture);
 
 }  // namespace sing::lab::picture

@@ -1,6 +1,6 @@
-// Philox 4x32-10: random numbers as a function of a key and a counter, so that any of them can be
-// had without the ones before it (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2,
-// 3").
+// Implements Philox 4x32-10: random numbers as a function of a key and a counter, so that each can
+// be computed without its predecessors (Salmon et al. 2011, "Parallel random numbers: as easy as 1,
+// 2, 3").
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// A sequence of random integers named by a seed, an item and a purpose.
+// Defines a sequence of random integers identified by a seed, an item and a purpose.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace sing::lab::random {
 
-// Streams of different names share no number. Only integers are made: floating point would have
-// to be argued for on every machine.
+// Streams with different identifiers use different counters. Only integers are generated, because
+// floating-point results may differ between machines.
 class RandomStream {
  public:
   RandomStream(std::uint64_t seed, std::uint64_t item, std::uint32_t purpose)

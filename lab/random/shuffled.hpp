@@ -1,4 +1,4 @@
-// The numbers 0 … count − 1 in a random order.
+// Returns the numbers 0 … count − 1 in random order.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace sing::lab::random {
 
-// Fisher and Yates's shuffle; count is below 2^32.
+// Fisher-Yates shuffle; count is below 2^32.
 inline std::vector<std::uint64_t> shuffled(std::int64_t count, RandomStream random) {
   std::vector<std::uint64_t> numbers(static_cast<std::size_t>(count));
   std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});

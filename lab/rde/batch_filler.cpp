@@ -1,4 +1,4 @@
-// Splits a batch among threads, a few images at a time.
+// Fills batches of RDE images, a few images at a time per thread.
 #include "lab/rde/batch_filler.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ BatchFiller::BatchFiller(const RdeOptions& options, std::uint64_t seed, int thre
 }
 
 void BatchFiller::fill(std::span<const std::uint64_t> indices, const BatchBuffers& buffers) {
-  // Small enough to even out the attempts that images take, large enough to share no cache line.
+  // Small enough to balance the attempts per image, large enough not to share cache lines.
   constexpr std::size_t kChunk = 4;
   data::for_each_chunk(threads_, indices.size(), kChunk,
                        [&](std::size_t begin, std::size_t end, int /*worker*/) {

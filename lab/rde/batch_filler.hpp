@@ -8,21 +8,20 @@
 
 namespace sing::lab::rde {
 
-// Where a batch of B images of S × S pixels with N rectangles goes; a null pointer leaves a part
-// out. The last three hold all of it in a quarter of the bytes of one float image and less:
-// images = greys[rectangles] and targets = levels[rectangles], which a GPU gathers faster than it
-// is sent the floats.
+// Destination of a batch of B images of S × S pixels with N rectangles; null pointers are skipped.
+// The last three parts encode the others: images = greys[rectangles], targets = levels[rectangles].
+// They need about one byte per pixel, and a GPU gathers the floats faster than it receives them.
 struct BatchBuffers {
   float* images = nullptr;             // [B, 1, S, S]
   float* targets = nullptr;            // [B, 1, S, S]
   std::uint8_t* rectangles = nullptr;  // [B, S, S]
-  float* greys = nullptr;              // [B, N + 1], [0] the background
+  float* greys = nullptr;              // [B, N + 1], [0] is the background
   float* levels = nullptr;             // [B, N + 1], height / N
 };
 
-// The bytes written depend on options, seed and indices only, not on the number of threads. One
-// thread at a time may call fill(), any thread: a prefetching thread owns a filler and hands out
-// buffers, pinned ones if it likes.
+// The bytes depend only on options, seed and indices, not on the number of threads. Any thread may
+// call fill(), but only one at a time: a prefetching thread owns a filler and passes it buffers,
+// which may be pinned.
 class BatchFiller {
  public:
   // Throws std::invalid_argument for options that fail check() or threads < 1.
@@ -30,7 +29,7 @@ class BatchFiller {
 
   const RdeOptions& options() const { return options_; }
 
-  // Image indices[i] goes to place i. Throws what make_scene throws; the buffers are then
+  // Writes image indices[i] to position i. Throws what make_scene throws; the buffers are then
   // unspecified.
   void fill(std::span<const std::uint64_t> indices, const BatchBuffers& buffers);
 

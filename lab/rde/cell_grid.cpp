@@ -1,4 +1,4 @@
-// Builds the grid of a scene's side lines and reads areas and contacts from it.
+// Builds the grid of a scene's side lines and reads visible areas and contacts from it.
 #include "lab/rde/cell_grid.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace sing::lab::rde {
 namespace {
 
-// Sorts the first `count` lines, drops repeated ones and returns how many are left.
+// Sorts the first `count` lines, removes duplicates and returns how many are left.
 int sort_lines(CellGrid::Lines& lines, int count) {
   const auto end = lines.begin() + count;
   std::sort(lines.begin(), end);

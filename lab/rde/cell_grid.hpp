@@ -1,5 +1,4 @@
-// What is visible of a scene, on the coarse grid that the sides of its rectangles cut the image
-// into.
+// Defines the visible parts of a scene, on the coarse grid formed by the sides of its rectangles.
 #pragma once
 
 #include <array>
@@ -10,9 +9,9 @@
 
 namespace sing::lab::rde {
 
-// Columns lie between neighbouring entries of `x`, rows between those of `y`; the first entry is 0
-// and the last the image's size. All pixels of a cell show the same rectangle, so that the cells
-// (at most 33 × 33, 81 for four rectangles) say all that the pixels say.
+// Columns lie between adjacent entries of `x`, rows between those of `y`; the first entry is 0 and
+// the last is the size of the image. All pixels of a cell show the same rectangle, so the cells (at
+// most 33 × 33, and 9 × 9 for four rectangles) contain all information of the pixels.
 struct CellGrid {
   static constexpr int kMaxLines = 2 * kMaxRectangles + 2;
   using Lines = std::array<int, kMaxLines>;
@@ -23,7 +22,7 @@ struct CellGrid {
     return owner[static_cast<std::size_t>(row * columns + column)];
   }
 
-  // Pixels that each rectangle shows; [0] is the background.
+  // Number of visible pixels of each rectangle; [0] is the background.
   std::array<int, kMaxRectangles + 1> visible_pixels() const;
   Contacts contacts() const;
 
@@ -31,7 +30,7 @@ struct CellGrid {
   Lines y{};
   int columns = 0;
   int rows = 0;
-  std::array<std::uint8_t, (kMaxLines - 1) * (kMaxLines - 1)> owner;  // rows × columns are set
+  std::array<std::uint8_t, (kMaxLines - 1) * (kMaxLines - 1)> owner;  // [rows × columns] are set
 };
 
 }  // namespace sing::lab::rde

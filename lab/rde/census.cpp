@@ -1,4 +1,4 @@
-// Draws images attempt by attempt, has them solved and counts.
+// Draws images attempt by attempt, solves them and counts the results.
 #include "lab/rde/census.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace sing::lab::rde {
 namespace {
 
-// An attempt with what its grid says of it.
+// An attempt with its grid and contacts.
 struct Attempt {
   Scene scene;
   CellGrid grid;
@@ -27,13 +27,13 @@ struct ImageKey {
   std::uint64_t index;
 };
 
-// One image at a time; the buffer is the solver's only source.
+// Examines one image at a time; the solver sees only the rendered pixels.
 class Examiner {
  public:
   explicit Examiner(const RdeOptions& options)
       : image_(static_cast<std::size_t>(options.image_size * options.image_size)) {}
 
-  // Counts into `verdicts`; returns whether the solver decided.
+  // Adds to `verdicts` and returns whether the solver decided.
   bool examine(Attempt& attempt, ImageKey place, Verdicts& verdicts) {
     Scene& scene = attempt.scene;
     set_heights(scene, attempt.contacts);
@@ -68,7 +68,7 @@ class Examiner {
   }
 
  private:
-  // `upper` was drawn later. Returns false if a junction tells otherwise.
+  // `upper` was drawn later. Returns false if a junction shows the opposite order.
   static bool count_contact(const PairSet& over, std::size_t upper, std::size_t lower,
                             Verdicts& verdicts) {
     const bool told = has_pair(over, upper, lower);
@@ -144,7 +144,7 @@ void count_image(Examiner& examiner, ImageKey place, Census& census) {
       return;
     }
   }
-  make_scene(census.options, place.seed, place.index);  // throws what explains the options
+  make_scene(census.options, place.seed, place.index);  // throws an error that explains the options
 }
 
 template <class Counts>

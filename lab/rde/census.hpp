@@ -1,4 +1,4 @@
-// Counts what the rules drop, what the solver says and what the images hold, over many images.
+// Counts rejected attempts, the solver's answers and the contents of many images.
 #pragma once
 
 #include <array>
@@ -10,16 +10,16 @@
 
 namespace sing::lab::rde {
 
-// The solver's answers compared with the order of drawing.
+// The solver's answers compared with the drawing order.
 struct Verdicts {
   std::int64_t images = 0;
   std::int64_t contacts = 0;
-  std::int64_t undecided_contacts = 0;      // no junction tells
-  std::int64_t contradictory_contacts = 0;  // two junctions tell opposite things
-  std::int64_t wrong_contacts = 0;          // told, and not so
+  std::int64_t undecided_contacts = 0;      // no junction shows the order
+  std::int64_t contradictory_contacts = 0;  // two junctions show opposite orders
+  std::int64_t wrong_contacts = 0;          // the order shown is wrong
   std::int64_t undecided_images = 0;
   std::int64_t misread_images = 0;  // with a wrong or contradictory contact or a wrong height
-  std::int64_t solved_images = 0;   // every height right
+  std::int64_t solved_images = 0;   // every height is right
 
   void operator+=(const Verdicts& other);
 };
@@ -30,7 +30,7 @@ struct Content {
   static constexpr std::size_t kMaxContacts = kMaxRectangles * (kMaxRectangles - 1) / 2;
 
   std::int64_t images = 0;
-  PerRectangle visible_pixels{};  // by the k-th drawn; [0] the background
+  PerRectangle visible_pixels{};  // by drawing order; [0] is the background
   PerRectangle rectangles_at{};   // by height
   PerRectangle highest{};         // images by the height of their highest rectangle
   PerRectangle pixels_at{};       // by height
@@ -40,23 +40,23 @@ struct Content {
   void operator+=(const Content& other);
 };
 
-// Everything is a count, so that the result does not depend on the number of threads.
+// All members are counts, so that the result does not depend on the number of threads.
 struct Census {
   RdeOptions options;
-  std::int64_t draws = 0;    // attempts
-  std::int64_t showing = 0;  // of them, those with enough visible pixels (and a chain, if asked)
-  Verdicts without_rules;    // the first showing attempt of each image
-  Verdicts distinct_lines;   // the first showing attempt without two sides on one line
-  std::int64_t disagreements = 0;  // the rule keeps what the solver leaves undecided, or reverse
+  std::int64_t draws = 0;          // attempts
+  std::int64_t showing = 0;        // attempts with enough visible pixels (and a chain, if required)
+  Verdicts without_rules;          // first showing attempt of each image
+  Verdicts distinct_lines;         // first showing attempt without two sides on one line
+  std::int64_t disagreements = 0;  // the rule and the solver differ on what is decided
   Content kept;
 
   void operator+=(const Census& other);
 };
 
-// Over images 0 … count − 1 of `seed`.
+// Counts over images 0 … count − 1 of `seed`.
 Census take_census(const RdeOptions& options, std::uint64_t seed, std::int64_t count, int threads);
 
-// Nothing wrong before undecided images are dropped, every kept image solved.
+// Whether the solver made no error on images with distinct lines and solved every kept image.
 bool is_sound(const Census& census);
 
 std::string text_of(const Census& census);

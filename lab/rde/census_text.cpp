@@ -64,7 +64,7 @@ void write_histogram(Lines& lines, const std::string& name, const Counts& counts
   }
 }
 
-// What predictors without sight would score: mean squared errors against targets height / count.
+// Writes the scores of predictors that ignore the image: mean squared errors to height / count.
 void write_floors(Lines& lines, const Census& census) {
   const Content& kept = census.kept;
   const double count = static_cast<double>(census.options.rectangles);

@@ -1,4 +1,4 @@
-// Which rectangles touch, and which are seen over which, as bit sets.
+// Defines bit sets of the rectangles that touch and of those that are seen over others.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace sing::lab::rde {
 
-// Bit b of row a stands for the pair (a, b) of rectangles 1 … 16.
+// Bit b of row a represents the pair (a, b) of rectangles 1 … 16.
 using PairSet = std::array<std::uint32_t, kMaxRectangles + 1>;
 
 inline void add_pair(PairSet& set, std::uint8_t a, std::uint8_t b) { set[a] |= 1U << b; }
@@ -18,8 +18,8 @@ inline bool has_pair(const PairSet& set, std::size_t a, std::size_t b) {
 }
 
 struct Contacts {
-  PairSet touches{};  // symmetric: a pixel of a is a 4-neighbour of a pixel of b
-  PairSet over{};     // a junction says that a lies over b
+  PairSet touches{};  // symmetric: a pixel of a is a 4-neighbor of a pixel of b
+  PairSet over{};     // a junction shows that a lies over b
 
   void add_touch(std::uint8_t a, std::uint8_t b) {
     if (a != b && a != 0 && b != 0) {
@@ -28,7 +28,7 @@ struct Contacts {
     }
   }
 
-  // Exactly one of the two is seen over the other.
+  // Whether exactly one of the two is seen over the other.
   bool decides(std::size_t a, std::size_t b) const {
     return has_pair(over, a, b) != has_pair(over, b, a);
   }

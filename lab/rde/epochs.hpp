@@ -1,4 +1,4 @@
-// Which images an epoch trains on, and which ones test.
+// Selects the images that an epoch trains on and those used for testing.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ struct SetOptions {
   }
 };
 
-// Training and test images of a seed are different ones: the highest bit of an index says which.
+// The highest bit of an index is set for test images, so that training and test images differ.
 inline constexpr std::uint64_t kTestImages = std::uint64_t{1} << 63;
 
-// Image indices of epoch 0, 1, … in the order of training: new images every epoch, or under
-// `fixed` the first train_count ones, shuffled anew.
+// Returns the image indices of epoch 0, 1, … in training order: new images in every epoch, or with
+// `fixed` the first train_count images, shuffled for every epoch.
 std::vector<std::uint64_t> training_indices(const SetOptions& options, std::uint64_t seed,
                                             std::uint64_t epoch);
 

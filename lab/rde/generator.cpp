@@ -1,4 +1,4 @@
-// Draws scenes until one keeps every rule.
+// Draws scenes until one satisfies every rule.
 #include "lab/rde/generator.hpp"
 
 #include "lab/rde/cell_grid.hpp"

@@ -1,4 +1,4 @@
-// Image k of a seed: the first attempt at it that keeps every rule.
+// Generates image k of a seed: the first attempt at it that satisfies every rule.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace sing::lab::rde {
 
-// Attempts at one image before the options are held to ask for what hardly exists.
+// After this many attempts at one image, the options are considered too restrictive.
 inline constexpr std::uint32_t kMaxAttempts = 1U << 20;
 
-// A function of its arguments alone: the same scene on every machine, in any order. `options` has
-// passed check(). Throws std::invalid_argument after kMaxAttempts.
+// Depends only on its arguments: the scene is the same on every machine and in any order. `options`
+// must have passed check(). Throws std::invalid_argument after kMaxAttempts.
 Scene make_scene(const RdeOptions& options, std::uint64_t seed, std::uint64_t index);
 
 }  // namespace sing::lab::rde

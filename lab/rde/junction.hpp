@@ -1,4 +1,4 @@
-// What 2×2 pixels tell about which of two rectangles lies over the other.
+// Reads from 2×2 pixels which of two rectangles lies over the other.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace sing::lab::rde {
 
-// The regions of four pixels that share a corner, clockwise; 0 is the background.
+// The regions of four pixels that meet at a corner, clockwise; 0 is the background.
 using Junction = std::array<std::uint8_t, 4>;
 
 // Calls over(a, b) for every rectangle a seen to lie over a rectangle b:

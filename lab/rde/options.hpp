@@ -1,4 +1,4 @@
-// What can be chosen of the RDE task's images.
+// Defines the options of the RDE images.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Lays out the tiles of predictions.
+// Arranges the tiles of predictions in a picture.
 #include "lab/rde/prediction_picture.hpp"
 
 #include <cmath>

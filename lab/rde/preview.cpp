@@ -1,4 +1,4 @@
-// Lays out the tiles of a preview.
+// Arranges the tiles of a preview in a picture.
 #include "lab/rde/preview.hpp"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Shows RDE images: input, target and rectangles side by side.
+// Draws RDE images: input, target and rectangles side by side.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace sing::lab::rde {
 
-// Two images a row, each as input in grey, target from violet (0) to yellow (1), and rectangles in
-// colors of their own.
+// Draws two images per row, each as the input in gray, the target from violet (0) to yellow (1),
+// and the rectangles in distinct colors.
 picture::Picture preview(const RdeOptions& options, std::uint64_t seed,
                          std::span<const std::uint64_t> indices);
 

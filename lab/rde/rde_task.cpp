@@ -1,4 +1,4 @@
-// Batches of rectangles, a vision transformer, mean squared error, the paper's accuracy.
+// Implements the RDE task with a vision transformer, mean squared error and the paper's accuracy.
 #include "lab/rde/rde_task.hpp"
 
 #include <torch/torch.h>
@@ -14,9 +14,9 @@
 namespace sing::lab::rde {
 namespace {
 
-// What the host makes: rectangles uint8 [B, S, S], greys and levels float [B, N + 1].
+// Tensors made on the host: rectangles uint8 [B, S, S], greys and levels float [B, N + 1].
 enum Made : std::size_t { kRectangles, kGreys, kLevels };
-// What is trained on: images and targets float [B, 1, S, S], then the rectangles and levels.
+// Tensors in training: images and targets float [B, 1, S, S], then the rectangles and levels.
 enum Ready : std::size_t { kImages, kTargets, kReadyRectangles, kReadyLevels };
 
 constexpr std::int64_t kPictureImages = 8;
@@ -94,9 +94,9 @@ class RdeTask final : public task::Task {
     return at::mse_loss(prediction.to(at::kFloat), batch[kTargets]);
   }
 
-  // Images in which the mean prediction over the visible pixels of every rectangle lies nearer to
-  // that rectangle's target than to any other multiple of 1 / rectangles. In tensor functions, so
-  // that predictions stay on the device.
+  // An image is right if, for every rectangle, the mean prediction over its visible pixels is
+  // nearer to its target than to any other multiple of 1 / rectangles. Tensor functions keep the
+  // predictions on the device.
   at::Tensor right_count(const at::Tensor& prediction, const task::Batch& batch) const override {
     const at::Tensor values = prediction.flatten(1).to(at::kDouble);
     const at::Tensor rectangles = batch[kReadyRectangles].flatten(1);
@@ -153,7 +153,7 @@ class RdeTask final : public task::Task {
   at::Device device_ = at::kCPU;
   std::optional<BatchFiller> filler_;
   std::vector<std::uint64_t> training_, test_;
-  std::int64_t epoch_ = -1;  // of training_
+  std::int64_t epoch_ = -1;  // epoch that training_ holds
 };
 
 }  // namespace

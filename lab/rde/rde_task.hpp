@@ -1,4 +1,4 @@
-// Rectangle depth estimation as a task of the training loop.
+// Declares rectangle depth estimation as a task of the training loop.
 #pragma once
 
 #include <memory>

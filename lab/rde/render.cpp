@@ -1,4 +1,4 @@
-// Writes a scene's pixels cell by cell: one row of each band of cells, then copies of it.
+// Renders a scene cell by cell: one row of each band of cells, then copies of that row.
 #include "lab/rde/render.hpp"
 
 #include <algorithm>

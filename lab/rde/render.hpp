@@ -1,4 +1,4 @@
-// The pixels of a scene.
+// Renders the pixels of a scene.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace sing::lab::rde {
 
-// Where one image goes, row by row; a null pointer leaves a part out.
+// Destination of one image, in row order; null pointers are skipped.
 struct ImageBuffers {
-  float* image = nullptr;             // [size, size] greys, background 0
+  float* image = nullptr;             // [size, size] gray values, background 0
   float* target = nullptr;            // [size, size] height / count, background 0
   std::uint8_t* rectangle = nullptr;  // [size, size] k for the k-th drawn, background 0
 };
 
-// height / count as the target states it.
+// height / count, as in the target.
 inline float target_of(const Scene& scene, std::size_t k) {
   return static_cast<float>(scene.heights[k]) / static_cast<float>(scene.count);
 }

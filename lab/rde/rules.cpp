@@ -1,4 +1,4 @@
-// Decides whether a drawn scene is kept, and how high its rectangles lie.
+// Decides whether a drawn scene is kept and computes the heights of its rectangles.
 #include "lab/rde/rules.hpp"
 
 #include <algorithm>

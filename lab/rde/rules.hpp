@@ -1,4 +1,4 @@
-// The rules that a drawn scene must keep, and the heights of its rectangles.
+// Declares the rules that a drawn scene must satisfy and the heights of its rectangles.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace sing::lab::rde {
 
-// No two rectangles have a side on the same line.
+// Whether no two rectangles have a side on the same line.
 bool has_distinct_lines(const Scene& scene);
 
 bool shows_enough(const RdeOptions& options, const CellGrid& grid);
 
-// Under chain labels, rectangle k touches rectangle k − 1; no demand under stack labels.
+// With chain labels, whether rectangle k touches rectangle k − 1; always true with stack labels.
 bool keeps_chain(const RdeOptions& options, const Contacts& contacts);
 
 // height(k) = 1 + the largest height among the rectangles that k touches and lies over.

@@ -1,4 +1,4 @@
-// Draws the rectangles and greys of an RDE image.
+// Draws the rectangles and gray values of an RDE image.
 #include "lab/rde/scene.hpp"
 
 #include "lab/random/random_stream.hpp"
@@ -6,7 +6,7 @@
 namespace sing::lab::rde {
 namespace {
 
-// Purposes of random streams: attempts at the rectangles count from 0 and stay below.
+// Purpose of a random stream; attempts at the rectangles use the purposes below it.
 constexpr std::uint32_t kGreyPurpose = 0x8000'0000;
 
 }  // namespace
@@ -33,8 +33,8 @@ Scene draw_rectangles(const RdeOptions& options, std::uint64_t seed, std::uint64
   return scene;
 }
 
-// Draws from a range shortened by the distances, then moves the r-th smallest up by r distances:
-// no draw is refused, however many rectangles there are.
+// Draws from a range shortened by the distances, then increases the r-th smallest value by r
+// distances. No draw is rejected, however many rectangles there are.
 void draw_greys(Scene& scene, std::uint64_t seed, std::uint64_t index) {
   random::RandomStream random(seed, index, kGreyPurpose);
   const auto count = static_cast<std::size_t>(scene.count);

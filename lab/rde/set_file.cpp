@@ -1,4 +1,4 @@
-// Draws and writes the tensors of a set file one after the other.
+// Generates and writes the tensors of a set file one after another.
 #include "lab/rde/set_file.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::map<std::string, std::string> metadata_of(const SetSource& source,
   return metadata;
 }
 
-// One tensor of the file: the part of BatchBuffers named by `part`.
+// Writes one tensor of the file: the member `part` of BatchBuffers.
 template <class Element>
 void write_tensor(data::SafetensorsStream& file, BatchFiller& filler,
                   std::span<const std::uint64_t> indices, Element* BatchBuffers::* part) {

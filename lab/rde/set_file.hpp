@@ -15,9 +15,9 @@ struct SetSource {
   int threads = 1;
 };
 
-// `images` float32 [B, 1, S, S], `targets` float32 [B, 1, S, S], `rectangles` uint8 [B, S, S]; the
-// metadata holds the options and the seed. A tensor's images are drawn as they are written, so
-// that memory does not grow with the set.
+// Writes float32 `images` [B, 1, S, S], float32 `targets` [B, 1, S, S] and uint8 `rectangles`
+// [B, S, S]; the metadata holds the options and the seed. Images are generated while a tensor is
+// written, so that memory use does not grow with the set.
 void write_set(const std::filesystem::path& path, const SetSource& source,
                std::span<const std::uint64_t> indices);
 

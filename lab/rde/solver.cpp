@@ -1,4 +1,4 @@
-// Regions by grey, contacts and junctions by pixel, heights by the longest way down.
+// Finds regions by gray value, contacts and junctions by pixel, and heights by longest path.
 #include "lab/rde/solver.hpp"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ void find_contacts(Contacts& contacts, const std::vector<std::uint8_t>& region, 
   }
 }
 
-// Returns false if "over" runs in a circle.
+// Returns false if "over" has a cycle.
 bool find_heights(Solution& solution) {
   const auto regions = static_cast<std::size_t>(solution.regions);
   std::fill_n(solution.heights.begin() + 1, regions, std::uint8_t{1});

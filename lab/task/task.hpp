@@ -1,5 +1,4 @@
-// What a task brings to the training loop: data, model, loss, metric, pictures. The loop knows no
-// more of it than this.
+// Defines the interface between a task and the training loop: data, model, loss, metric, pictures.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -18,12 +17,12 @@
 
 namespace sing::lab::task {
 
-// Tensors whose meaning is the task's own: in host memory as made, on the device as trained on.
+// Tensors whose meaning the task defines, in host memory when made and on the device in training.
 using Batch = std::vector<at::Tensor>;
 
 using data::Split;
 
-// Examples first … first + count − 1 of an epoch of the split (epoch 0 alone for the test).
+// Examples first … first + count − 1 of an epoch of the split; tests only use epoch 0.
 struct BatchRequest {
   Split split = Split::kTraining;
   std::int64_t epoch = 0;
@@ -31,8 +30,8 @@ struct BatchRequest {
   std::int64_t count = 0;
 };
 
-// Predictions from fused layers, on a GPU in bf16, for models that have them: the parameters that
-// need copies, and the forward pass that reads these.
+// Predictions from fused layers, in bf16 on a GPU, for models that support them: the parameters
+// that need copies, and the forward pass that reads the copies.
 struct FusedModel {
   std::vector<at::Tensor> copied;
   std::function<at::Tensor(const Batch&, const model::WeightCopies&)> forward;
@@ -54,42 +53,42 @@ class Task {
  public:
   virtual ~Task() = default;
 
-  // The task's own flags, bound to its options; and those options as they are.
+  // The task's flags, bound to its options, and the current values of those options.
   virtual void add_flags(CLI::App& command) = 0;
   virtual std::vector<OptionInfo> options() const = 0;
 
-  // Once, after the flags are read and before anything below. Throws std::invalid_argument.
+  // Called once, after the flags are read and before the rest. Throws std::invalid_argument.
   virtual void prepare(const TaskSetting& setting) = 0;
 
-  // What everyone who reads a result has to know of the data, said with it; "": nothing.
+  // A notice about the data that every report of a result must contain; "" if there is none.
   virtual std::string notice() const { return {}; }
 
-  // What tells the data from other data, in hexadecimal; "": the options alone decide it.
+  // Identifies the data, in hexadecimal; "" if the options alone determine it.
   virtual std::string data_digest() const { return {}; }
 
-  virtual std::int64_t example_count(Split split) const = 0;  // of an epoch
+  virtual std::int64_t example_count(Split split) const = 0;  // per epoch
 
-  // A function of setting, options and request alone. Called by one thread at a time, not always
-  // the same one and not that of the training.
+  // Depends only on setting, options and request. Called by one thread at a time, which may change
+  // and is not the training thread.
   virtual Batch make_batch(const BatchRequest& request) = 0;
-  // A batch as make_batch gave it, copied to the device unless it is there already, and made ready.
-  // The same operations for every batch of a size: they are recorded and replayed.
+  // Copies a batch of make_batch to the device, unless it is already there, and prepares it. The
+  // operations must be the same for all batches of one size, as they are recorded and replayed.
   virtual Batch to_device(const Batch& batch) const = 0;
 
-  // Weights on the CPU, from torch's generator.
+  // The weights are on the CPU, initialized from torch's generator.
   virtual TaskModel make_model() const = 0;
-  // Mean over the batch's examples, a scalar with gradient.
+  // Mean over the examples of the batch, a scalar with gradient.
   virtual at::Tensor loss(const at::Tensor& prediction, const Batch& batch) const = 0;
-  // How many of the batch's examples are right: a scalar of type int64, on the device.
+  // Number of examples of the batch that are right, an int64 scalar on the device.
   virtual at::Tensor right_count(const at::Tensor& prediction, const Batch& batch) const = 0;
-  // What write_picture draws, for who looks at it; "": it writes nothing.
+  // Caption for the picture written by write_picture; "" if it writes none.
   virtual std::string picture_legend() const { return {}; }
-  // Predictions beside what was wanted. May write nothing.
+  // Draws predictions next to their targets. May write nothing.
   virtual void write_picture(const std::filesystem::path& path, const at::Tensor& prediction,
                              const Batch& batch) const = 0;
 };
 
-// A task as the program lists it.
+// An entry in the program's list of tasks.
 struct TaskEntry {
   const char* name;
   const char* help;
