@@ -1,4 +1,4 @@
-// Median and quartiles of a few measurements.
+// Computes the median and quartiles of a few measurements.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,8 @@ struct Quartiles {
   double upper = 0;
 };
 
-// Linear between the two nearest ranks, as numpy's default. Wants at least one value.
+// Interpolates linearly between the two nearest ranks, like numpy's default. Needs at least one
+// value.
 inline Quartiles quartiles(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const auto at = [&values](double share) {

@@ -1,4 +1,4 @@
-// Wall-clock times with the device's work waited for before and after.
+// Measures wall-clock times, waiting for the device before and after.
 #include "lab/bench/step_timing.hpp"
 
 #include <c10/core/impl/VirtualGuardImpl.h>

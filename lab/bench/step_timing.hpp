@@ -1,4 +1,4 @@
-// Times pieces of work against each other, in turns, on a CPU or a GPU.
+// Times contestants against each other, in turns, on a CPU or a GPU.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -18,12 +18,13 @@ struct Contestant {
 
 struct StepTiming {
   std::string title;
-  Quartiles milliseconds;  // of one step
-  Quartiles ratio;         // to the first contestant's in the same round
+  Quartiles milliseconds;  // per step
+  Quartiles ratio;         // relative to the first contestant in the same round
 };
 
-// Each round takes `steps` steps of each contestant, one after the other, and is timed as a whole:
-// whoever merges slow weights every few steps pays for it. One round before them is not counted.
+// Each round takes `steps` steps of each contestant, one after the other, and is timed as a whole,
+// so that work done only every few steps, such as merging slow weights, is included. One warm-up
+// round is not counted.
 std::vector<StepTiming> time_in_turns(const std::vector<Contestant>& contestants,
                                       const c10::Device& device, int steps, int rounds);
 

@@ -1,4 +1,4 @@
-// AdamW as torch.optim.AdamW(fused=True) takes its steps, which LibTorch's own class cannot.
+// Takes the steps of torch.optim.AdamW(fused=True), which LibTorch's own class cannot do.
 #pragma once
 
 #include <torch/torch.h>

@@ -1,5 +1,5 @@
-// Command-line flags that read their values with the library's functions, so that a bad value gets
-// the library's message.
+// Declares command-line flags that parse their values with the library's functions, so that a bad
+// value gets the library's message.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -33,7 +33,7 @@ inline Value value_of_text(const std::string& text) {
   return text;
 }
 
-// For the help text.
+// Returns the kind of the value for the help text.
 inline std::string kind_of(const Value& value) {
   if (std::holds_alternative<std::int64_t>(value)) {
     return "INTEGER";
@@ -41,8 +41,8 @@ inline std::string kind_of(const Value& value) {
   return std::holds_alternative<std::string>(value) ? "NAME" : "NUMBER";
 }
 
-// `--flag` or `--flag=false`. A bad value throws std::invalid_argument naming the flag, here as
-// below.
+// Adds `--flag` or `--flag=false`. For a bad value, this and the functions below throw
+// std::invalid_argument naming the flag.
 inline CLI::Option* add_switch(CLI::App& app, const std::string& flag, bool& member,
                                const std::string& help) {
   return app.add_flag(flag, help)->each([&member, flag](const std::string& given) {
@@ -50,7 +50,7 @@ inline CLI::Option* add_switch(CLI::App& app, const std::string& flag, bool& mem
   });
 }
 
-// `--flag VALUE` for a number or an enumeration.
+// Adds `--flag VALUE` for a number or an enumeration.
 template <class Member>
 CLI::Option* add_value(CLI::App& app, const std::string& flag, Member& member,
                        const std::string& help) {
@@ -65,7 +65,7 @@ CLI::Option* add_value(CLI::App& app, const std::string& flag, Member& member,
       ->default_str(text != nullptr ? *text : to_text(initial));
 }
 
-// `--flag NUMBER` within bounds.
+// Adds `--flag NUMBER` for a number within bounds.
 template <class Number>
 CLI::Option* add_number(CLI::App& app, const std::string& flag, Number& member,
                         const std::string& help, const Bounds& bounds) {
@@ -77,7 +77,7 @@ CLI::Option* add_number(CLI::App& app, const std::string& flag, Number& member,
   });
 }
 
-// One flag per field of an options struct; their bounds are for validate().
+// Adds one flag per field of an options struct. The fields' bounds are checked by validate().
 template <HasFields Options>
 void add_field_flags(CLI::App& app, Options& options) {
   visit_fields(options, [&](const auto& field, auto& member) {

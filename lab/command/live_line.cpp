@@ -1,4 +1,4 @@
-// Writes over the line with a carriage return.
+// Overwrites a terminal's line with a carriage return.
 #include "lab/command/live_line.hpp"
 
 #include <ostream>
@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kColumns = 99;
 constexpr const char* kEraseLine = "\r\033[K";
 
-// Whole UTF-8 letters only.
+// Cuts the text to kColumns characters, never inside a UTF-8 character.
 std::string cut(const std::string& text) {
   std::size_t letters = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {

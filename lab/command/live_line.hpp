@@ -1,4 +1,4 @@
-// One line of a terminal that changes while a run is under way.
+// Shows one line of a terminal that changes during a run.
 #pragma once
 
 #include <chrono>
@@ -12,12 +12,12 @@ class LiveLine {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Does nothing where `out` is no terminal.
+  // Does nothing if `out` is not a terminal.
   LiveLine(std::ostream& out, bool terminal) : out_(out), terminal_(terminal) {}
 
-  // Whether the line is old enough to be written again: twice a second.
+  // Returns whether the line may be written again: at most twice per second.
   bool is_due(Clock::time_point now = Clock::now()) const;
-  // Cut off where it would fill the line of a terminal of 100 columns.
+  // Cuts the text so that it fits a terminal of 100 columns.
   void show(const std::string& text, Clock::time_point now = Clock::now());
   void clear();
 

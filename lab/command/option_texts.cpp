@@ -1,4 +1,4 @@
-// Finds the flags that names of options stand for.
+// Finds the flags that belong to option names.
 #include "lab/command/option_texts.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ bool same_value(const std::string& a, const std::string& b) {
 
 OptionTexts read_option_file(const std::filesystem::path& path) {
   std::ifstream stream(path);
-  // A folder can be opened, and reads as an empty file.
+  // A folder can be opened and then reads like an empty file.
   SING_CHECK(stream.good() && !std::filesystem::is_directory(path),
              "[--config] wanted a readable file, got '{}'", path.string());
   std::vector<CLI::ConfigItem> items;

@@ -1,4 +1,4 @@
-// Draws the line of progress.
+// Draws the progress line.
 #include "lab/command/progress_bar.hpp"
 
 #include <sys/ioctl.h>
@@ -21,7 +21,7 @@ std::string print(const char* format, Arguments... arguments) {
   return std::string(text, static_cast<std::size_t>(std::clamp(length, 0, 255)));
 }
 
-// Cells on the screen: bytes that do not continue a character of UTF-8.
+// Returns the width on the screen: the number of bytes that do not continue a UTF-8 character.
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xc0) != 0x80; }));
@@ -54,7 +54,7 @@ std::string text_of(const Progress& progress, int columns) {
                                                       static_cast<double>(progress.total_steps)
                                                 : 1;
   const std::string begin = print("%3.0f %% ", 100 * share);
-  // A narrow terminal cuts the end off: what is waited for comes first.
+  // A narrow terminal cuts off the end, so the most important numbers come first.
   const std::string end =
       print("step %lld/%lld · ", static_cast<long long>(progress.step),
             static_cast<long long>(progress.total_steps)) +
@@ -64,7 +64,7 @@ std::string text_of(const Progress& progress, int columns) {
   if (columns == 0) {
     return begin + end;
   }
-  // One column stays free: a full line makes some terminals begin the next.
+  // One column stays free, because a full line makes some terminals begin the next one.
   const int room = columns - 1 - static_cast<int>(width_of(begin + end)) - 1;
   const int cells = std::clamp(room, 0, kCells);
   std::string bar;

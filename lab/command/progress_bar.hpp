@@ -1,4 +1,4 @@
-// Shows on a terminal how far a training is; a line now and then where there is no terminal.
+// Shows the progress of a training: a bar on a terminal, or else an occasional line.
 #pragma once
 
 #include <chrono>
@@ -23,31 +23,32 @@ class ProgressBar {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `columns`: the width of the terminal; 0: there is none.
+  // `columns` is the width of the terminal, or 0 if there is none.
   ProgressBar(std::ostream& out, int columns) : out_(out), columns_(columns) {}
 
-  // At most ten times a second on a terminal, every ten seconds elsewhere.
+  // Draws at most ten times per second on a terminal, and every ten seconds elsewhere.
   void show(const Progress& progress, Clock::time_point now = Clock::now());
-  // A line that stays, the bar below it.
+  // Prints a line that stays above the bar.
   void say(const std::string& line);
-  // The last state stays on its own line.
+  // Leaves the last state on its own line.
   void finish();
 
  private:
   std::ostream& out_;
   int columns_;
   std::optional<Clock::time_point> shown_;
-  std::size_t width_ = 0;  // of the bar on the screen
+  std::size_t width_ = 0;  // width of the bar on the screen
 };
 
-// "12 % ━━━╌╌╌ step 120/1000 · loss 0.0123 · rate 0.05 · 1234 images/s · 0:42 left", the bar as
-// long as the columns leave room for, and cut if they are too few; 0: whole, without a bar.
+// Returns "12 % ━━━╌╌╌ step 120/1000 · 0:42 left · loss 1.230e-02 · …". The bar fills the free
+// columns, and the text is cut if there are too few. With 0 columns the text is complete and has no
+// bar.
 std::string text_of(const Progress& progress, int columns);
 
-// Of the terminal that `out` is; 0 if it is none.
+// Returns the width of the terminal that `out` writes to, or 0 if it is not a terminal.
 int terminal_columns(const std::ostream& out);
 
-// "1:02:03", "2:03".
+// Returns "1:02:03" or "2:03".
 std::string text_of_seconds(double seconds);
 
 }  // namespace sing::lab::command

@@ -9,11 +9,11 @@ namespace sing::lab::command {
 namespace {
 
 std::atomic<bool> stop_requested = false;
-static_assert(std::atomic<bool>::is_always_lock_free);  // what a signal handler may touch
+static_assert(std::atomic<bool>::is_always_lock_free);  // usable in a signal handler
 
 bool error_is_terminal = false;
 
-// A step, or a run that is to be saved, may take a while: who waits wants to know that.
+// Finishing a step or saving a run may take a while, so the user is told that it stops.
 void request_stop(int /*signal*/) {
   stop_requested = true;
   if (error_is_terminal) {

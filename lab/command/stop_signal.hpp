@@ -1,12 +1,12 @@
-// Ctrl-C as a question that the training loop asks between steps.
+// Turns Ctrl-C into a flag that the training loop checks between steps.
 #pragma once
 
 #include <signal.h>
 
 namespace sing::lab::command {
 
-// While one exists, the first SIGINT or SIGTERM only makes requested() true; the second one ends
-// the process. A write beyond the limit of a file's size is an error, not a signal.
+// While one exists, the first SIGINT or SIGTERM only makes requested() true, and the second one
+// ends the process. A write beyond the file size limit is an error, not a signal.
 class StopSignal {
  public:
   StopSignal();

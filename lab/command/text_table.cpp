@@ -7,7 +7,7 @@
 namespace sing::lab::command {
 namespace {
 
-// Letters on the screen: bytes that do not continue a UTF-8 letter.
+// Returns the width on the screen: the number of bytes that do not continue a UTF-8 character.
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char byte) { return (byte & '\xc0') != '\x80'; }));

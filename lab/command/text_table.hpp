@@ -1,4 +1,4 @@
-// Tables for a terminal.
+// Formats tables for a terminal.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace sing::lab::command {
 
-// A line a row, columns of equal width, two spaces between them, none at the end. All lines have as
-// many cells as the first.
+// Returns one line per row with aligned columns, two spaces between them and none at the end. All
+// rows must have as many cells as the first.
 std::string text_table(const std::vector<std::vector<std::string>>& lines);
 
 }  // namespace sing::lab::command

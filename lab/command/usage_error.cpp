@@ -1,4 +1,4 @@
-// Looks for the word that a command line got wrong.
+// Finds the wrong word of a command line.
 #include "lab/command/usage_error.hpp"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::vector<std::string> known_commands(const CLI::App& app) {
   return known;
 }
 
-// A flag of `sing train` given to a command that hands flags on to it.
+// Returns whether `flag` belongs to `sing train` and the command passes flags on to it.
 bool belongs_after_dashes(const CLI::App& app, const CLI::App& command, const std::string& flag) {
   const std::vector<const CLI::App*> all = commands_of(app);
   const auto train = std::find_if(all.begin(), all.end(),
@@ -48,7 +48,7 @@ bool belongs_after_dashes(const CLI::App& app, const CLI::App& command, const st
   });
 }
 
-// How often one of the option's flags stands before a --.
+// Counts how often the option's flags occur before a --.
 std::ptrdiff_t count_of(const CLI::Option& option, const std::vector<std::string>& words) {
   return std::count_if(words.begin(), std::find(words.begin(), words.end(), "--"),
                        [&](const std::string& word) {
@@ -85,7 +85,7 @@ std::string missing_options(const CLI::App& command) {
   return fmt::format("wanted {}, got none", joined_names(missing));
 }
 
-// A word that no option takes, with the flag or command that was probably meant.
+// Reports a word that no option takes, and the flag or command that was probably meant.
 std::string unknown_word(const CLI::App& app, const CLI::App& command,
                          const std::vector<std::string>& unknown) {
   const std::vector<std::string> commands = known_commands(command);
@@ -93,7 +93,7 @@ std::string unknown_word(const CLI::App& app, const CLI::App& command,
     return fmt::format("wanted one of the commands {}, got '{}'{}", joined_names(commands),
                        unknown.front(), did_you_mean(unknown.front(), commands));
   }
-  // What follows an unknown flag may be its value: the flag is the mistake.
+  // A word after an unknown flag may be its value, so the flag is the mistake.
   const auto flag = std::find_if(unknown.begin(), unknown.end(), is_flag);
   if (flag == unknown.end()) {
     return fmt::format("wanted options only, got '{}'", unknown.front());

@@ -1,4 +1,4 @@
-// Says what is wrong with a command line.
+// Describes what is wrong with a command line.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,7 +7,7 @@
 
 namespace sing::lab::command {
 
-// After a failed parse of `words` by `app`: what was wanted and what was got, with the nearest
+// After `app` failed to parse `words`, returns what was wanted and what was given, with the nearest
 // known name for a misspelled one.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error,
                         const std::vector<std::string>& words);

@@ -1,4 +1,4 @@
-// Keeps, resumes or starts a run and says what came of it.
+// Keeps, resumes or starts a run and reports its result.
 #include "lab/compare/cell_runner.hpp"
 
 #include <algorithm>
@@ -85,7 +85,7 @@ void make_folder(const fs::path& folder) {
 
 void check_commands(const std::vector<Cell>& cells, const Workplace& place) {
   for (const Cell& cell : cells) {
-    // Flags that never came to a run, a mistyped one among them, bind nobody.
+    // A command that never started a run (a typo, for example) may be replaced.
     if (!run::RunDirectory(place.folder / cell.name).has_config()) {
       continue;
     }
@@ -112,7 +112,7 @@ std::optional<Result> result_of(const Cell& cell, const Workplace& place) {
   run::RunRecord run;
   try {
     run = run::read_run(directory);
-  } catch (const FileError&) {  // the program that trains is the one to say what is wrong with it
+  } catch (const FileError&) {  // the program that trains will report what is wrong
     return std::nullopt;
   }
   if (!run.is_complete()) {

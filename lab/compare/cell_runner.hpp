@@ -1,4 +1,4 @@
-// Trains one run after the other in child processes, and goes on where an earlier call stopped.
+// Trains runs one after the other in child processes, and continues where an earlier call stopped.
 #pragma once
 
 #include <filesystem>
@@ -14,35 +14,36 @@
 
 namespace sing::lab::compare {
 
-// Where runs are trained and by which program. Next to each run directory `folder`/NAME there are
-// NAME.command, the arguments that it was started with, and NAME.log, what it printed.
+// The place where runs are trained and the program that trains them. Next to each run directory
+// `folder`/NAME are NAME.command, the arguments that started it, and NAME.log, its output.
 struct Workplace {
   std::filesystem::path folder;
-  std::filesystem::path program;  // called as `sing` would be
-  bool terminal = false;          // the output is one: a live line shows the run's last words
+  std::filesystem::path program;  // called like `sing`
+  bool terminal = false;  // the output is a terminal: a live line shows the run's last output
 };
 
 // Throws FileError if the folder holds a run of the same name that was started with other flags.
 void check_commands(const std::vector<Cell>& cells, const Workplace& place);
 
-// What the run directory says, if the run has ended: no program's exit code is needed to know it.
+// Returns the result that the run directory holds if the run has ended. The program's exit code is
+// not needed.
 std::optional<Result> result_of(const Cell& cell, const Workplace& place);
 
-// The last line of a file that is not empty; empty if there is none. Looks at the last 4 KiB.
+// Returns the last line of a file that is not blank, or "" if there is none. Reads the last 4 KiB.
 std::string last_line(const std::filesystem::path& path);
 
-// Says a line of every run. `stop` is asked as run_child does; the run under way then gets time to
+// Prints one line per run. `stop` is polled as in run_child; the current run then gets time to
 // save. The arguments must outlive the runner.
 class CellRunner {
  public:
-  // `total`: how many runs there will be, if that is known.
+  // `total` is the number of runs, if it is known.
   CellRunner(const Workplace& place, std::ostream& out, const std::function<bool()>& stop,
              std::optional<std::size_t> total = {});
 
-  // Keeps a finished or diverged run, resumes an unfinished one. None if it was interrupted.
+  // Keeps a finished or diverged run and resumes an unfinished one. Returns none if interrupted.
   std::optional<Result> run(const Cell& cell);
 
-  // Names of the runs that ended without a result.
+  // Returns the names of the runs that ended without a result.
   const std::vector<std::string>& failures() const { return failures_; }
 
  private:
@@ -55,7 +56,7 @@ class CellRunner {
   std::optional<std::size_t> total_;
   std::size_t count_ = 0;
   std::vector<std::string> failures_;
-  std::string last_failure_;  // the reason: said once, not once a run
+  std::string last_failure_;  // printed once, not for every run
 };
 
 }  // namespace sing::lab::compare

@@ -1,4 +1,4 @@
-// Children that end with their parent, which posix_spawn cannot make.
+// Starts children that end with their parent, which posix_spawn cannot do.
 #include "lab/compare/child_process.hpp"
 
 #include <fcntl.h>
@@ -27,12 +27,11 @@ constexpr int kMillisecondsBetweenLooks = 50;
       fmt::format("[{}] {}: {}", path.string(), action, std::generic_category().message(error)));
 }
 
-// What a child does before it is the program, by functions that are safe between fork and exec.
-// What it writes into `failure` is errno of what did not work; exec closes it.
+// Runs in the child between fork and exec, and only calls functions that are safe there. If
+// something fails, it writes errno to `failure`, which exec closes.
 [[noreturn]] void become(char* const* words, int log, int failure, pid_t parent) {
-  ::setpgid(0, 0);  // Ctrl-C is for the parent, which passes it on once
-  // A parent that is killed takes the training with it: it saves and can be resumed, by nobody
-  // while it still runs.
+  ::setpgid(0, 0);  // only the parent gets Ctrl-C and forwards it once
+  // If the parent is killed, the training saves a checkpoint and exits, so the run can be resumed.
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (::getppid() == parent && ::dup2(nothing, 0) >= 0 && ::dup2(log, 1) >= 0 &&
@@ -44,7 +43,7 @@ constexpr int kMillisecondsBetweenLooks = 50;
   ::_exit(127);
 }
 
-// Throws FileError where the program cannot be started.
+// Throws FileError if the program cannot be started.
 pid_t start(char* const* words, int log) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
@@ -52,7 +51,7 @@ pid_t start(char* const* words, int log) {
   }
   const FileDescriptor reading(ends[0]);
   FileDescriptor writing(ends[1]);
-  // LibTorch's threads else wait in busy loops, at the cost of whatever else wants the processor.
+  // Otherwise LibTorch's threads wait in busy loops and slow down everything else on the processor.
   ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0);
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();

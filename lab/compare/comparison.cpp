@@ -1,4 +1,4 @@
-// Every cell in turn.
+// Runs every cell in turn.
 #include "lab/compare/comparison.hpp"
 
 namespace sing::lab::compare {

@@ -6,7 +6,7 @@
 namespace sing::lab::compare {
 
 struct Comparison {
-  std::vector<Result> results;  // of the cells up to where it stopped
+  std::vector<Result> results;  // results of the cells before the stop
   bool stopped = false;
   std::vector<std::string> failures;  // names of the runs
 };

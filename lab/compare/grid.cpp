@@ -1,4 +1,4 @@
-// Reads the lists of the command line and multiplies them out.
+// Reads the lists of the command line and forms all combinations.
 #include "lab/compare/grid.hpp"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ std::vector<std::optional<double>> numbers_of(const std::string& list) {
   return numbers;
 }
 
-// A list with a name replaces the list for all.
+// A list for one name replaces the list for all.
 void give_learning_rates(const std::vector<std::string>& texts,
                          std::vector<Contestant>& contestants) {
   std::vector<std::string> names;

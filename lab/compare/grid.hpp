@@ -1,4 +1,4 @@
-// Which trainings a comparison consists of.
+// Defines the trainings of a comparison.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace sing::lab::compare {
 
-// What the command line says, not yet understood.
+// The unparsed words of the command line.
 struct GridText {
   std::string task;
   std::vector<std::string> optimizers;
@@ -22,29 +22,29 @@ struct GridText {
 
 struct Contestant {
   std::string name;
-  std::vector<std::string> flags;  // of `sing train`: --optimizer and what follows
-  std::vector<std::optional<double>> learning_rates;  // none: the optimizer's own
+  std::vector<std::string> flags;  // `sing train` flags: --optimizer and what follows
+  std::vector<std::optional<double>> learning_rates;  // none: the optimizer's default
 };
 
 struct Cell {
   std::string contestant;
   std::optional<double> learning_rate;
   std::int64_t seed = 0;
-  std::string name;                    // of its run directory: adamw_lr0.001_seed0
-  std::vector<std::string> arguments;  // of the program, without --out and --resume
+  std::string name;                    // name of its run directory: adamw_lr0.001_seed0
+  std::vector<std::string> arguments;  // program arguments without --out and --resume
 };
 
-// Throws std::invalid_argument for names that are no file names or come twice, numbers that are
-// none, learning rates of nobody, and train flags that the grid itself sets.
+// Throws std::invalid_argument for names that are not file names or occur twice, values that are
+// not numbers, learning rates for an unknown name, and train flags that the grid itself sets.
 std::vector<Contestant> contestants_of(const GridText& text);
 
-// Throws std::invalid_argument if one of the `owned` flags is among `flags`; `where` begins its
-// text.
+// Throws std::invalid_argument if one of the `owned` flags is among `flags`. The message begins
+// with `where`.
 void check_train_flags(const std::vector<std::string>& flags, const std::vector<std::string>& owned,
                        std::string_view where);
 
-// Every contestant, learning rate and seed: first all of one seed, so that a table of every row is
-// there early.
+// Lists every contestant, learning rate and seed. All cells of one seed come first, so that a table
+// with every row is available early.
 std::vector<Cell> cells_of(const GridText& text);
 
 }  // namespace sing::lab::compare

@@ -1,4 +1,4 @@
-// Means, spreads and the best learning rate.
+// Computes means, spreads and the best learning rate.
 #include "lab/compare/result_table.hpp"
 
 #include <algorithm>
@@ -80,7 +80,7 @@ std::string remark(const Row& row) {
   return text;
 }
 
-// Of a contestant that was not given one: what its runs say.
+// Returns the learning rate that the runs report for a contestant that was not given one.
 std::string own_rate_text(const Row& row) {
   return std::isfinite(row.own_rate) ? shortest_text(row.own_rate) : "its own";
 }

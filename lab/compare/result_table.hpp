@@ -1,4 +1,4 @@
-// The table at the end of a comparison.
+// Makes the table at the end of a comparison.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,27 @@
 
 namespace sing::lab::compare {
 
-// What came of one run.
+// The result of one run.
 struct Result {
   std::string contestant;
   std::optional<double> learning_rate;
   std::optional<run::EndRecord> end;  // none: the program ended without a result
-  double own_rate = run::kAbsent;     // the learning rate that the run says it has
+  double own_rate = run::kAbsent;     // learning rate recorded by the run
 };
 
 struct Statistic {
   double mean = run::kAbsent;
-  double spread = run::kAbsent;  // standard deviation of a sample, n − 1; of two or more
+  double spread = run::kAbsent;  // sample standard deviation (n − 1) of two or more values
 };
 
-// The numbers that are not finite are left out.
+// Numbers that are not finite are left out.
 Statistic statistic_of(const std::vector<double>& values);
 
-// mean ± spread, as a percentage or as a number of four digits; a dash for none.
+// Returns mean ± spread, as a percentage or as a number of four digits, or a dash for none.
 std::string accuracy_text(const Statistic& statistic);
 std::string number_text(const Statistic& statistic);
 
-// The seeds of one contestant at one learning rate. Statistics are of the finished runs alone.
+// The seeds of one contestant at one learning rate. The statistics cover finished runs only.
 struct Row {
   std::string contestant;
   std::optional<double> learning_rate;
@@ -40,16 +40,16 @@ struct Row {
   Statistic accuracy;
   Statistic loss;
   Statistic seconds;
-  double own_rate = run::kAbsent;  // of a finished run
-  bool best = false;               // of the contestant's learning rates, if it has several
+  double own_rate = run::kAbsent;  // recorded by a finished run
+  bool best = false;               // best learning rate of a contestant that has several
 };
 
-// In the order in which contestants and learning rates are first met. The best learning rate has
-// the fewest runs that diverged or failed; among those the highest mean accuracy, or, where there
-// is no accuracy, the lowest mean loss. It has at least one finished run.
+// Rows are in the order in which contestants and learning rates first occur. The best learning rate
+// has the fewest runs that diverged or failed. Ties go to the highest mean accuracy or, if there is
+// no accuracy, to the lowest mean loss. The best has at least one finished run.
 std::vector<Row> rows_of(const std::vector<Result>& results);
 
-// Plain text, a line a row.
+// Returns plain text with one line per row.
 std::string text_of(const std::vector<Row>& rows);
 
 }  // namespace sing::lab::compare

@@ -20,11 +20,11 @@ using sing::torch::NamedTensor;
 
 constexpr const char* kFormat = "sing.checkpoint";
 constexpr const char* kVersion = "3";
-constexpr const char* kVersionWithoutHeaderSum = "2";  // its checksum covers tensors only
+constexpr const char* kVersionWithoutHeaderSum = "2";  // its checksum covers only tensors
 constexpr std::string_view kOptimizerPrefix = "optimizer.";
 constexpr std::string_view kRandomPrefix = "random.";
 
-// Each field of the state by name, for writing and for reading.
+// Visits each field of the state with its name, for writing and for reading.
 template <class State, class Visitor>
 void visit_state(State& state, Visitor&& visit) {
   visit("step", state.step);
@@ -50,7 +50,7 @@ template <class Number>
 void from_json(const Json& json, Number& number) {
   number = json.get<Number>();
 }
-// JSON writes a number that is not finite as null.
+// A number that is not finite is null in JSON.
 void from_json(const Json& json, double& number) {
   number = json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
 }
@@ -58,12 +58,12 @@ void from_json(const Json& json, std::optional<double>& number) {
   number = json.is_null() ? std::nullopt : std::optional(json.get<double>());
 }
 
-// Counters and generators are whole numbers, all else is floating.
+// Counters and generator states are int64, and all other tensors are floating-point.
 Dtype dtype_of(const at::Tensor& tensor) {
   return tensor.scalar_type() == at::kLong ? Dtype::kInt64 : sing::torch::dtype_of(tensor);
 }
 
-// Tensors on their way into a file, in host memory.
+// Collects tensors in host memory before they are written to a file.
 class Collection {
  public:
   void add(std::string name, const at::Tensor& tensor) {
@@ -98,7 +98,7 @@ std::vector<NamedTensor> tensors_of(const ::torch::nn::Module& module) {
   return tensors;
 }
 
-// Generators as torch keeps them, their bytes as whole numbers.
+// Returns torch's default generators by name: the CPU's and, if it is another, the device's.
 std::vector<std::pair<std::string, at::Generator>> generators_for(
     const ::torch::nn::Module& module) {
   std::vector<std::pair<std::string, at::Generator>> generators = {
@@ -173,7 +173,7 @@ void add_optimizer(Collection& tensors, Metadata& metadata,
   }
 }
 
-// The optimizer's part as the state file it would have written itself.
+// Returns the optimizer's part of the file in the format of an optimizer's own state file.
 std::string optimizer_bytes(const SafetensorsReader& reader) {
   Metadata metadata;
   for (const auto& [key, value] : reader.metadata()) {
@@ -222,7 +222,7 @@ TrainingState load_checkpoint(const std::filesystem::path& path, ::torch::nn::Mo
     const Json numbers = Json::parse(reader.metadata().at("state"));
     visit_state(state,
                 [&](const char* name, auto& member) { from_json(numbers.at(name), member); });
-  } catch (const std::exception& problem) {  // no such key, no such number
+  } catch (const std::exception& problem) {  // a key is missing or a value is not a number
     throw FileError(fmt::format("[checkpoint] '{}': its state is not readable: {}", path.string(),
                                 problem.what()));
   }
@@ -233,7 +233,7 @@ TrainingState load_checkpoint(const std::filesystem::path& path, ::torch::nn::Mo
   for (auto& [name, generator] : generators_for(module)) {
     const at::Tensor words = at::empty_like(state_of(generator));
     if (reader.find(fmt::format("{}{}", kRandomPrefix, name)) == nullptr && name != "cpu") {
-      continue;  // taken on another kind of device
+      continue;  // the checkpoint was saved on another kind of device
     }
     read_into(reader, path.string(), fmt::format("{}{}", kRandomPrefix, name), words);
     generator.set_state(words.view(at::kByte));

@@ -1,4 +1,5 @@
-// Checkpoints: everything that the rest of a training depends on, in one safetensors file.
+// Saves and loads checkpoints: everything that the rest of a training depends on, in one
+// safetensors file.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -17,15 +18,15 @@ namespace sing::lab::loop {
 inline constexpr const char* kLastCheckpoint = "last";
 inline constexpr const char* kBestCheckpoint = "best";
 
-// Where a training stands, beside weights, optimizer and random numbers. Data needs no more than
-// the step.
+// The state of a training, except for the weights, the optimizer and the random numbers. The
+// position in the data follows from the step.
 struct TrainingState {
-  std::int64_t step = 0;  // taken
+  std::int64_t step = 0;  // steps taken
   double seconds = 0;
   std::optional<double> best_accuracy;
   std::optional<double> last_accuracy;
-  std::optional<double> last_loss;  // of the last evaluation
-  // Loss since the last record, and the search for divergence.
+  std::optional<double> last_loss;  // from the last evaluation
+  // Loss since the last record, and the state of the divergence check.
   double window_loss = 0;
   std::int64_t window_steps = 0;
   std::optional<double> first_loss;
@@ -33,23 +34,24 @@ struct TrainingState {
   run::RunFileSizes file_sizes;
 };
 
-// The tensors of `module` under their own names, those of the optimizer after "optimizer.", the
-// generators' states after "random.". Replaces the file as a whole; throws FileError.
+// The tensors of `module` keep their names, the names of the optimizer's tensors begin with
+// "optimizer.", and those of the generators' states with "random.". Replaces the file atomically;
+// throws FileError.
 void save_checkpoint(const std::filesystem::path& path, const ::torch::nn::Module& module,
                      const sing::torch::Optimizer& optimizer, const TrainingState& state);
 
-// Throws FileError or std::invalid_argument for a file that is damaged, foreign or of another
-// model; the module may then be half changed.
+// Throws FileError or std::invalid_argument for a file that is damaged, in another format or from
+// another model. The module may then be partly changed.
 TrainingState load_checkpoint(const std::filesystem::path& path, ::torch::nn::Module& module,
                               sing::torch::Optimizer& optimizer);
 
-// The module's tensors by name, copied.
+// Returns copies of the module's tensors with their names.
 std::vector<sing::torch::NamedTensor> copy_weights(const ::torch::nn::Module& module);
-// Weights alone.
+// Saves only the weights.
 void save_weights(const std::filesystem::path& path,
                   const std::vector<sing::torch::NamedTensor>& weights, std::int64_t step,
                   double accuracy);
-// From either kind of file.
+// Reads the weights from either kind of file.
 void load_weights(const std::filesystem::path& path, ::torch::nn::Module& module);
 
 }  // namespace sing::lab::loop

@@ -1,4 +1,4 @@
-// A checksum of a checkpoint's content that does not depend on the order of its tensors.
+// Computes a checksum of a checkpoint's content that does not depend on the order of its tensors.
 #pragma once
 
 #include <map>
@@ -9,17 +9,17 @@
 
 namespace sing::lab::loop {
 
-// The metadata key that holds the checksum. The checksum does not cover this key itself.
+// The metadata key that holds the checksum. The checksum does not cover this key.
 inline constexpr const char* kChecksumKey = "checksum";
 
-// What a checksum covers.
+// The parts of a file that a checksum covers.
 enum class ChecksumScope {
   kTensors,  // names and bytes: checkpoints of format version 2
   kFile,     // types, shapes and metadata too
 };
 
-// Eight hexadecimal digits: the CRC-32 of each tensor and of each entry of the metadata, combined
-// by exclusive or.
+// Returns eight hexadecimal digits: the CRC-32s of all tensors and metadata entries, combined by
+// exclusive or.
 std::string content_checksum(std::span<const TensorBytes> tensors,
                              const std::map<std::string, std::string>& metadata);
 

@@ -1,4 +1,4 @@
-// Goes once over the test set.
+// Evaluates a model on the test set.
 #include "lab/loop/evaluation.hpp"
 
 #include <torch/torch.h>

@@ -1,4 +1,4 @@
-// The test loss and accuracy of a model.
+// Computes the test loss and accuracy of a model.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct EvaluationSetting {
   std::filesystem::path picture;  // empty: none
 };
 
-// Over the whole test set. `task_mutex` guards make_batch.
+// Evaluates on the whole test set. `task_mutex` guards make_batch.
 Evaluation evaluate(task::Task& task, task::TaskModel& model, const EvaluationSetting& setting,
                     std::mutex& task_mutex);
 

@@ -1,4 +1,5 @@
-// Runs the first steps as they come, since libraries set themselves up in them, then the recording.
+// Runs the first steps directly, because libraries initialize themselves in them, then records a
+// graph and replays it.
 #include "lab/loop/gradient_pass.hpp"
 
 #include <torch/torch.h>

@@ -1,4 +1,5 @@
-// Gradients of one batch: computed as it comes, or on a GPU recorded once as a graph and replayed.
+// Computes the gradients of one batch directly, or on a GPU by replaying a graph that was recorded
+// once.
 #pragma once
 
 #include <functional>
@@ -12,12 +13,13 @@ namespace sing::lab::loop {
 
 class GradientPass {
  public:
-  // From the parts of a batch to its loss, leaving the gradients in the parameters.
+  // Computes the loss of a batch from its parts and leaves the gradients in the parameters.
   using Work = std::function<at::Tensor(const std::vector<task::Batch>& parts)>;
 
   GradientPass(const at::Device& device, Work work, bool record);
 
-  // Waits for nothing. The loss holds until the next call; parts of other shapes are recorded anew.
+  // Does not wait for the device. The loss is valid until the next call. Parts with other shapes
+  // are recorded again.
   at::Tensor run(const std::vector<task::Batch>& parts);
 
  private:
@@ -26,7 +28,7 @@ class GradientPass {
   at::Device device_;
   Work work_;
   bool record_;
-  std::vector<task::Batch> inputs_;  // on the device, read by the graph
+  std::vector<task::Batch> inputs_;  // on the device; the graph reads them
   std::unique_ptr<StepGraph> graph_;
   at::Tensor loss_;
   int runs_ = 0;

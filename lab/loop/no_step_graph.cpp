@@ -1,4 +1,4 @@
-// A build without CUDA records no graphs.
+// Replaces step_graph.cpp in a build without CUDA, which cannot record graphs.
 #include "lab/loop/step_graph.hpp"
 #include "sing/base/error.hpp"
 

@@ -1,4 +1,4 @@
-// Reads the two kinds of clock.
+// Reads the host's clock and the device's events.
 #include "lab/loop/phase_timer.hpp"
 
 #include <c10/core/impl/VirtualGuardImpl.h>

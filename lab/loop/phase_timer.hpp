@@ -1,4 +1,4 @@
-// Where the time of a training step goes, on the host's clock or the device's.
+// Measures the phases of a training step with the host's clock or the device's.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -17,8 +17,8 @@ struct PhaseSeconds {
   double optimizer = 0;
 };
 
-// A device that works behind the host's back is timed by events, so that nothing waits for it
-// until the means are asked for. Waiting for data is the host's in any case.
+// An asynchronous device is timed with events, so that nothing waits for it until the means are
+// read. Waiting for data is always timed with the host's clock.
 class PhaseTimer {
  public:
   explicit PhaseTimer(const c10::Device& device) : device_(device) {}
@@ -28,7 +28,7 @@ class PhaseTimer {
   void gradients_ready();
   void step_ends();
 
-  // Means a step since the last call; waits for the device.
+  // Returns the means per step since the last call. Waits for the device.
   PhaseSeconds take_means();
 
  private:

@@ -1,4 +1,4 @@
-// Makes batches on a thread of its own, a few ahead of the one that trains on them.
+// Makes batches on a separate thread, a few ahead of the one in training.
 #pragma once
 
 #include <condition_variable>
@@ -12,7 +12,7 @@
 
 namespace sing::lab::loop {
 
-// make(position) for the positions begin … end − 1 in that order.
+// Calls make(position) for the positions begin … end − 1 in this order.
 template <class Item>
 class Prefetcher {
  public:
@@ -31,7 +31,8 @@ class Prefetcher {
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
-  // The next item; throws what its making threw. Not to be called more than end − begin times.
+  // Returns the next item, or throws the exception that making it threw. May be called at most end
+  // − begin times.
   Item next() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !ready_.empty() || thrown_; });
@@ -72,7 +73,7 @@ class Prefetcher {
   std::deque<Item> ready_;
   std::exception_ptr thrown_;
   bool stopped_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // last member, because the thread uses all others
 };
 
 }  // namespace sing::lab::loop

@@ -1,4 +1,4 @@
-// The graph as LibTorch keeps it.
+// Records and replays a graph with LibTorch's CUDAGraph.
 #include "lab/loop/step_graph.hpp"
 
 #include <ATen/cuda/CUDAGraph.h>
@@ -9,7 +9,7 @@ namespace {
 class CudaStepGraph final : public StepGraph {
  public:
   void record(const std::function<void()>& work) override {
-    // Other threads go on allocating pinned memory for the next batches.
+    // Other threads may allocate pinned memory for the next batches during the capture.
     graph_.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
     try {
       work();

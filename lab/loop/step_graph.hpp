@@ -1,4 +1,4 @@
-// Work on a GPU's current stream, recorded once and replayed with one call.
+// Records work on a GPU's current stream once and replays it with one call.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@ namespace sing::lab::loop {
 class StepGraph {
  public:
   virtual ~StepGraph() = default;
-  // Calls `work` once; what it puts on the current stream, which must not be the default one, is
-  // recorded and not run. Tensors it makes keep their memory as long as the graph lives.
+  // Calls `work` once. Its operations on the current stream, which must not be the default one, are
+  // recorded and not run. Tensors that it makes keep their memory as long as the graph lives.
   virtual void record(const std::function<void()>& work) = 0;
   virtual void replay() = 0;
 };

@@ -1,4 +1,4 @@
-// Runs the steps.
+// Runs the training loop.
 #include "lab/loop/trainer.hpp"
 
 #include <c10/core/StreamGuard.h>
@@ -14,7 +14,8 @@
 namespace sing::lab::loop {
 namespace {
 
-// The first seconds of a loss that stays where it starts are noise on both sides of it.
+// A loss that does not improve fluctuates around its first value; only 10 % above it counts as
+// divergence.
 constexpr double kAbove = 1.1;
 
 bool takes_curvature(const TrainingPlan& plan) {
@@ -91,7 +92,7 @@ Trainer::Trainer(task::Task& task, const TrainingPlan& plan, const run::RunDirec
             return takes_curvature(plan_) ? gradients_with_curvature(parts)
                                           : compute_gradients(task_, model_, plan_, parts);
           },
-          // Signs are drawn anew for each step; a recording would repeat them.
+          // The random signs are drawn for each step; a recorded graph would repeat them.
           plan.training.graph && !takes_curvature(plan)),
       timer_(plan.device),
       loss_sum_(
@@ -123,7 +124,7 @@ run::EndRecord Trainer::run(const command::StopSignal& stop) {
   started_ = saved_ = Clock::now();
   c10::OptionalStreamGuard stream;
   if (plan_.device.is_cuda()) {
-    // Graphs cannot be recorded on the default one.
+    // Graphs cannot be recorded on the default stream.
     stream.reset_stream(
         c10::impl::VirtualGuardImpl(plan_.device.type()).getStreamFromGlobalPool(plan_.device));
   }
@@ -205,7 +206,7 @@ void Trainer::record_step() {
   const auto steps = static_cast<double>(state_.window_steps);
   const PhaseSeconds phases = timer_.take_means();
   const double loss = loss_sum_.item<double>() / steps;
-  // A device still worked on the last steps while the host went on.
+  // The calls above waited for the device to finish the last steps; this time counts too.
   window_seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
   run::StepRecord record{
       .step = state_.step,
@@ -244,7 +245,7 @@ bool Trainer::has_diverged(double loss) {
          state_.steps_above_first >= plan_.training.divergence_steps;
 }
 
-// Evaluates and keeps the average that a rule trains beside the weights, where it has one.
+// Evaluates and keeps the averaged weights if the rule maintains them.
 void Trainer::evaluate_now() {
   const bool averages = std::visit(
       []<class R>(const R&) { return requires { R::kEvaluationSlot; }; }, plan_.optimizer.rule);
@@ -275,7 +276,8 @@ void Trainer::evaluate_now() {
   progress_.say(text + percent(result.accuracy));
 }
 
-// The best weights first: a run killed in between finds them again on its way from the last ones.
+// Saves the best weights first: if the run is killed in between, it finds them again after resuming
+// from the last checkpoint.
 void Trainer::save() {
   if (!best_weights_.empty()) {
     save_weights(directory_.checkpoint(kBestCheckpoint), best_weights_, best_step_,

@@ -1,4 +1,5 @@
-// The training loop: steps, records, evaluations, checkpoints, and the exact continuation of a run.
+// Defines the training loop: steps, records, evaluations, checkpoints, and the exact resumption of
+// a run.
 #pragma once
 
 #include <mutex>
@@ -21,19 +22,18 @@
 
 namespace sing::lab::loop {
 
-// How many steps a task's training has; a last part of an epoch that fills no batch is left out.
-// Throws std::invalid_argument for a batch larger than the set or that `accumulate` does not
-// divide.
+// Computes the number of steps; an incomplete last batch of an epoch is left out. Throws
+// std::invalid_argument if the batch is larger than the training set or not divisible by
+// `accumulate`.
 void count_steps(TrainingPlan& plan, const task::Task& task);
 
-// Torch's settings for the whole process: threads, determinism, and cuDNN's attention off, which
-// gave NaN gradients in bf16 (LibTorch 2.11 on an H200).
+// Sets torch's options for the whole process: threads and determinism. Turns off cuDNN's attention,
+// which gave NaN gradients in bf16 (LibTorch 2.11 on an H200).
 void prepare_torch(const TrainingPlan& plan);
 
 class Trainer {
  public:
-  // The model's weights come from the seed, or with `resume` from the last checkpoint if there is
-  // one.
+  // The weights come from the seed or, with `resume`, from the last checkpoint if there is one.
   Trainer(task::Task& task, const TrainingPlan& plan, const run::RunDirectory& directory,
           command::ProgressBar& progress, bool resume);
 
@@ -70,9 +70,9 @@ class Trainer {
   at::Tensor loss_sum_;  // since the last record, on the device
   double window_seconds_ = 0;
   bool diverged_ = false;
-  std::vector<sing::torch::NamedTensor> best_weights_;  // not yet in a file
+  std::vector<sing::torch::NamedTensor> best_weights_;  // not yet saved
   std::int64_t best_step_ = 0;
-  double earlier_seconds_ = 0;  // before this process
+  double earlier_seconds_ = 0;  // training time before this process
   Clock::time_point started_ = Clock::now();
   Clock::time_point saved_ = started_;
 };

@@ -1,4 +1,4 @@
-// Builds the model and differentiates its loss.
+// Builds the model and computes the gradients of its loss.
 #include "lab/loop/training_model.hpp"
 
 #include <torch/torch.h>

@@ -1,4 +1,4 @@
-// How a training goes, whatever the task.
+// Defines the options of a training that do not depend on the task.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ struct TrainingOptions {
   }
 };
 
-// What may differ when a run is resumed.
+// The options that may change when a run is resumed.
 struct ResourceOptions {
   std::int64_t threads = 0;
   std::int64_t data_threads = 0;

@@ -1,4 +1,4 @@
-// Everything a training needs to know beside its task.
+// Defines the plan of a training: everything it needs to know except its task.
 #pragma once
 
 #include <c10/core/Device.h>

@@ -1,4 +1,4 @@
-// Makes flags of the option lists, and a plan of the flags.
+// Makes flags from the option lists, and a plan from the flags.
 #include "lab/loop/training_setup.hpp"
 
 #include <torch/cuda.h>
@@ -17,7 +17,7 @@
 namespace sing::lab::loop {
 namespace {
 
-// A flag for an option that some optimizers or schedules have and others do not.
+// Adds a flag for an option that only some optimizers or schedules have.
 void add_override(CLI::App& command, const OptionInfo& option, Overrides& given,
                   const char* group) {
   const std::string names =
@@ -80,7 +80,7 @@ void TrainingSetup::add_flags(CLI::App& command) {
 
 Options TrainingSetup::make_optimizer() const {
   Options options = optimizer::make_optimizer_options(optimizer_);
-  // LookAhead's own options want to find it on.
+  // LookAhead must be on before its own options are set.
   Overrides ordered = optimizer_given_;
   std::stable_partition(ordered.begin(), ordered.end(),
                         [](const auto& each) { return each.first == "lookahead"; });

@@ -1,4 +1,4 @@
-// What `sing train TASK` was asked for: the flags, and the plan that they come to.
+// Holds the flags of `sing train TASK` and makes a plan from them.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -22,13 +22,13 @@ class TrainingSetup {
   const std::string& task_name() const { return task_name_; }
   const std::string& optimizer_name() const { return optimizer_; }
 
-  // Checks everything and prepares the task. Throws std::invalid_argument.
+  // Checks all options and prepares the task. Throws std::invalid_argument.
   TrainingPlan make_plan();
-  // Every option under the name of its flag, with the value chosen.
+  // Returns every option under the name of its flag, with the chosen value.
   std::vector<OptionInfo> options(const TrainingPlan& plan) const;
-  // What a run or a benchmark records of itself.
+  // Returns the configuration that a run or a benchmark records.
   run::RunConfig config(const TrainingPlan& plan, std::int64_t parameters) const;
-  // Throws std::invalid_argument if the task's data, once prepared, are not those that the run
+  // Throws std::invalid_argument if the task's prepared data differ from those that the run
   // recorded.
   void check_data(const run::RecordedConfig& recorded, const std::string& run) const;
 
@@ -48,7 +48,7 @@ class TrainingSetup {
   Overrides schedule_given_;
 };
 
-// Names of the options that a resumed run may change.
+// Returns the names of the options that a resumed run may change.
 std::vector<std::string> resource_names();
 
 at::Device parse_device(const std::string& text);

@@ -29,7 +29,7 @@ struct BenchFlags {
   std::string json;
 };
 
-// A model with an optimizer of its own, all from the same first weights.
+// A model with its own optimizer. All models begin with the same weights.
 struct Trained {
   task::TaskModel model;
   std::unique_ptr<sing::torch::Optimizer> optimizer;
@@ -64,7 +64,7 @@ bench::Contestant ours(const std::string& title, const ::torch::nn::Module& modu
   return {title, [optimizer] { optimizer->step(); }};
 }
 
-// All on one set of parameters: what they hold does not change the time of a step.
+// All contestants share one set of parameters, because the values do not affect the time of a step.
 std::vector<bench::Contestant> optimizer_contestants(const ::torch::nn::Module& module,
                                                      const loop::TrainingPlan& plan,
                                                      const std::string& name) {

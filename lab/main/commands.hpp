@@ -1,4 +1,4 @@
-// The commands of the program. Each function declares one command and its flags.
+// Declares the commands of the program. Each function adds one command and its flags.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,7 +9,7 @@ namespace sing::lab::main {
 
 using command::CommandContext;
 
-// `sing data …`: writes, shows or checks a task's data.
+// `sing data …` writes, shows or checks a task's data.
 void add_rde_data_command(CLI::App& data, CommandContext& context);
 void add_official_data_commands(CLI::App& data, CommandContext& context);  // cifar100, mnist
 void add_pack_data_command(CLI::App& data, CommandContext& context);
@@ -25,7 +25,8 @@ void add_train_command(CLI::App& app, CommandContext& context);
 void add_eval_command(CLI::App& app, CommandContext& context);
 void add_bench_command(CLI::App& app, CommandContext& context);
 
-// The three above. In a program without LibTorch each of them only says what it lacks.
+// Adds the three commands above. In a program without LibTorch each of them only reports that
+// LibTorch is missing.
 void add_training_commands(CLI::App& app, CommandContext& context);
 
 }  // namespace sing::lab::main

@@ -1,4 +1,4 @@
-// Reads the grid, has it trained, prints the table and writes the report.
+// Reads the grid, trains it, prints the table and writes the report.
 #include <unistd.h>
 
 #include <iostream>
@@ -32,8 +32,7 @@ std::vector<std::filesystem::path> directories_of(const std::vector<compare::Cel
   return directories;
 }
 
-// Before anything is trained, a name that only the last training would refuse; another program may
-// know other names.
+// Reports an unknown optimizer before anything is trained. Another program may know other names.
 void check_optimizers(const CompareFlags& flags) {
   if (!flags.program.empty()) {
     return;
@@ -81,7 +80,7 @@ void add_compare_command(CLI::App& app, CommandContext& context) {
   command->add_option("TASK", grid.task, "what to train, as for sing train")
       ->required()
       ->type_name("");
-  // One word each: a list that goes on would take TASK or the -- after it.
+  // Each list is one word; a longer list would take TASK or the -- after it.
   command->add_option("--optimizers", grid.optimizers, "names, as for sing train --optimizer")
       ->delimiter(',')
       ->allow_extra_args(false)

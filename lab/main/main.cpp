@@ -1,4 +1,4 @@
-// The program `sing`.
+// Defines main() of the program `sing`.
 #include <iostream>
 
 #include "lab/main/commands.hpp"

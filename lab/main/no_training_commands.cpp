@@ -1,4 +1,4 @@
-// Stands in for training_commands.cpp in a program without LibTorch.
+// Replaces training_commands.cpp in a program without LibTorch.
 #include "lab/main/commands.hpp"
 #include "sing/base/message.hpp"
 

@@ -1,4 +1,4 @@
-// Compares files with a list of sizes and hashes.
+// Compares data files with a list of sizes and hashes.
 #include <algorithm>
 #include <memory>
 #include <ostream>
@@ -20,7 +20,7 @@ struct OfficialFlags {
   std::string out;
 };
 
-// A folder stands for the set's files in it, those that are missing too.
+// A folder means all of the set's files in it, including those that are missing.
 std::vector<std::filesystem::path> given_files(const image::OfficialSet& set,
                                                const OfficialFlags& flags) {
   std::vector<std::filesystem::path> paths;

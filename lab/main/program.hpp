@@ -1,4 +1,4 @@
-// The program `sing` as a function, so that tests can call it.
+// Declares the program `sing` as a function, so that tests can call it.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,7 +9,7 @@
 
 namespace sing::lab::main {
 
-// `add_more` adds the commands that this library does not have: those that need LibTorch.
+// `add_more` adds the commands that need LibTorch, which this library does not contain.
 int run_program(int argument_count, const char* const* arguments, std::ostream& out,
                 std::ostream& error,
                 const std::function<void(CLI::App&, command::CommandContext&)>& add_more = nullptr);

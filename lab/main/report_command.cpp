@@ -1,4 +1,4 @@
-// Reads the runs it is given and says where the page is.
+// Reads the given runs, writes the report and prints where it is.
 #include <filesystem>
 #include <memory>
 #include <ostream>

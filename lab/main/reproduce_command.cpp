@@ -1,4 +1,4 @@
-// Lists the tables or trains one, prints it and writes its report.
+// Lists the paper's tables, or trains one, prints it and writes its report.
 #include <unistd.h>
 
 #include <iostream>
@@ -83,7 +83,7 @@ void train(const ReproduceFlags& flags, const compare::Workplace& place, Command
                                                [&] { return signal.requested(); });
   }
   context.out << '\n' << table.title << '\n' << text_of(reproduction.rows);
-  if (!notice.empty()) {  // what was said before the first run may have left the screen
+  if (!notice.empty()) {  // repeated, because the first one may have scrolled away
     context.out << notice << '\n';
   }
   write_page(table, reproduction, place, notice, context.out);

@@ -1,4 +1,4 @@
-// One line a task.
+// Lists the tasks, one per line.
 #include "lab/main/task_registry.hpp"
 
 #include "lab/cifar100/cifar100_task.hpp"

@@ -1,4 +1,4 @@
-// The tasks by name.
+// Declares the list of tasks.
 #pragma once
 
 #include <span>

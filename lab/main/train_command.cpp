@@ -1,4 +1,4 @@
-// Trains a model, from the start or from where a run stopped.
+// Trains a model from the start or resumes a run.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -17,7 +17,7 @@
 namespace sing::lab::main {
 namespace {
 
-struct TrainFlags {  // the command flags of one task
+struct TrainFlags {  // flags of the command for one task
   explicit TrainFlags(const task::TaskEntry& entry) : request(entry) {}
 
   loop::TrainingSetup request;
@@ -37,7 +37,8 @@ std::string default_folder(const TrainFlags& flags, const loop::TrainingPlan& pl
   return name;
 }
 
-// Takes over what the run was started with; resources are this command's or else the run's.
+// Applies the options that the run was started with. Resource options come from this command or, if
+// not given, from the run.
 run::RecordedConfig take_up(TrainFlags& flags, const run::RunDirectory& directory) {
   run::RecordedConfig config = run::read_config(directory.config());
   const std::string run = directory.path().string();
@@ -55,7 +56,7 @@ run::RecordedConfig take_up(TrainFlags& flags, const run::RunDirectory& director
   return config;
 }
 
-// A sentence for the person at the terminal.
+// Returns a sentence for the user.
 std::string text_of(const run::EndRecord& end, const std::filesystem::path& run) {
   std::string text(name_of(end.status));
   char numbers[160] = "";

@@ -1,4 +1,4 @@
-// Reads the request, has it tuned, prints the table and writes the report.
+// Reads the request, runs the tuning, prints the table and writes the report.
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct TuneFlags {
   std::string program;
 };
 
-// The value of `--name value` or `--name=value`.
+// Returns the value of `--name value` or `--name=value`.
 std::optional<std::string> flag_value(const std::vector<std::string>& flags,
                                       const std::string& name) {
   for (std::size_t at = 0; at < flags.size(); ++at) {
@@ -44,8 +44,8 @@ std::optional<std::string> flag_value(const std::vector<std::string>& flags,
   return std::nullopt;
 }
 
-// The paper does not say which decay its learning rates were tried with: the one asked for, else
-// that of the file of options, else the optimizer's own.
+// The paper does not say which decay its learning rates were tried with. This uses the requested
+// one, or else that of the file of options, or else the optimizer's default.
 double first_weight_decay(const TuneFlags& flags) {
   if (flags.weight_decay) {
     return *flags.weight_decay;

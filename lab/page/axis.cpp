@@ -1,4 +1,4 @@
-// Places numbers on a line and finds round ones for its ticks.
+// Places numbers on an axis and finds round numbers for its ticks.
 #include "lab/page/axis.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kWantedTicks = 6;
 
-// The power of ten in the file's way: pow(10, negative) is not exact.
+// Returns 10^exponent. Divides for negative exponents, because pow is not exact there.
 double power_of_ten(int exponent) {
   return exponent >= 0 ? std::pow(10.0, exponent) : 1 / std::pow(10.0, -exponent);
 }
@@ -94,7 +94,8 @@ std::vector<Tick> Axis::log_ticks() const {
       }
     }
   }
-  // Below a decade there may be none of them; equal steps are read as well there.
+  // A range of less than a decade may contain too few of these ticks; equal steps are just as
+  // readable there.
   return ticks.size() < 3 ? linear_ticks() : ticks;
 }
 

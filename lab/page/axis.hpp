@@ -1,4 +1,4 @@
-// A chart's axis: which numbers it shows, where, and its ticks.
+// Defines a chart's axis: the numbers it shows, their places, and its ticks.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct Tick {
   std::string text;
 };
 
-// The smallest and largest of the numbers shown to it, leaving out what a scale cannot place.
+// The smallest and largest of the included numbers. Numbers that a scale cannot place are left out.
 struct AxisRange {
   double low = 0;
   double high = 0;
@@ -24,8 +24,8 @@ struct AxisRange {
 
 class Axis {
  public:
-  // Numbers `range` from pixel `from` to pixel `to`. A range of one number is widened; an empty one
-  // is 0 … 1. kLog falls back to kLinear where the range has no positive part.
+  // Maps the numbers of `range` to the pixels `from` … `to`. A range of one number is widened, and
+  // an empty one becomes 0 … 1. kLog falls back to kLinear if the range has no positive part.
   Axis(AxisRange range, Scale scale, double from, double to);
 
   Scale scale() const { return scale_; }
@@ -34,10 +34,10 @@ class Axis {
   double from() const { return from_; }
   double to() const { return to_; }
 
-  // Not finite where the scale has no place for the value.
+  // Returns a pixel; not finite if the scale has no place for the value.
   double place(double value) const;
 
-  // At round numbers: 1, 2 or 5 times a power of ten, some four to eight of them.
+  // Ticks are at round numbers: 1, 2 or 5 times a power of ten, about four to eight of them.
   std::vector<Tick> ticks() const;
 
  private:

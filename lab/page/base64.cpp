@@ -1,4 +1,4 @@
-// Three bytes become four characters.
+// Encodes three bytes as four characters.
 #include "lab/page/base64.hpp"
 
 #include <cstdint>

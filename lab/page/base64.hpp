@@ -1,4 +1,4 @@
-// Bytes as text that a page can carry.
+// Encodes bytes as text that a page can contain.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace sing::lab::page {
 
-// RFC 4648, section 4, padded.
+// Uses RFC 4648, section 4, with padding.
 std::string base64(std::string_view bytes);
 
 }  // namespace sing::lab::page

@@ -20,12 +20,12 @@ std::string bmp_bytes(const Bitmap& bitmap) {
   append(bytes, kBitmapHeader, 4);
   append(bytes, 40, 4);
   append(bytes, bitmap.width, 4);
-  append(bytes, 0 - bitmap.height, 4);  // negative: the first row is the top one
+  append(bytes, 0 - bitmap.height, 4);  // negative: the first row is the top row
   append(bytes, 1, 2);
   append(bytes, 8, 2);
   append(bytes, 0, 4);  // not compressed
   append(bytes, stride * bitmap.height, 4);
-  append(bytes, 2835, 4);  // pixels a metre, 72 dpi
+  append(bytes, 2835, 4);  // pixels per meter, 72 dpi
   append(bytes, 2835, 4);
   append(bytes, 256, 4);
   append(bytes, 0, 4);

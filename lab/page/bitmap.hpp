@@ -1,4 +1,4 @@
-// A picture of numbers 0 … 255, each with its color, as a BMP file in memory.
+// Writes a picture of numbers 0 … 255, each with its color, as a BMP file in memory.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ struct Bitmap {
   std::array<picture::Color, 256> colors{};
 };
 
-// Rows lie from the top down, each filled up to four bytes, kBitmapHeader bytes from the start: the
-// page's script reads them there.
+// Rows begin kBitmapHeader bytes from the start, run from the top down, and are padded to a
+// multiple of four bytes. The page's script reads them there.
 inline constexpr std::size_t kBitmapHeader = 14 + 40 + 4 * 256;
 std::string bmp_bytes(const Bitmap& bitmap);
 

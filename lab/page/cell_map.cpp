@@ -1,4 +1,5 @@
-// Writes the table; unlike the map of gradient norms it has few cells, so each carries its number.
+// Writes the map as a table. Unlike the map of gradient norms it has few cells, so each shows its
+// number.
 #include "lab/page/cell_map.hpp"
 
 #include "lab/page/html_text.hpp"
@@ -8,7 +9,7 @@
 namespace sing::lab::page {
 namespace {
 
-// Dark letters on the light half of the scale.
+// Dark text is used on the light half of the scale.
 std::string colors_of(double share) {
   const picture::Color color = picture::scale_color(share);
   return fmt::format("background:rgb({},{},{});color:{}", int{color[0]}, int{color[1]},

@@ -1,4 +1,4 @@
-// A number for each of two values, as a colored table of the page.
+// Draws a number for each pair of two values as a colored table.
 #pragma once
 
 #include <string>
@@ -14,14 +14,14 @@ struct CellMap {
   std::vector<std::string> columns;
   struct Entry {
     std::string text;      // empty: nothing is known
-    double share = 0;      // 0 … 1, the color
-    bool colored = false;  // one without a number has no color
+    double share = 0;      // 0 … 1; selects the color
+    bool colored = false;  // false for a cell without a number
     bool best = false;
   };
   std::vector<Entry> entries;  // row by row
 };
 
-// Colors as in the other heat maps, numbers in the cells.
+// Uses the colors of the other heat maps and writes the numbers in the cells.
 std::string draw_cell_map(const CellMap& map);
 
 }  // namespace sing::lab::page

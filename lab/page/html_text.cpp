@@ -1,4 +1,4 @@
-// Writes numbers without the locale's help: the same page on every machine.
+// Formats text and numbers without the locale, so that the page is the same on every machine.
 #include "lab/page/html_text.hpp"
 
 #include <array>
@@ -28,7 +28,7 @@ std::string without_trailing_zeros(std::string text) {
   return text == "-0" ? "0" : text;
 }
 
-// 1.2e-05 as 1.2e-5.
+// Shortens 1.2e-05 to 1.2e-5.
 std::string short_exponent(const std::string& text) {
   const std::size_t mark = text.find('e');
   std::string mantissa = without_trailing_zeros(text.substr(0, mark));

@@ -1,4 +1,4 @@
-// Draws axes, grid and curves as SVG. The page's script reads the curves back from the paths.
+// Draws axes, grid and curves as SVG. The page's script reads the curves from the paths.
 #include "lab/page/line_chart.hpp"
 
 #include <algorithm>
@@ -96,7 +96,8 @@ std::string grid(const Axis& x, const Axis& y, const std::string& x_label) {
 
 std::string pair_of(double x, double y) { return coordinate(x) + " " + coordinate(y); }
 
-// What browsers can draw without losing the rest; the page's script knows the bound.
+// Coordinates beyond this bound make browsers lose the rest of a curve. The page's script uses the
+// same bound.
 constexpr double kFarthest = 1e5;
 double within_reach(double y) { return std::clamp(y, -kFarthest, kFarthest); }
 
@@ -186,8 +187,8 @@ std::string draw_line_chart(const ChartOptions& options, const std::vector<Curve
   drawn += fmt::format(" aria-label=\"{}\"{}{}", name, attribute("x", x), attribute("y", y));
   drawn += fmt::format(" data-name=\"{}\">", escape_html(options.x_label));
   drawn += grid(x, y, options.x_label);
-  // An inner drawing cuts off what a diverged run has outside the range. 4: half a marker, and
-  // more.
+  // The inner drawing clips the points of a diverged run that are outside the range. The margin of
+  // 4 is slightly more than half a marker.
   drawn +=
       fmt::format("<svg x=\"{}\" y=\"{}\" width=\"{}", kLeft - 4, kTop - 4, kRight - kLeft + 8);
   drawn += fmt::format("\" height=\"{}\" viewBox=\"{} {}", kBottom - kTop + 8, kLeft - 4, kTop - 4);

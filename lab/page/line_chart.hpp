@@ -1,4 +1,4 @@
-// Curves over one axis, as a drawing in the page.
+// Draws curves over one axis.
 #pragma once
 
 #include <string>
@@ -13,18 +13,18 @@ struct Curve {
   std::string label;
   std::string style;  // class names
   std::vector<CurvePoint> points;
-  bool diverged = false;  // marked, and without a say in the chart's range where others have one
+  bool diverged = false;  // marked, and ignored in the chart's range if other curves have points
 };
 
 struct ChartOptions {
   std::string title;
   std::string x_label;
-  Scale x_scale = Scale::kLinear;  // linear axes begin at 0, where every training does
+  Scale x_scale = Scale::kLinear;  // linear axes begin at 0, as every training does
   Scale y_scale = Scale::kLinear;
   bool from_zero = false;
 };
 
-// Empty where no curve has a point to show.
+// Returns "" if no curve has a point to show.
 std::string draw_line_chart(const ChartOptions& options, const std::vector<Curve>& curves);
 
 }  // namespace sing::lab::page

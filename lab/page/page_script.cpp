@@ -1,4 +1,4 @@
-// The script of the page: plain JavaScript without a library, no request to anywhere.
+// Contains the script of the page: plain JavaScript without libraries or requests.
 #include "lab/page/page_parts.hpp"
 
 namespace sing::lab::page {

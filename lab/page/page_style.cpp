@@ -1,4 +1,4 @@
-// The style sheet of the page.
+// Contains the style sheet of the page.
 #include "lab/page/page_parts.hpp"
 
 namespace sing::lab::page {

@@ -1,4 +1,4 @@
-// Joins equal numbers of neighbouring points.
+// Joins equal numbers of neighboring points.
 #include "lab/page/thin_curve.hpp"
 
 #include <algorithm>

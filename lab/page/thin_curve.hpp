@@ -1,4 +1,4 @@
-// A long curve as few points: the mean of neighbours, and between which values they lay.
+// Reduces a long curve to a few points: the means of neighbors, and the ranges of their values.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,14 @@ namespace sing::lab::page {
 
 struct CurvePoint {
   double x;
-  double y;     // mean; not finite: a gap
-  double low;   // smallest of the values behind the mean
+  double y;     // mean; a gap if not finite
+  double low;   // smallest of the averaged values
   double high;  // largest
 };
 
-// At most `most` points. A curve that is short enough comes back as it is, low = high = y. Values
-// that are not finite are left out of a mean; where there are no others, the point is a gap.
+// Returns at most `most` points. A curve that is short enough is returned unchanged, with low =
+// high = y. Values that are not finite are left out of a mean; a point without other values is a
+// gap.
 std::vector<CurvePoint> thin_curve(const std::vector<CurvePoint>& curve, std::size_t most);
 
 inline CurvePoint curve_point(double x, double y) { return {x, y, y, y}; }

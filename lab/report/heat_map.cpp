@@ -1,4 +1,5 @@
-// Draws a small bitmap, one pixel a cell, stretched; names and numbers stand around it as SVG.
+// Draws a small bitmap with one pixel per cell, stretched to size, with names and numbers around it
+// as SVG.
 #include "lab/report/heat_map.hpp"
 
 #include <algorithm>
@@ -92,7 +93,7 @@ NormLevels norm_levels(const LayerNorms& norms) {
   if (range.empty) {
     levels.low = levels.high = 1;
   }
-  if (levels.high < 1.05 * levels.low) {  // one color for one value: the middle one
+  if (levels.high < 1.05 * levels.low) {  // a single value gets the middle color
     levels.low /= 2;
     levels.high *= 2;
   }
@@ -122,7 +123,7 @@ std::string draw_heat_map(const LayerNorms& norms) {
   }
   const NormLevels levels = norm_levels(norms);
   const double height = kRowHeight * static_cast<double>(norms.layers.size());
-  // A bar of 40 units is the least that its numbers fit beside.
+  // The numbers of the color bar need a height of at least 40 units.
   std::string drawn = fmt::format(
       "<figure class=\"heat\"><figcaption>Gradient norm by layer over steps <small>logarithmic; "
       "red: not finite, grey: not recorded</small></figcaption><svg viewBox=\"0 0 {} {}\" "

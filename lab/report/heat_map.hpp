@@ -1,4 +1,4 @@
-// Gradient norms by layer over time, as a drawing in the page.
+// Draws gradient norms by layer over time.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace sing::lab::report {
 
-// Colors of levels 0 … kTopLevel are spread over the logarithm of low … high.
+// The colors of levels 0 … kTopLevel are spread over the logarithm of low … high.
 inline constexpr std::uint8_t kTopLevel = 253;
 inline constexpr std::uint8_t kNotFinite = 254;
 inline constexpr std::uint8_t kNothing = 255;
@@ -19,10 +19,10 @@ struct NormLevels {
   page::Bitmap bitmap;
 };
 
-// Zero, and what is more than eight powers of ten below the largest norm, is level 0.
+// Zero and norms more than eight powers of ten below the largest are level 0.
 NormLevels norm_levels(const LayerNorms& norms);
 
-// Empty if there are no norms.
+// Returns "" if there are no norms.
 std::string draw_heat_map(const LayerNorms& norms);
 
 }  // namespace sing::lab::report

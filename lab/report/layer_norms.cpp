@@ -1,4 +1,4 @@
-// Sums squares over the tensors of a layer, then averages over neighbouring records.
+// Sums squares over the tensors of a layer, then averages over neighboring records.
 #include "lab/report/layer_norms.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct Layers {
   }
 };
 
-// A null in the file stands for a norm that was not finite.
+// A null in the file means a norm that was not finite.
 double recorded(double norm) {
   return std::isfinite(norm) ? norm : std::numeric_limits<double>::infinity();
 }

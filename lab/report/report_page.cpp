@@ -1,4 +1,4 @@
-// Puts the parts of the page together.
+// Assembles the parts of the page.
 #include "lab/report/report_page.hpp"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ std::vector<page::Curve> curves_of(const Subject& subject, Over over,
   return curves;
 }
 
-// Rates that a compare spreads over powers of ten show on a logarithmic axis only.
+// Rates that a comparison spreads over powers of ten are only readable on a logarithmic axis.
 page::Scale learning_rate_scale(const std::vector<run::RunRecord>& runs) {
   page::AxisRange peaks;
   for (const run::RunRecord& run : runs) {
@@ -64,7 +64,7 @@ page::Scale learning_rate_scale(const std::vector<run::RunRecord>& runs) {
   return !peaks.empty && peaks.high > 5 * peaks.low ? page::Scale::kLog : page::Scale::kLinear;
 }
 
-// Losses and accuracies of a diverged run say nothing of what the others reached.
+// The losses and accuracies of a diverged run must not affect how the others are shown.
 std::vector<page::Curve> marked(const Subject& subject, std::vector<page::Curve> curves) {
   for (std::size_t at = 0; at < curves.size(); ++at) {
     curves[at].diverged = subject.runs[at].has_diverged();
@@ -143,7 +143,7 @@ std::string run_section(const run::RunRecord& run, std::size_t runs) {
          page::escape_html(run.name) + "</summary>\n" + content + "</details>\n";
 }
 
-// Whose page is passed on without the command must not be taken for a result.
+// The page may be shared without the command line, so it has to say that the data is not real.
 std::string stand_in_note(const std::vector<run::RunRecord>& runs) {
   const auto count = std::count_if(runs.begin(), runs.end(), [](const run::RunRecord& run) {
     return run.setting("stand_in") == "true";

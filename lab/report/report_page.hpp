@@ -1,4 +1,4 @@
-// The report: one page about one or many runs, with everything it shows inside.
+// Makes the report: one self-contained page about one or many runs.
 #pragma once
 
 #include <filesystem>
@@ -10,16 +10,17 @@
 
 namespace sing::lab::report {
 
-// Needs nothing but a browser: no file beside it, no network. `summary`, HTML, stands before the
-// results. Throws std::invalid_argument if there are no runs.
+// The page needs only a browser: no other files, no network. `summary` is HTML that is placed
+// before the results. Throws std::invalid_argument if there are no runs.
 std::string report_page(const std::vector<run::RunRecord>& runs, const std::string& summary = "");
 
-// Replaces `path` as a whole; throws FileError, and then an old file is untouched.
+// Replaces `path` atomically. Throws FileError; an old file is then unchanged.
 void write_report(const std::filesystem::path& path, const std::vector<run::RunRecord>& runs,
                   const std::string& summary = "");
 
-// The page about those of the directories that hold a run; says on `out` where it is. A run that
-// failed before its first record has nothing to show; without any other there is no page.
+// Writes the page about those of the directories that hold a run, and prints its path on `out`. A
+// run that failed before its first record has nothing to show; if there is no other run, no page is
+// written.
 void write_report_of(const std::filesystem::path& path,
                      const std::vector<std::filesystem::path>& directories,
                      const std::string& summary, std::ostream& out);

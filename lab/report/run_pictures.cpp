@@ -1,4 +1,4 @@
-// Inlines PNG files as base64.
+// Embeds PNG files as base64.
 #include "lab/report/run_pictures.hpp"
 
 #include <fstream>

@@ -1,4 +1,4 @@
-// The pictures of a run, carried inside the page.
+// Embeds the pictures of a run in the page.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,16 @@
 
 namespace sing::lab::report {
 
-// At most `most` of them at even distances, the first and the last among them; of 1, the last.
+// Returns at most `most` pictures at even distances, including the first and the last, or only the
+// last if `most` is 1.
 std::vector<std::filesystem::path> chosen_pictures(const std::vector<std::filesystem::path>& all,
                                                    std::size_t most);
 
-// The last picture open, earlier ones folded, at most `most` in all. A file that is no PNG or has
-// more than 8 MiB is named, not shown. Empty if the run has no pictures.
+// Shows the last picture and folds earlier ones, at most `most` in all. A file that is not a PNG or
+// is larger than 8 MiB is named but not shown. Returns "" if the run has no pictures.
 std::string draw_pictures(const run::RunRecord& run, std::size_t most);
 
-// How many pictures each of so many runs has in one page, which is to stay easy to send.
+// Returns the number of pictures per run, so that a page about this many runs stays easy to send.
 constexpr std::size_t pictures_a_run(std::size_t runs) { return runs <= 2 ? 5 : runs <= 6 ? 2 : 1; }
 
 }  // namespace sing::lab::report

@@ -9,7 +9,7 @@
 namespace sing::lab::report {
 namespace {
 
-// All options but the seed and those that name the run's own directory.
+// Returns all options except the seed and those that name the run's own directory.
 std::string setting_of(const run::RunRecord& run) {
   std::string setting;
   for (const auto& [key, value] : run.settings) {

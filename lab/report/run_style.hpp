@@ -1,4 +1,4 @@
-// Which color and dash the curves of a run have.
+// Chooses the color and dash of each run's curves.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace sing::lab::report {
 inline constexpr std::size_t kColors = 10;
 inline constexpr std::size_t kDashes = 4;
 
-// Class names, one entry a run. Runs that differ in their seed alone have one color and different
-// dashes. With more runs than styles, colors come again with other dashes.
+// Returns class names, one entry per run. Runs that differ only in their seed have one color and
+// different dashes. If there are more runs than styles, colors are repeated with other dashes.
 std::vector<std::string> run_styles(const std::vector<run::RunRecord>& runs);
 
 }  // namespace sing::lab::report

@@ -16,7 +16,7 @@ std::string number_cell(const std::string& text) {
   return "<td class=\"number\">" + page::escape_html(text) + "</td>";
 }
 
-// What the end line says; of a run without one, what was last measured.
+// Returns the end record or, if the run has none, the last measurements.
 run::EndRecord end_of(const run::RunRecord& run) {
   if (run.end) {
     return *run.end;
@@ -57,7 +57,7 @@ std::optional<std::string> value_of(const run::RunRecord& run, const std::string
   return found != run.settings.end() ? std::optional(found->second) : std::nullopt;
 }
 
-// The keys of all runs in the order in which they are met.
+// Returns the keys of all runs in the order in which they first occur.
 std::vector<std::string> keys_of(const std::vector<run::RunRecord>& runs) {
   std::vector<std::string> keys;
   for (const run::RunRecord& run : runs) {
@@ -70,7 +70,7 @@ std::vector<std::string> keys_of(const std::vector<run::RunRecord>& runs) {
   return keys;
 }
 
-// Most stand in config.json under "options"; those that do not keep the name of their part.
+// Most keys are under "options" in config.json; the others keep the name of their section.
 std::string heading_of(const std::string& key) {
   constexpr std::string_view kPart = "options.";
   return page::escape_html(key.starts_with(kPart) ? key.substr(kPart.size()) : key);

@@ -1,4 +1,4 @@
-// Results and options of runs as tables of the page.
+// Makes the page's tables of the results and options of runs.
 #pragma once
 
 #include <string>
@@ -8,11 +8,12 @@
 
 namespace sing::lab::report {
 
-// One row a run, each with a swatch of its style. A diverged run has no numbers.
+// Writes one row per run with a swatch of its style. A diverged run has no numbers.
 std::string results_table(const std::vector<run::RunRecord>& runs,
                           const std::vector<std::string>& styles);
 
-// The options that differ, one row a run, and those that all runs share, one row an option.
+// Writes the options that differ with one row per run, and those that all runs share with one row
+// per option.
 std::string options_tables(const std::vector<run::RunRecord>& runs);
 
 }  // namespace sing::lab::report

@@ -1,4 +1,4 @@
-// Where the time of a training step goes, one bar a run.
+// Draws the times of a training step as one bar per run.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@
 namespace sing::lab::report {
 
 struct StepTime {
-  double data = 0;  // seconds of a step
+  double data = 0;  // seconds per step
   double forward_backward = 0;
   double optimizer = 0;
 
   double sum() const { return data + forward_backward + optimizer; }
 };
 
-// Means over the records. The first one, with the time that libraries take to start, counts only
-// where there is no other. Not finite where nothing was recorded.
+// Returns means over the records. The first record includes the startup time of libraries and
+// counts only if it is the only one. The means are not finite if nothing was recorded.
 StepTime step_time(const run::RunRecord& run);
 
-// Empty if no run has times.
+// Returns "" if no run has times.
 std::string draw_time_bars(const std::vector<run::RunRecord>& runs);
 
 }  // namespace sing::lab::report

@@ -1,4 +1,4 @@
-// Figures of "SING: A Plug-and-Play DNN Training Technique" (2023), table by table.
+// Contains the figures of "SING: A Plug-and-Play DNN Training Technique" (2023), table by table.
 #include "lab/reproduce/paper_tables.hpp"
 
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kNoConvergence = "paper: no convergence";
 
-// Section 5.2, the ablation with ViT-S and ViT-B on RDE.
+// Section 5.2: the ablation with ViT-S and ViT-B on RDE.
 constexpr PaperRow kAblation[] = {
     {"AdamW", "rde_adamw", 78.13},
     {"AdamW + normalization", "rde_adamw_normalization", 93.00},
@@ -31,7 +31,7 @@ constexpr PaperRow kAblation[] = {
     {"ViT-B: AdamW + SING", "rde_vit_b_sing_adamw", 97.15},
 };
 
-// Section 5.2, SING around other optimizers, with the rows of the appendix's table of the tuning.
+// Section 5.2: SING around other optimizers, with the rows of the appendix's tuning table.
 constexpr PaperRow kHosts[] = {
     {.name = "SGD",
      .recipe = "rde_sgd",
@@ -49,7 +49,7 @@ constexpr PaperRow kHosts[] = {
     {"AdaFactor + SING", "rde_sing_adafactor", 76.26},
 };
 
-// Appendix, other optimizers on RDE.
+// Appendix: other optimizers on RDE.
 constexpr PaperRow kOptimizers[] = {
     {.name = "AdamW + SING", .recipe = "rde_sing_adamw", .accuracy = 96.56, .loss = 0.34e-3},
     {.name = "LAMB", .recipe = "rde_lamb", .accuracy = 93.50, .loss = 0.50e-3},
@@ -62,7 +62,7 @@ constexpr PaperRow kOptimizers[] = {
     {.name = "AdaBound", .recipe = "rde_adabound", .accuracy = 0.03, .loss = 38.2e-3},
 };
 
-// Section 5.1 and the appendix, ResNet18 on CIFAR-100, five runs each.
+// Section 5.1 and the appendix: ResNet18 on CIFAR-100, five runs each.
 constexpr PaperRow kCifar100[] = {
     {"SGD", "cifar100_sgd", 75.63},
     {"AdamW", "cifar100_adamw", 77.95, 0.15},
@@ -74,7 +74,7 @@ constexpr PaperRow kCifar100[] = {
      .remark = "not in the paper; batch normalization trained"},
 };
 
-// Section 5.1, one run each.
+// Section 5.1: one run each.
 constexpr PaperRow kImagenet[] = {
     {"ResNet18: SGD", "imagenet_resnet18_sgd", 72.44},
     {"ResNet18: AdamW", "imagenet_resnet18_adamw", 72.58},

@@ -1,4 +1,5 @@
-// The paper's tables that can be trained here: the recipe of each row and the figures it reports.
+// Lists the paper's tables that can be trained here: the recipe of each row and its reported
+// figures.
 #pragma once
 
 #include <span>
@@ -12,7 +13,7 @@ struct PaperRow {
   const char* name;
   const char* recipe;              // recipes/<recipe>.toml
   double accuracy = run::kAbsent;  // percent
-  double spread = run::kAbsent;    // percent, where the paper repeated the training
+  double spread = run::kAbsent;    // percent, if the paper repeated the training
   double loss = run::kAbsent;
   const char* remark = "";
 };
@@ -26,7 +27,7 @@ struct PaperTable {
 
 std::span<const PaperTable> paper_tables();
 
-// Throws std::invalid_argument naming the nearest known name.
+// Throws std::invalid_argument with the nearest known name.
 const PaperTable& paper_table(std::string_view name);
 
 }  // namespace sing::lab::reproduce

@@ -1,4 +1,4 @@
-// Finds what each row needs, then runs seed after seed.
+// Finds what each row needs, then trains one seed after the other.
 #include "lab/reproduce/reproduction.hpp"
 
 #include <algorithm>

@@ -16,20 +16,21 @@ struct ReproductionRequest {
   std::string scale = "full";
   std::int64_t seeds = 1;
   std::vector<std::string> train_flags;
-  bool knows_tasks = false;     // else the program that trains is the one to say what it has
-  std::set<std::string> tasks;  // of the program
+  bool knows_tasks = false;     // false: the program that trains reports unknown tasks
+  std::set<std::string> tasks;  // tasks that the program has
 };
 
-// What is known of a row: why it cannot be trained here, or its runs of seeds 0 … seeds − 1.
+// The state of a row: the reason why it cannot be trained here, or its runs with seeds 0 … seeds −
+// 1.
 struct RowState {
   const PaperRow* row = nullptr;
-  std::string missing;               // empty: it can be trained
-  std::vector<compare::Cell> cells;  // a seed each
+  std::string missing;               // empty if the row can be trained
+  std::vector<compare::Cell> cells;  // one per seed
   std::vector<compare::Result> results;
 };
 
-// The rows and what their run directories already hold; starts nothing. Throws
-// std::invalid_argument for a recipe that cannot be read or says no optimizer.
+// Returns the rows with the results that their run directories already hold; starts nothing. Throws
+// std::invalid_argument for a recipe that cannot be read or names no optimizer.
 std::vector<RowState> row_states(const PaperTable& table, const ReproductionRequest& request,
                                  const compare::Workplace& place);
 
@@ -39,14 +40,14 @@ struct Reproduction {
   bool stopped = false;
 };
 
-// Trains what has no result yet, all rows with seed 0 first; says which rows are left out. Throws
-// as row_states and compare::check_commands do, before anything is started.
+// Trains the runs without a result, all rows with seed 0 first, and prints which rows are left out.
+// Throws like row_states and compare::check_commands, before anything is started.
 Reproduction run_reproduction(const PaperTable& table, const ReproductionRequest& request,
                               const compare::Workplace& place, std::ostream& out,
                               const std::function<bool()>& stop);
 
-// The scale's flags for the table's task and the data folder of the train flags, less what these
-// say themselves.
+// Returns the scale's flags for the table's task and the data folder of the train flags, without
+// the flags that the train flags set themselves.
 ScaleFlags flags_of(const PaperTable& table, const ReproductionRequest& request);
 
 }  // namespace sing::lab::reproduce

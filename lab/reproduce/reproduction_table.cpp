@@ -1,4 +1,4 @@
-// One table, written as text and as HTML.
+// Writes one table as text and as HTML.
 #include "lab/reproduce/reproduction_table.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::string remark_of(const RowState& state, const compare::Row& ours) {
   return joined(text, state.row->remark);
 }
 
-// A column of the paper's figures that has none says nothing.
+// Removes the columns in which the paper has no figures.
 void drop_empty_columns(Lines& lines) {
   for (std::size_t column = lines.front().size(); column-- > 0;) {
     const bool is_empty = std::all_of(lines.begin() + 1, lines.end(), [&](const auto& line) {

@@ -1,4 +1,4 @@
-// The flags of each scale and task.
+// Defines the flags of each scale and task.
 #include "lab/reproduce/scale.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The system calls of a growing file.
+// Wraps the system calls for a growing file.
 #include "lab/run/appended_file.hpp"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ AppendedFile::AppendedFile(std::filesystem::path path, std::uint64_t keep)
     fail("cannot ask for its size");
   }
   if (!S_ISREG(status.st_mode)) {
-    return;  // a device has no size to cut
+    return;  // a device cannot be truncated
   }
   size_ = std::min(keep, static_cast<std::uint64_t>(status.st_size));
   if (::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) {

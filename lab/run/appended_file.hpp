@@ -1,4 +1,4 @@
-// A file of a run that only grows, and that a resumed run cuts back.
+// Defines a file of a run that only grows and that a resumed run truncates.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace sing::lab::run {
 
-// The measurements and the TensorBoard events of a run.
+// Used for the measurements and the TensorBoard events of a run.
 class AppendedFile {
  public:
-  // Keeps the first `keep` bytes of what is there: all that a checkpoint knew of. Throws
-  // FileError, here as below.
+  // Keeps the first `keep` bytes, which are those that the checkpoint recorded. This and the
+  // functions below throw FileError.
   AppendedFile(std::filesystem::path path, std::uint64_t keep);
 
   void append(const std::string& bytes);
-  // What is in the file so far survives a crash of the machine.
+  // Makes everything written so far survive a crash of the machine.
   void sync();
   std::uint64_t size() const { return size_; }
   const std::filesystem::path& path() const { return path_; }

@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kFormatVersion = 1;
 
-// What follows "<key>…:" in the first line of the file that has it.
+// Returns the text after "<key>…:" in the first line of the file that has it.
 std::string line_value(const std::filesystem::path& path, std::string_view key) {
   std::ifstream stream(path);
   for (std::string line; std::getline(stream, line);) {
@@ -112,7 +112,7 @@ RecordedConfig read_config(const std::filesystem::path& path) {
       config.options.emplace_back(name, option_text(from_json(value, name)));
     }
     return config;
-  } catch (const std::exception& problem) {  // what nlohmann throws, and the above
+  } catch (const std::exception& problem) {  // thrown by nlohmann and by the code above
     throw FileError(
         fmt::format("[run] '{}': no configuration of a run: {}", path.string(), problem.what()));
   }

@@ -1,4 +1,4 @@
-// The folder of one run: the names of its files.
+// Defines the folder of one run and the names of its files.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace sing::lab::run {
 
 inline constexpr const char* kConfigFile = "config.json";
 inline constexpr const char* kMetricsFile = "metrics.jsonl";
-inline constexpr const char* kReportFile = "report.html";  // of one run, or of a folder of runs
+inline constexpr const char* kReportFile = "report.html";  // for one run or for a folder of runs
 
 class RunDirectory {
  public:
@@ -21,18 +21,18 @@ class RunDirectory {
   std::filesystem::path metrics() const { return path_ / kMetricsFile; }
   std::filesystem::path lock() const { return path_ / "lock"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
-  // `name`: last or best.
+  // `name` is last or best.
   std::filesystem::path checkpoint(const std::string& name) const;
   std::filesystem::path pictures() const { return path_ / "pictures"; }
-  // A name that sorts by step.
+  // The name sorts by step.
   std::filesystem::path picture(std::int64_t step) const;
-  // The file of TensorBoard events that exists, or a new name with the time in it, which
+  // Returns the existing file of TensorBoard events, or a new name with the time in it, which
   // TensorBoard requires.
   std::filesystem::path events() const;
 
-  // A training was started here.
+  // Returns whether a training was started here.
   bool has_config() const;
-  // A training was started here and has opened its measurements.
+  // Returns whether a training was started here and has opened its measurements.
   bool has_run() const;
 
  private:

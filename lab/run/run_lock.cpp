@@ -1,4 +1,4 @@
-// Makes the folders of a run and locks a file in it.
+// Creates the folders of a run and locks a file in them.
 #include "lab/run/run_lock.hpp"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ void make_folder(const std::filesystem::path& path) {
   }
 }
 
-// The process that holds the lock wrote its number into it.
+// The process that holds the lock has written its process ID into it.
 std::string owner_of(int lock) {
   char text[32] = {};
   const ssize_t count = ::pread(lock, text, sizeof(text) - 1, 0);

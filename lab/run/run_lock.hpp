@@ -1,4 +1,4 @@
-// Only one process at a time writes to a run directory.
+// Ensures that only one process at a time writes to a run directory.
 #pragma once
 
 #include "lab/run/run_directory.hpp"
@@ -6,11 +6,10 @@
 
 namespace sing::lab::run {
 
-// Held until it is destroyed or the process ends, in whatever way it ends.
+// The lock is held until it is destroyed or the process ends in any way.
 class RunLock {
  public:
-  // Makes the folders of the run where they are missing. Throws FileError when another process
-  // holds the run.
+  // Creates missing folders of the run. Throws FileError if another process holds the run.
   explicit RunLock(const RunDirectory& directory);
 
  private:

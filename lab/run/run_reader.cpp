@@ -1,4 +1,4 @@
-// Reads the settings, the records and the names of the pictures.
+// Reads the settings, the records and the names of the pictures of a run.
 #include "lab/run/run_reader.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ void add(RunRecord& run, StepRecord&& record) {
     drop_from(run.steps, record.step);
     drop_from(run.evaluations, record.step);
   }
-  run.end.reset();  // a line after an end: the training was resumed
+  run.end.reset();  // a line after an end means that the training was resumed
   run.steps.push_back(std::move(record));
 }
 
@@ -60,7 +60,7 @@ void read_metrics(RunRecord& run, const fs::path& path) {
   if (stream.bad()) {
     throw FileError(fmt::format("[{}] cannot be read to its end", path.string()));
   }
-  // One cut line is what a crash in the first write leaves.
+  // A crash during the first write leaves one incomplete line.
   if (records == 0 && run.unreadable_lines > 1) {
     throw FileError(
         fmt::format("[{}] wanted lines with \"kind\" step, evaluation or end, got {} others",
@@ -68,7 +68,7 @@ void read_metrics(RunRecord& run, const fs::path& path) {
   }
 }
 
-// Names carry a step: the last number in them orders them, as 90 comes before 100.
+// Pictures are ordered by the last number in their names, the step, so that 90 comes before 100.
 std::pair<std::string, std::string> picture_order(const fs::path& path) {
   const std::string stem = path.stem().string();
   const auto is_digit = [](unsigned char character) { return std::isdigit(character) != 0; };
@@ -109,7 +109,7 @@ void add_runs_below(const fs::path& folder, std::vector<RunRecord>& runs) {
   }
 }
 
-// The last `count` parts of a path.
+// Returns the last `count` parts of a path.
 std::string tail_of(const fs::path& path, std::ptrdiff_t count) {
   const auto parts = std::distance(path.begin(), path.end());
   fs::path tail;

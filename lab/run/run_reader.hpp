@@ -9,14 +9,14 @@
 
 namespace sing::lab::run {
 
-// Lines that are no record, such as one that a crash cut off, are counted and left out. A training
-// that was resumed from an earlier step wrote some steps twice: the later line counts. Throws
-// FileError if `directory` is no run directory or holds another program's files.
+// Lines that are not records, such as one cut off by a crash, are counted and left out. If a
+// training was resumed from an earlier step, some steps were written twice, and the later line
+// counts. Throws FileError if `directory` is not a run directory or holds another program's files.
 RunRecord read_run(const std::filesystem::path& directory);
 
-// Each path is a run directory, or a folder whose folders are run directories; a run that is named
-// twice is read once. Runs of equal names get as much of their paths as distinguishes them. Throws
-// FileError as read_run does.
+// Each path is a run directory or a folder of run directories. A run that is named twice is read
+// once. Runs with equal names get as much of their paths as distinguishes them. Throws FileError
+// like read_run.
 std::vector<RunRecord> read_runs(std::span<const std::filesystem::path> paths);
 
 }  // namespace sing::lab::run

@@ -1,4 +1,5 @@
-// The records of a run: what a training measures, writes to its run directory, and reads back.
+// Defines the records of a run: what a training measures, writes to its run directory, and reads
+// back.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace sing::lab::run {
 
-// A number that was not measured or is not finite: JSON has null for both.
+// A number that was not measured or is not finite; JSON has null for both.
 inline constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 
 // Means over the steps since the last record.
@@ -22,12 +23,12 @@ struct StepRecord {
   std::int64_t step = 0;  // steps taken so far
   double epoch = kAbsent;
   double loss = kAbsent;
-  double learning_rate = kAbsent;  // of this step
+  double learning_rate = kAbsent;  // at this step
   double images_per_second = kAbsent;
-  double data_seconds = kAbsent;  // per step, as the next two
+  double data_seconds = kAbsent;  // per step, like the next two
   double forward_backward_seconds = kAbsent;
   double optimizer_seconds = kAbsent;
-  // Of this step, by parameter name in the model's order; empty where they were not asked for.
+  // Norms at this step, by parameter name in the model's order; empty if they were not requested.
   std::vector<std::pair<std::string, double>> gradient_norms;
 };
 
@@ -38,7 +39,8 @@ struct EvaluationRecord {
   double accuracy = kAbsent;  // 0 … 1
 };
 
-// finished: all steps; diverged: given up, its numbers mean nothing; interrupted: can be resumed.
+// finished: all steps were taken; diverged: the run was given up and its numbers mean nothing;
+// interrupted: the run can be resumed.
 enum class RunStatus { kFinished, kDiverged, kInterrupted };
 constexpr auto enum_names(RunStatus) {
   return std::to_array<EnumName<RunStatus>>({{RunStatus::kFinished, "finished"},
@@ -51,25 +53,25 @@ struct EndRecord {
   double best_accuracy = kAbsent;
   double final_accuracy = kAbsent;
   double final_loss = kAbsent;
-  double seconds = kAbsent;  // of training, over all resumptions
+  double seconds = kAbsent;  // training time, over all resumptions
 };
 
-// All that a run directory holds, except for the checkpoints.
+// Everything that a run directory holds, except for the checkpoints.
 struct RunRecord {
   std::filesystem::path directory;
   std::string name;
-  std::vector<std::pair<std::string, std::string>> settings;  // of config.json; a.b for nested keys
+  std::vector<std::pair<std::string, std::string>> settings;  // config.json; a.b for nested keys
   std::vector<StepRecord> steps;
   std::vector<EvaluationRecord> evaluations;
   std::optional<EndRecord> end;  // none while the training runs, or after it was killed
   std::int64_t unreadable_lines = 0;
   std::vector<std::filesystem::path> pictures;  // earliest first
 
-  // The run needs no more steps.
+  // Returns whether the run needs no more steps.
   bool is_complete() const { return end && end->status != RunStatus::kInterrupted; }
   bool has_diverged() const { return end && end->status == RunStatus::kDiverged; }
 
-  // The setting of that name at any depth of config.json; empty if there is none.
+  // Returns the setting of that name at any depth of config.json, or "" if there is none.
   std::string setting(std::string_view setting_name) const {
     for (const auto& [key, value] : settings) {
       if (std::string_view(key).substr(key.rfind('.') + 1) == setting_name) {

@@ -1,4 +1,4 @@
-// Writes each record as a line and as events.
+// Writes each record as a line of metrics.jsonl and as TensorBoard events.
 #include "lab/run/run_writer.hpp"
 
 #include "lab/run/metrics_line.hpp"

@@ -18,7 +18,8 @@ struct RunFileSizes {
 
 class RunWriter {
  public:
-  // Cuts the files back to what a checkpoint knew of. Throws FileError, here as below.
+  // Truncates the files to the sizes that a checkpoint recorded. This and the functions below throw
+  // FileError.
   RunWriter(const RunDirectory& directory, const RunFileSizes& keep)
       : metrics_(directory.metrics(), keep.metrics), events_(directory.events(), keep.events) {}
 
@@ -26,7 +27,7 @@ class RunWriter {
   void write(const EvaluationRecord& record);
   void write(const EndRecord& record);
 
-  // What was written so far survives a crash of the machine.
+  // Makes everything written so far survive a crash of the machine.
   RunFileSizes sync();
 
  private:

@@ -1,5 +1,5 @@
-// Writes Event messages (tensorflow/core/util/event.proto) in TFRecord frames, by hand: the two
-// formats are small and a protobuf library is not.
+// Writes Event messages (tensorflow/core/util/event.proto) in TFRecord frames. This is done by hand
+// because the two formats are small and a protobuf library is not.
 #include "lab/run/tensorboard_events.hpp"
 
 #include <array>
@@ -31,7 +31,8 @@ std::string little_endian(Number number) {
   return bytes;
 }
 
-// The checksum of a TFRecord, so rotated and shifted that a checksum of checksums is still good.
+// Returns the masked checksum of a TFRecord: rotated and shifted, so that checksums of data that
+// contains checksums stay useful.
 std::string masked_crc(std::string_view bytes) {
   const std::uint32_t crc = crc32c(bytes);
   return little_endian(((crc >> 15) | (crc << 17)) + 0xa282ead8U);
@@ -50,7 +51,7 @@ std::string varint(std::uint64_t number) {
   return bytes + static_cast<char>(number);
 }
 
-// Protocol buffer fields: the number of the field and its wire type, then the value.
+// Wire types of protocol buffers. A field is its number and wire type, followed by its value.
 enum class Wire : unsigned { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
 std::string key(unsigned field, Wire wire) {
@@ -61,7 +62,7 @@ std::string bytes_field(unsigned field, std::string_view bytes) {
   return key(field, Wire::kBytes) + varint(bytes.size()) + std::string(bytes);
 }
 
-// wall_time = 1
+// Event: wall_time = 1
 std::string event_start() {
   const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
   return key(1, Wire::kFixed64) + little_endian(std::bit_cast<std::uint64_t>(now.count()));

@@ -1,4 +1,4 @@
-// TensorBoard's event files, of which scalars are all that is needed.
+// Writes scalars to TensorBoard's event files.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ using Scalars = std::vector<std::pair<std::string, double>>;  // tag, value
 
 class TensorboardEvents {
  public:
-  // An empty file gets the record that names its version.
+  // Writes the record with the format version if the file is empty.
   TensorboardEvents(const std::filesystem::path& path, std::uint64_t keep);
 
-  // All values in one event of that step, at this moment's wall time.
+  // Writes all values as one event of that step, with the current wall time.
   void write(std::int64_t step, const Scalars& scalars);
 
   AppendedFile& file() { return file_; }

@@ -1,4 +1,5 @@
-// A point or gradient as one vector of doubles, cut into tensors: the paper's I₁ … I_D.
+// Represents a point or gradient as one vector of doubles, split into tensors: the paper's I₁ …
+// I_D.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +35,7 @@ inline double dot(std::span<const double> one, std::span<const double> other) {
   return sum;
 }
 
-// √D of D tensors.
+// Returns √D for D tensors.
 inline double root(std::size_t count) { return std::sqrt(static_cast<double>(count)); }
 
 inline double norm(std::span<const double> vector) { return std::sqrt(dot(vector, vector)); }
@@ -46,7 +47,7 @@ inline Vector scaled(Vector vector, double factor) {
   return vector;
 }
 
-// target + factor · direction
+// Computes target += factor · direction.
 inline void add_scaled(Vector& target, double factor, std::span<const double> direction) {
   for (std::size_t i = 0; i < target.size(); ++i) {
     target[i] += factor * direction[i];
@@ -77,7 +78,7 @@ void for_each_block(const Shapes& shapes, Values& values, const Visitor& visit) 
   }
 }
 
-// Calls visit(row) for every row of every tensor of rank 2 and more.
+// Calls visit(row) for every row of every tensor of rank ≥ 2.
 template <class Values, class Visitor>
 void for_each_row(const Shapes& shapes, Values& values, const Visitor& visit) {
   std::size_t at = 0;
@@ -107,7 +108,8 @@ inline Vector row_means(const Shapes& shapes, const Vector& values) {
   return means;
 }
 
-// φ as the paper defines it, written apart from the library's: rows of rank ≥ 2 lose their mean.
+// Computes φ as the paper defines it, independently of the library: the mean of each row is
+// subtracted for rank ≥ 2.
 inline Vector centred(const Shapes& shapes, Vector values) {
   for_each_row(shapes, values, [](std::span<double> row) {
     const double middle = mean(row);
@@ -118,7 +120,7 @@ inline Vector centred(const Shapes& shapes, Vector values) {
   return values;
 }
 
-// N of Lemmas 2 and 4: the sum of the tensors' norms.
+// Returns N of Lemmas 2 and 4: the sum of the tensors' norms.
 inline double sum_of_block_norms(const Shapes& shapes, const Vector& values) {
   double sum = 0;
   for_each_block(shapes, values,

@@ -1,5 +1,5 @@
-// The size-calibrated target: norms √(n_k/n_ref) in place of 1, so S = Σ n_k/n_ref takes part of
-// the role of D, and τ = min √(n_k/n_ref) enters the convergence.
+// Checks the size-calibrated target. Norms are √(n_k/n_ref) instead of 1, so S = Σ n_k/n_ref partly
+// replaces D, and τ = min √(n_k/n_ref) enters the convergence bound.
 #include <cmath>
 
 #include "lab/page/html_text.hpp"
@@ -28,7 +28,7 @@ Calibration calibration(const Shapes& shapes, double reference_size) {
   return found;
 }
 
-// Balanced, but with norms in the proportions of the targets.
+// Returns a balanced direction whose tensor norms are proportional to the targets.
 Vector calibrated_direction(const Shapes& shapes) {
   Vector direction = balanced_direction(shapes);
   for_each_block(shapes, direction, [](std::span<double> block, std::size_t) {
@@ -79,7 +79,7 @@ Problem mixed_problem(bool convex) {
 
 struct Bounds {
   double right;         // F(x₀)/(ηTτ) + (1 + √S/τ)ε + ηLS/(2τ)
-  double put_in_place;  // the paper's, with S for D
+  double put_in_place;  // the paper's bound with S instead of D
 };
 
 Bounds bounds(const Problem& problem, const Plan& plan, double reference_size, double precision) {
@@ -109,8 +109,8 @@ Evidence check_convergence(const Method& method) {
   return evidence;
 }
 
-// One tensor at its minimum, of the reference size, and a small one on a straight slope of 1, which
-// it leaves in T = F(x₀)/(ητ) steps. No noise: ε = 0.
+// One tensor of the reference size is at its minimum. A small tensor is on a straight slope of 1,
+// which it leaves in T = F(x₀)/(ητ) steps. There is no noise: ε = 0.
 Evidence check_counterexample(const Method& method) {
   constexpr double kSize = 400;
   const Shapes shapes = {{20, 20}, {4}};

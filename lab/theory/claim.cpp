@@ -1,4 +1,4 @@
-// Says in words what a number must be.
+// Describes in words what a number must be.
 #include "lab/theory/claim.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// A claim of the theory as a program: what it says, what is tried, which numbers must come out.
+// Defines a claim of the theory as a program: its statement, its experiment, and the numbers that
+// must result.
 #pragma once
 
 #include <functional>
@@ -11,7 +12,7 @@
 
 namespace sing::lab::theory {
 
-// The claim holds only if `low` ≤ `value` ≤ `high`. NaN lies nowhere.
+// The claim holds only if `low` ≤ `value` ≤ `high`. NaN is never in the range.
 struct Number {
   std::string name;
   double value = std::numeric_limits<double>::quiet_NaN();
@@ -35,13 +36,14 @@ inline Number exactly(std::string name, double value, double target) {
   return close_to(std::move(name), value, target, 0);
 }
 
-// What a number must be, in words: "≤ 1", "= 0", "1 ± 1e-12", "" where nothing is asked.
+// Returns in words what a number must be: "≤ 1", "= 0", "1 ± 1e-12", or "" if there is no
+// condition.
 std::string wanted_text(const Number& number);
 
-// What the experiment of a claim found.
+// The result of a claim's experiment.
 struct Evidence {
   std::vector<Number> numbers;
-  std::vector<std::string> figures = {};  // HTML, nothing outside it needed
+  std::vector<std::string> figures = {};  // self-contained HTML
 
   bool holds() const;
 };

@@ -1,4 +1,4 @@
-// One line a family.
+// Lists the families of claims, one per line.
 #include "lab/theory/claims.hpp"
 
 #include <algorithm>

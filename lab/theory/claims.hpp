@@ -1,4 +1,4 @@
-// The list of claims, and those of them that a command line asks for.
+// Declares the list of claims and selects those that a command line names.
 #pragma once
 
 #include <span>
@@ -20,8 +20,9 @@ std::vector<Claim> figure_claims();
 
 std::vector<Claim> all_claims();
 
-// Claims by their own names or those of their families, in the list's order; all of them for no
-// names. Throws std::invalid_argument with the nearest name for one that is neither.
+// Returns the claims selected by their own names or those of their families, in the list's order,
+// or all of them if there are no names. For any other name, throws std::invalid_argument with the
+// nearest known one.
 std::vector<Claim> select_claims(std::span<const std::string> names);
 
 Verdict try_claim(const Claim& claim, const Method& method);

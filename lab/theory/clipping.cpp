@@ -1,4 +1,4 @@
-// The appendix's remark on clipping: which kinds of it normalization cancels.
+// Checks the appendix's remark on clipping: which kinds of clipping normalization cancels.
 #include <cmath>
 
 #include "lab/theory/claims.hpp"
@@ -12,7 +12,7 @@ const Shapes kTensors = {{4, 6}, {2, 3, 3}, {7}};
 constexpr int kSteps = 20;
 constexpr double kRate = 0.05;
 
-// Scales to length `limit` what is longer.
+// Scales a longer vector down to length `limit`.
 void clip_norm(std::span<double> part, double limit) {
   const double size = norm(part);
   if (size > limit) {
@@ -22,7 +22,7 @@ void clip_norm(std::span<double> part, double limit) {
   }
 }
 
-// Changes a gradient, given the point it was taken at.
+// Changes a gradient, given the point at which it was computed.
 using Clip = std::function<void(const Vector& point, Vector& gradient)>;
 
 void clip_globally(const Vector& /*point*/, Vector& gradient) { clip_norm(gradient, 1); }
@@ -38,8 +38,8 @@ void clip_values(const Vector& /*point*/, Vector& gradient) {
   }
 }
 
-// Brock et al. 2021, "High-performance large-scale image recognition without normalization": a
-// row's gradient is at most 1 % of its weights.
+// Brock et al. 2021, "High-performance large-scale image recognition without normalization": the
+// norm of a row's gradient is at most 1 % of that of its weights.
 void clip_by_unit(const Vector& point, Vector& gradient) {
   Vector limits;
   for_each_row(kTensors, point,
@@ -73,7 +73,7 @@ Path follow(const Method& method, const Clip& clip) {
   return path;
 }
 
-// How far apart the ends are, in lengths of one tensor's path.
+// Measures the distance between the end points, in lengths of one tensor's path.
 std::vector<Number> compare(const Method& method, const std::string& name, const Clip& clip) {
   const Vector plain = follow(method, nullptr).end;
   const Path path = follow(method, clip);
@@ -89,7 +89,7 @@ Evidence check_norms(const Method& method) {
     for (Number& number : compare(method, name, clip)) {
       evidence.numbers.push_back(std::move(number));
     }
-    evidence.numbers.back().high = 1e-13;  // a dozen roundings a step
+    evidence.numbers.back().high = 1e-13;  // a dozen roundings per step
   }
   return evidence;
 }

@@ -1,4 +1,4 @@
-// Theorems 3.3 and 3.4: how small the gradient gets, and in how many steps.
+// Checks Theorems 3.3 and 3.4: how small the gradient becomes, and in how many steps.
 #include <cmath>
 
 #include "lab/page/html_text.hpp"
@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kPrecisions[] = {0.4, 0.2, 0.1, 0.05, 0.025};
 
-// Four tensors with rows of four, each row of one curvature. Starts have row means.
+// Four tensors have rows of four elements, each row with one curvature. The start has nonzero row
+// means.
 Problem quadratic_problem() {
   const Shapes shapes = repeat(4, {2, 4});
   Vector curvatures(32);
@@ -35,7 +36,7 @@ Problem wells_problem() {
   return {"wells", wells(), 2, 2, {{2, 4}, {3, 4}, {4}}, start};
 }
 
-// (2 + √D + D): the theorems' bound in units of ε.
+// Returns 2 + √D + D, the theorems' bound in units of ε.
 double bound_in_precisions(const Problem& problem) {
   const auto tensors = static_cast<double>(problem.shapes.size());
   return 2 + std::sqrt(tensors) + tensors;
@@ -64,7 +65,8 @@ Evidence check_plain(const Method& method) {
   return {check_averages(method, normalization_only())};
 }
 
-// What the projection takes out of ∇F of the quadratic, curvature times row mean, cannot change.
+// The projection removes curvature times row mean from ∇F of the quadratic; this part cannot
+// change.
 Evidence check_centralized(const Method& method) {
   Evidence evidence{check_averages(method, paper_options())};
   const Problem problem = quadratic_problem();
@@ -82,11 +84,12 @@ Evidence check_centralized(const Method& method) {
   return evidence;
 }
 
-// F falls by η√D‖δ‖ − ηN + η²LD/2 at the least, with a plus: δ the noise, N the sum of norms.
+// Checks the proof's inequality with a plus sign, F(x₊) ≤ F(x) + η√D‖δ‖ − ηN + η²LD/2, where δ is
+// the noise and N the sum of the tensors' norms.
 struct ProofCheck {
   double least_slack = HUGE_VAL;
   double steps = 0;
-  double printed_wrong = 0;  // steps in which the line with the minus of the paper fails
+  double printed_wrong = 0;  // steps in which the paper's line with a minus fails
   double noise = 0;          // Σ‖δ‖
 };
 
@@ -131,10 +134,10 @@ Evidence check_proof(const Method& method) {
   return evidence;
 }
 
-// F(x₀) = 1 whatever the slope: ‖∇F‖ = 11ε until the corner, above the bound of 8ε for D = 4.
+// F(x₀) = 1 for every slope. ‖∇F‖ = 11ε until the corner, which is above the bound of 8ε for D = 4.
 Problem slope_problem(double precision) {
   const Shapes shapes = repeat(4, {4});
-  const double slope = 11 * precision / 4;  // √16 elements
+  const double slope = 11 * precision / 4;  // ‖∇F‖ = √16 · slope
   const double length = 1 / (16 * slope) + slope / 2;
   return {"slope ∝ ε", slopes(slope, 1), 1, 1, shapes, Vector(16, length)};
 }
@@ -186,10 +189,12 @@ Evidence check_rate(const Method& method) {
       -HUGE_VAL, 2);
   add("wells", measure_need(method, kFine, [](double) { return wells_problem(); }), -HUGE_VAL, 2);
   const Need slope = measure_need(method, kFine, slope_problem);
-  // 0.01: the slopes are left at F = 32ε², not 0, which saves the large ε a step in twenty.
+  // The tolerance is 0.01, because the slopes end at F = 32ε² instead of 0, which saves one step in
+  // twenty for the largest ε.
   add("slope ∝ ε", slope, 1.99, 2.01);
-  // From F = 1 with steps that lower F by η·Σ‖∇F_k‖ = 2ε · 4 · 11ε/2, less 3/(2·22²): noise of 1/22
-  // of a tensor's gradient, in the three directions across, turns them.
+  // F begins at 1, and each step lowers it by η·Σ‖∇F_k‖ = 2ε · 4 · 11ε/2, less a share of
+  // 3/(2·22²): noise of 1/22 of a tensor's gradient in each of the three orthogonal directions
+  // turns the steps.
   const double finest = slope.inverse_precisions.back();
   const double straight = finest * finest / 44;
   evidence.numbers.push_back(close_to("slope ∝ ε, ε = 0.0025: steps needed, in 1/(44ε²)",

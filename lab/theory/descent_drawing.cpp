@@ -1,4 +1,5 @@
-// Draws the function, the paths and the balls as SVG; the browser moves the balls without a script.
+// Draws the function, the paths and the balls as SVG. The browser animates the balls without a
+// script.
 #include "lab/theory/descent_drawing.hpp"
 
 #include "lab/page/axis.hpp"
@@ -47,7 +48,7 @@ std::string animation(const char* attribute, const std::string& values) {
       attribute, kSeconds, values);
 }
 
-// It rests at its end for a fifth of the time.
+// The ball rests at its end for a fifth of the time.
 std::string ball(const DescentPath& path, const Axis& x, const Axis& y) {
   std::string across;
   std::string down;
@@ -57,7 +58,7 @@ std::string ball(const DescentPath& path, const Axis& x, const Axis& y) {
     across += fmt::format("{}{}", i == 0 ? "" : ";", coordinate(x.place(position)));
     down += fmt::format("{}{}", i == 0 ? "" : ";", coordinate(y.place(three_minima(position))));
   }
-  // Without animation it shows the end.
+  // Without animation the ball is shown at its end.
   const double end = path.positions.back();
   return fmt::format("<circle class=\"ball {}\" r=\"6\" cx=\"{}", path.style,
                      coordinate(x.place(end))) +

@@ -1,4 +1,4 @@
-// Balls that roll, or jump, over the function with three minima: a picture that moves.
+// Draws an animation of balls that roll or jump over the function with three minima.
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@ struct DescentPath {
   std::vector<double> positions;  // x₀ … x_T
 };
 
-// The paths stand still in the picture; a ball for each runs along it again and again, all in step.
+// The paths are fixed. One ball per path runs along it again and again, and all balls are
+// synchronous.
 std::string draw_descent(const std::string& title, const std::vector<DescentPath>& paths);
 
 }  // namespace sing::lab::theory

@@ -1,4 +1,5 @@
-// Theorem 3.1: a step of length η√D leaves a ball of radius r once it is longer than the ball.
+// Checks Theorem 3.1: a step of length η√D leaves a ball of radius r once it is longer than the
+// ball's diameter.
 #include <cmath>
 
 #include "lab/theory/claims.hpp"
@@ -10,9 +11,10 @@ namespace sing::lab::theory {
 namespace {
 
 constexpr double kRadius = 0.75;
-// A start is at most (1 − 1e-6) r from the centre; 2r take it at least this far beyond the sphere.
+// A start is at most (1 − 1e-6) r from the center, so a step of 2r takes it at least this many
+// radii beyond the sphere.
 constexpr double kBeyond = 0.999e-6;
-constexpr double kRounding = 1e-12;  // thousands of double's roundings at numbers near 1
+constexpr double kRounding = 1e-12;  // thousands of roundings of doubles near 1
 
 double distance_after(const Vector& start, double rate, const Vector& direction) {
   Vector next = start;
@@ -20,7 +22,7 @@ double distance_after(const Vector& start, double rate, const Vector& direction)
   return norm(next) / kRadius;
 }
 
-// Both kinds of basin, of one radius, in as many dimensions as the shapes have.
+// Returns both kinds of basin with one radius, in as many dimensions as the shapes have.
 std::vector<Objective> basins(const Shapes& shapes) {
   Vector weights;
   Vector radii;
@@ -52,8 +54,8 @@ Evidence check_bound(const Method& method) {
            at_least("least distance beyond the sphere, in radii", nearest - 1, kBeyond)}};
 }
 
-// The direction is balanced, so that the gradient of an even and symmetric F is parallel to the
-// point tensor by tensor. On the sphere the radial basin has no gradient, the separable one has.
+// The direction is balanced, so the gradient of an even and symmetric F is parallel to the point in
+// every tensor. On the sphere the radial basin has no gradient, but the separable one has.
 Evidence check_boundary(const Method& method) {
   double farthest_from_antipode = 0;
   double off_sphere = 0;
@@ -97,7 +99,7 @@ Evidence check_tightness(const Method& method) {
            close_to("farthest landing, in radii", farthest, expected, kRounding)}};
 }
 
-// The rate below which the step from just inside the ball stays, by bisection.
+// Finds by bisection the rate below which a step from just inside the ball stays inside.
 double needed_rate(const Method& method, const Shapes& shapes) {
   BlockStandardizer standardized(method, shapes, paper_options());
   const Vector start = scaled(balanced_direction(shapes), 0.999 * kRadius);
@@ -199,7 +201,7 @@ Evidence check_zero_blocks(const Method& method) {
     const Vector gradient = objective.gradient(start_with(live, 0.8 * kRadius, 0.03 * kRadius));
     length_error = std::max(length_error, std::abs(norm(standardized(gradient)) - root(live)));
   }
-  // 25 elements of 0.02 r each: the constant part of the point, which stays.
+  // 25 elements of 0.02 r each form the constant part of the point, which does not change.
   const Vector half = start_with(5, 0.9 * kRadius, 0.02 * kRadius);
   const Vector direction = standardized(objective.gradient(half));
   const double overlooked = distance_after(half, 2 * kRadius / root(kTensors), direction);

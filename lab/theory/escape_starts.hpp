@@ -1,4 +1,4 @@
-// Where the escape experiments start, and how their parameters are cut into tensors.
+// Defines where the escape experiments start, and how their parameters are split into tensors.
 #pragma once
 
 #include "lab/theory/objectives.hpp"
@@ -6,8 +6,8 @@
 
 namespace sing::lab::theory {
 
-// 1, 2 and 50 dimensions as D = 1 … 50 tensors. Rows have at least two elements: others would be
-// centred away.
+// Splits 1, 2 and 50 dimensions into D = 1 … 50 tensors. Rows have at least two elements, because
+// centering would make shorter rows zero.
 inline std::vector<Shapes> escape_cuts() {
   return {{{1}},
           {{1, 2}},
@@ -21,7 +21,8 @@ inline std::vector<Shapes> escape_cuts() {
           repeat(50, {1})};
 }
 
-// Length 1, zero row means, tensors of equal norms: what makes the escape bound an equality.
+// Returns a vector of length 1 with zero row means and equal tensor norms, for which the escape
+// bound is an equality.
 inline Vector balanced_direction(const Shapes& shapes) {
   Vector direction(size_of(shapes), 0.0);
   for_each_row(shapes, direction, [](std::span<double> row) {
@@ -40,7 +41,7 @@ inline Vector balanced_direction(const Shapes& shapes) {
   return direction;
 }
 
-// Random directions at distances from just beside the centre to just inside the sphere.
+// Returns points in random directions, from almost the center to just inside the sphere.
 inline std::vector<Vector> starts_in_ball(std::size_t dimensions, double radius) {
   RandomNumbers random(Experiment::kEscape, dimensions);
   std::vector<Vector> starts;
@@ -52,7 +53,7 @@ inline std::vector<Vector> starts_in_ball(std::size_t dimensions, double radius)
   return starts;
 }
 
-// Random directions at distances uniform in 0 … radius.
+// Returns points in random directions at distances uniform in 0 … radius.
 inline std::vector<Vector> starts_throughout_ball(std::size_t dimensions, double radius) {
   RandomNumbers random(Experiment::kFigures, dimensions);
   std::vector<Vector> starts;

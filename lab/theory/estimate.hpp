@@ -1,4 +1,4 @@
-// Means of repeated experiments with their confidence intervals, and exponents of power laws.
+// Computes means of repeated experiments with confidence intervals, and exponents of power laws.
 #pragma once
 
 #include <cmath>
@@ -8,20 +8,20 @@
 
 namespace sing::lab::theory {
 
-// Experiments with chance in them are repeated this often, from seeds 0, 1, …
+// Random experiments are repeated this often, with seeds 0, 1, …
 inline constexpr std::size_t kRepetitions = 16;
 
 struct Estimate {
   double mean;
-  double half_width;  // of the two-sided 99 % interval
+  double half_width;  // half of the two-sided 99 % interval
 
   double upper() const { return mean + half_width; }
   double lower() const { return mean - half_width; }
 };
 
-// Student's interval for `kRepetitions` independent values.
+// Returns Student's interval for `kRepetitions` independent values.
 inline Estimate estimate(std::span<const double, kRepetitions> values) {
-  constexpr double kQuantile = 2.9467;  // t of 15 degrees of freedom, 99.5 %
+  constexpr double kQuantile = 2.9467;  // 99.5 % quantile of t with 15 degrees of freedom
   const double middle = mean(values);
   double squares = 0;
   for (const double each : values) {
@@ -36,7 +36,7 @@ struct Fit {
   double half_width;  // twice the standard error: how far the points lie from a power law
 };
 
-// y ∝ x^exponent by least squares of the logarithms; three points or more.
+// Fits y ∝ x^exponent by least squares of the logarithms. Needs at least three points.
 inline Fit fit_power_law(std::span<const double> x, std::span<const double> y) {
   Vector log_x;
   Vector log_y;

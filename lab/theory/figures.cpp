@@ -1,4 +1,5 @@
-// Figure 1, what escape takes by rate and number of tensors, and the appendix's two schedules.
+// Checks and draws Figure 1, the conditions for escape by rate and number of tensors, and the
+// appendix's two schedules.
 #include <algorithm>
 #include <cmath>
 
@@ -74,7 +75,7 @@ Evidence check_descent(const Method& method) {
   return evidence;
 }
 
-// Share of starts in the ball of radius 1 that one step of each rate takes out of it.
+// Returns, for each rate, the share of starts in the ball of radius 1 that leave it in one step.
 std::vector<double> shares_that_leave(const Method& method, const Shapes& shapes,
                                       const std::vector<double>& rates) {
   const Objective objective = radial_basin(1);

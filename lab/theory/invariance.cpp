@@ -1,4 +1,4 @@
-// Theorem 3.2: scales do not matter, and row means stay.
+// Checks Theorem 3.2: gradient scales do not matter, and row means do not change.
 #include <cmath>
 
 #include "lab/theory/claims.hpp"
@@ -13,8 +13,8 @@ const Shapes kTensors = {{4, 6}, {2, 3, 3}, {7}};
 constexpr int kSteps = 6;
 constexpr double kRate = 0.25;
 
-// Elements have sizes in (¼, 1) and fixed signs, so that 16-bit types hold the gradient over nearly
-// their whole range; they change with x by at most ⅜ of its change.
+// The elements have magnitudes in (¼, 1) and fixed signs, so that 16-bit types can hold the
+// gradient over nearly their whole range. They change by at most ⅜ of the change of x.
 Vector bounded_gradient(const Vector& x) {
   Vector gradient(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -33,7 +33,8 @@ Vector random_start() {
   return start;
 }
 
-// Where kSteps of SING with an SGD host lead when tensor k's gradient is multiplied by factors[k].
+// Returns the point after kSteps of SING with an SGD host when tensor k's gradient is multiplied by
+// factors[k].
 Vector end_point(const Method& method, Dtype dtype, const Vector& factors) {
   Iterates iterates(method,
                     {.shapes = kTensors, .dtype = dtype, .host = Sgd{.learning_rate = kRate}},
@@ -54,24 +55,24 @@ Vector end_point(const Method& method, Dtype dtype, const Vector& factors) {
 
 struct Precision {
   Dtype dtype;
-  double unit;      // half the distance of 1 and the next number
-  double sum_unit;  // of the type that sums are made in
-  double smallest;  // factor
-  int orders;       // of magnitude, from the smallest factor to the largest
+  double unit;      // half the distance between 1 and the next number
+  double sum_unit;  // the same for the type of the sums
+  double smallest;  // smallest factor
+  int orders;       // orders of magnitude between the smallest and largest factor
 };
 
-// The squares of float32 must fit float32; ¼ of the smallest factor of float16 and the largest one
-// itself must be normal numbers, between 2⁻¹⁴ and 65504.
+// The squares of float32 must fit in float32. For float16, ¼ of the smallest factor and the largest
+// factor must be normal numbers, between 2⁻¹⁴ and 65504.
 constexpr Precision kPrecisions[] = {{Dtype::kFloat64, 0x1p-53, 0x1p-53, 1e-15, 30},
                                      {Dtype::kFloat32, 0x1p-24, 0x1p-24, 1e-13, 30},
                                      {Dtype::kBFloat16, 0x1p-8, 0x1p-24, 1e-13, 30},
                                      {Dtype::kFloat16, 0x1p-11, 0x1p-24, 2.5e-4, 8}};
 
-// Two runs of kSteps that differ in roundings only. In a step of one run an element of the
-// parameter, below 2, is rounded by at most one unit; the standardized gradient by one unit for
-// itself, by ‖g‖/‖c‖ ≤ 4.3 for those of the gradient (the signs keep the norms of the centred c
-// above 1.15, 1 and 0.66), and by 16 units of sums. Earlier differences grow by at most
-// 1 + kRate · ⅜ / 0.66.
+// Bounds the difference between two runs of kSteps that differ only in rounding. In each step of a
+// run, an element of the parameter, which is below 2, is rounded by at most one unit. The
+// standardized gradient is rounded by one unit itself, by ‖g‖/‖c‖ ≤ 4.3 units from the gradient
+// (the signs keep the norms of the centered c above 1.15, 1 and 0.66), and by 16 units of the sums.
+// Earlier differences grow by a factor of at most 1 + kRate · ⅜ / 0.66.
 double allowed_difference(const Precision& precision) {
   const double once =
       2 * (precision.unit + kRate * (5.3 * precision.unit + 16 * precision.sum_unit));
@@ -82,7 +83,7 @@ double allowed_difference(const Precision& precision) {
   return sum;
 }
 
-// One factor for all tensors, or others for each.
+// Returns one factor for all tensors, or a different one for each.
 Vector factors_of(double factor, double opposite, bool each_tensor_its_own) {
   return each_tensor_its_own ? Vector{factor, 1, opposite} : Vector(kTensors.size(), factor);
 }
@@ -142,7 +143,7 @@ Evidence check_epsilon(const Method& method) {
   return {numbers};
 }
 
-// Row means and the overall mean before and after kSteps, as shares of the path's length.
+// Changes of the row means and the overall mean over kSteps, relative to the path's length.
 struct MeanShift {
   double rows;
   double overall;
@@ -163,7 +164,7 @@ MeanShift mean_shift(const Method& method, const Shapes& shapes, const Rule& hos
 }
 
 Evidence check_means(const Method& method) {
-  // Means of 20 numbers near 1 over 6 steps: some hundred roundings of 1.1e-16 each.
+  // Means of 20 numbers near 1 over 6 steps have about a hundred roundings of 1.1e-16 each.
   constexpr double kRounding = 1e-14;
   constexpr double kNoticeable = 1e-3;
   const Rule sgd = Sgd{.learning_rate = kRate};

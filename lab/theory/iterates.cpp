@@ -1,4 +1,4 @@
-// Keeps tensors of the element type and hands them to the method and the host.
+// Keeps tensors of the element type and passes them to the method and the host.
 #include "lab/theory/iterates.hpp"
 
 #include <utility>

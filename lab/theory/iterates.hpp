@@ -1,4 +1,4 @@
-// Iterates of a host optimizer on standardized gradients, in any element type.
+// Computes iterates of a host optimizer on standardized gradients, in any element type.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@ struct IteratesOptions {
   Rule host = Sgd{};
 };
 
-// The gradients pass through the method, then to a library optimizer that does not standardize.
+// Passes the gradients through the method, then to a library optimizer that does not standardize.
 class Iterates {
  public:
   Iterates(const Method& method, IteratesOptions options, const Vector& start);
 
-  // One step; the gradient is rounded to the element type first.
+  // Takes one step; the gradient is first rounded to the element type.
   void step(const Vector& gradient);
 
   Vector values() const;

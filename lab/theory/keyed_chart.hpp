@@ -1,4 +1,4 @@
-// A line chart with the names of its curves below it.
+// Draws a line chart with the names of its curves below it.
 #pragma once
 
 #include <string>

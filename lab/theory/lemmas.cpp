@@ -1,4 +1,4 @@
-// Lemmas 1 to 4 of the appendix, and what kind of map the centralization is.
+// Checks Lemmas 1 to 4 of the appendix, and what kind of map the centralization is.
 #include <cmath>
 
 #include "lab/theory/claims.hpp"
@@ -7,14 +7,15 @@
 namespace sing::lab::theory {
 namespace {
 
-// Relative, of sums of up to 200 products: each term is rounded a few times, each sum once a term.
+// Relative error of sums of up to 200 products: each term is rounded a few times, and each partial
+// sum once.
 constexpr double kRounding = 1e-13;
 
 struct Sample {
   Shapes shapes;
   Vector values;
   std::size_t live_blocks;          // tensors that are not zero
-  std::size_t live_centred_blocks;  // tensors that are not zero after centring
+  std::size_t live_centred_blocks;  // tensors that are not zero after centering
 };
 
 const std::vector<Shapes>& lemma_shapes() {
@@ -23,7 +24,8 @@ const std::vector<Shapes>& lemma_shapes() {
   return shapes;
 }
 
-// What the tensors of a sample are made of: some rounding traps, and plain random numbers.
+// The elements of a sample's tensors: plain random numbers, and numbers that are prone to rounding
+// errors.
 enum class Kind { kNormal, kScales, kLargeMean, kOneHot, kTiny, kHuge };
 constexpr Kind kKinds[] = {Kind::kNormal, Kind::kScales, Kind::kLargeMean,
                            Kind::kOneHot, Kind::kTiny,   Kind::kHuge};
@@ -63,7 +65,7 @@ std::vector<Sample> samples() {
   return all;
 }
 
-// The same with every second tensor zero, and with every second one row-constant.
+// Returns the samples with every second tensor zero, and with every second one row-constant.
 std::vector<Sample> degenerate_samples() {
   std::vector<Sample> all;
   for (const bool zero : {true, false}) {
@@ -90,7 +92,7 @@ Vector apply(const Method& method, const Sample& sample, const Standardize& opti
   return BlockStandardizer(method, sample.shapes, options)(sample.values);
 }
 
-// Lemmas 1 and 3 for one operator: the length of the result.
+// Checks Lemmas 1 and 3 for one operator: the length of the result.
 Evidence check_length(const Method& method, const Standardize& options,
                       std::size_t Sample::* live) {
   double error = 0;
@@ -118,7 +120,7 @@ Evidence check_lemma_3(const Method& method) {
   return check_length(method, paper_options(), &Sample::live_centred_blocks);
 }
 
-// The samples of all kinds: Lemmas 2 and 4 hold with zero tensors too, 0/0 = 0.
+// Returns the samples of all kinds. Lemmas 2 and 4 also hold with zero tensors, where 0/0 = 0.
 std::vector<Sample> every_sample() {
   std::vector<Sample> all = samples();
   for (Sample& sample : degenerate_samples()) {
@@ -147,7 +149,7 @@ Evidence check_lemma_4(const Method& method) {
   for (const Sample& sample : every_sample()) {
     const Vector standardized = apply(method, sample, paper_options());
     const Vector centre = centred(sample.shapes, sample.values);
-    // x = φ(x) + row means, and the second part is orthogonal to the result; without it the product
+    // x = φ(x) + row means, and the second part is orthogonal to the result. Without it the product
     // is not a difference of large numbers.
     const double product = dot(centre, standardized);
     const double means = dot(difference(sample.values, centre), standardized);
@@ -194,7 +196,7 @@ Evidence check_projection(const Method& method) {
     const MapErrors errors = map_errors(method, shapes, at);
     most = {std::max(most.linear, errors.linear), std::max(most.self_adjoint, errors.self_adjoint),
             std::max(most.idempotent, errors.idempotent)};
-    // The trace of a projection is its rank; what is missing is the dimension of the kernel.
+    // The trace of a projection is its rank; the remaining dimensions are those of the kernel.
     BlockStandardizer phi(method, shapes, centralization_only());
     const std::size_t size = size_of(shapes);
     double trace = 0;

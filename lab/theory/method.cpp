@@ -1,4 +1,4 @@
-// Hands the library vectors as lists of tensors.
+// Passes vectors to the library as lists of tensors.
 #include "lab/theory/method.hpp"
 
 #include <utility>

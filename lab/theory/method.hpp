@@ -1,5 +1,5 @@
-// The one thing that the checks ask of the library: standardized gradients. Tests put a wrong
-// method in its place, to see which claims notice.
+// Defines the only function of the library that the checks use: standardizing gradients. Tests
+// replace it with a wrong method to see which claims notice.
 #pragma once
 
 #include <functional>
@@ -12,15 +12,15 @@
 
 namespace sing::lab::theory {
 
-// As Standardizer::run: writes each tensor's standardized gradient to its destination. Called many
-// times with lists alike.
+// Writes each tensor's standardized gradient to its destination, like Standardizer::run. It is
+// called many times with similar lists.
 using StandardizeFunction = std::function<void(std::span<const StandardizeTensor>)>;
 using Method = std::function<StandardizeFunction(const Standardize& options)>;
 
-// The library's own. Without a backend: the CPU's, one thread.
+// Returns the library's own method. Without a backend, it uses the CPU backend with one thread.
 Method library_method(std::shared_ptr<Backend> backend = nullptr);
 
-// The options that the theory speaks of have no epsilon in the norm.
+// The theory's options have no epsilon in the norm.
 constexpr Standardize paper_options() { return {.norm_epsilon = 0}; }
 constexpr Standardize normalization_only() { return {.centralize = false, .norm_epsilon = 0}; }
 constexpr Standardize centralization_only() { return {.normalize = Normalize::kOff}; }
@@ -29,12 +29,12 @@ constexpr Standardize calibrated_options(double reference_size) {
       .normalize = Normalize::kSizeCalibrated, .norm_epsilon = 0, .reference_size = reference_size};
 }
 
-// Standardizes gradients given as one vector of doubles, cut into tensors in order.
+// Standardizes gradients given as one vector of doubles, which is split into tensors in order.
 class BlockStandardizer {
  public:
   BlockStandardizer(const Method& method, Shapes shapes, const Standardize& options);
 
-  // The result lives until the next call.
+  // The result is valid until the next call.
   const Vector& operator()(const Vector& gradient);
 
   const Shapes& shapes() const { return shapes_; }

@@ -1,4 +1,4 @@
-// The functions and their gradients.
+// Implements the objectives and their gradients.
 #include "lab/theory/objectives.hpp"
 
 #include <utility>
@@ -6,7 +6,7 @@
 namespace sing::lab::theory {
 namespace {
 
-// Σ value(i, xᵢ) with derivative(i, xᵢ).
+// Returns Σ value(i, xᵢ) with the gradient derivative(i, xᵢ).
 template <class Value, class Derivative>
 Objective separable(Value value, Derivative derivative) {
   return {[value](const Vector& x) {
@@ -27,7 +27,7 @@ Objective separable(Value value, Derivative derivative) {
 
 double square(double value) { return value * value; }
 
-// (1 − u) / (1 + u)² is the derivative of s / (1 + s²/r⁴) by s, with u = s²/r⁴.
+// (1 − u) / (1 + u)² is the derivative of s / (1 + s²/r⁴) with respect to s, with u = s²/r⁴.
 double basin_slope(double s, double radius) {
   const double u = square(s / square(radius));
   return (1 - u) / square(1 + u);

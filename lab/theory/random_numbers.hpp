@@ -1,4 +1,4 @@
-// Random reals for the checks: from fixed seeds, the same on every machine.
+// Draws random reals for the checks, from fixed seeds and the same on every machine.
 #pragma once
 
 #include <cmath>
@@ -21,17 +21,17 @@ enum class Experiment : std::uint32_t {
 
 class RandomNumbers {
  public:
-  // One stream an experiment and repetition.
+  // Each experiment and repetition has its own stream.
   RandomNumbers(Experiment experiment, std::uint64_t repetition)
       : stream_(0, repetition, static_cast<std::uint32_t>(experiment)) {}
 
-  // In (0, 1), a multiple of 2⁻³³.
+  // Returns a number in (0, 1), a multiple of 2⁻³³.
   double uniform() { return (stream_.next() + 0.5) * 0x1p-32; }
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
 
-  // Standard normal, by the ratio of uniforms (Leva 1992, "A fast normal random number generator").
-  // The value comes from a division alone, whose result IEEE 754 fixes; the logarithm, which
-  // libraries round differently, only decides whether a pair is taken.
+  // Returns a standard normal number by the ratio of uniforms (Leva 1992, "A fast normal random
+  // number generator"). The value comes from a division alone, whose result IEEE 754 defines. The
+  // logarithm, which libraries round differently, only decides whether a pair is accepted.
   double normal() {
     for (;;) {
       const double u = uniform();
@@ -53,7 +53,7 @@ class RandomNumbers {
     return values;
   }
 
-  // Uniform on the sphere of radius 1.
+  // Returns a point uniform on the sphere of radius 1.
   Vector direction(std::size_t count) {
     Vector values = normals(count);
     return scaled(values, 1 / norm(values));

@@ -1,5 +1,5 @@
-// Descent on noisy gradients, as the convergence theorems set it up, with what they speak of
-// measured along the way.
+// Runs descent on noisy gradients as in the convergence theorems, and measures the quantities that
+// they bound.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Plan {
 
 Plan plan_for(const Problem& problem, double precision);
 
-// One step, as the proofs look at it.
+// The quantities of one step that the proofs use.
 struct DescentStep {
   const Vector& gradient;  // ∇F(x)
   const Vector& noise;     // ∇f(x) − ∇F(x)
@@ -44,10 +44,10 @@ class StochasticDescent {
   StochasticDescent(const Method& method, const Problem& problem, const Plan& plan,
                     const Standardize& options, std::uint64_t repetition);
 
-  // The mean of B independent Gaussian samples is Gaussian: it is drawn as one.
+  // The mean of B independent Gaussian samples is Gaussian, so it is drawn as one sample.
   DescentStep step();
 
-  // ∇F at the present point.
+  // Returns ∇F at the current point.
   const Vector& gradient() const { return gradient_; }
   const Vector& point() const { return point_; }
 
@@ -64,13 +64,13 @@ class StochasticDescent {
   double value_;
 };
 
-// The average of ‖∇F(x_t)‖, or of ‖∇F(x_t)‖_φ where `options` centralize, over t < T; estimated
-// from kRepetitions runs.
+// Returns the average of ‖∇F(x_t)‖, or of ‖∇F(x_t)‖_φ if `options` centralize, over t < T,
+// estimated from kRepetitions runs.
 Estimate average_gradient(const Method& method, const Problem& problem, const Plan& plan,
                           const Standardize& options);
 
-// Steps until that norm is at most `target` for the first time; the mean of kRepetitions runs. A
-// run that has not got there after T steps counts as T.
+// Returns the number of steps until that norm is first at most `target`, averaged over kRepetitions
+// runs. A run that does not reach it within T steps counts as T.
 double needed_steps(const Method& method, const Problem& problem, const Plan& plan,
                     const Standardize& options, double target);
 

@@ -1,4 +1,4 @@
-// Tries the claims one after the other, says each verdict as it is known, writes files at the end.
+// Checks the claims one after the other, prints each verdict at once, and writes files at the end.
 #include "lab/theory/theory_run.hpp"
 
 #include <optional>
@@ -11,7 +11,7 @@
 namespace sing::lab::theory {
 namespace {
 
-// A file to write at the end, refused at the beginning.
+// A file that is written at the end, but checked at the beginning.
 class ResultFile {
  public:
   explicit ResultFile(const std::string& path) : path_(path) {

@@ -1,4 +1,4 @@
-// Tries the claims of the theory and says which of them hold.
+// Checks the claims of the theory and reports which of them hold.
 #pragma once
 
 #include <iosfwd>
@@ -10,13 +10,13 @@
 namespace sing::lab::theory {
 
 struct TheoryRequest {
-  std::vector<std::string> names;  // of claims or families; none: all
+  std::vector<std::string> names;  // claims or families; empty: all
   std::string json;                // files to write; empty: none
   std::string page;
 };
 
 // Returns whether all claims hold. Throws std::invalid_argument for an unknown name and FileError
-// for a file that cannot be written, before anything is tried.
+// for a file that cannot be written, before anything is checked.
 bool run_theory(const TheoryRequest& request, const Method& method, std::ostream& out);
 
 }  // namespace sing::lab::theory

@@ -1,5 +1,5 @@
-// A function of one variable with three minima, two of them narrow: the stage of Figure 1, whose
-// own function the paper does not give.
+// Defines a function of one variable with three minima, two of them narrow, for Figure 1; the paper
+// does not give its own function.
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,7 @@ inline double three_minima_slope(double x) {
          5.6 * x * std::exp(-x * x / 0.125);
 }
 
-// The maxima between the minima say which basin a point is in.
+// A point's basin, which is bounded by the maxima between the minima.
 enum class Basin { kFirst, kSecond, kWide };
 inline Basin basin_of(double x) {
   constexpr double kFirstMaximum = -2.092;
@@ -28,7 +28,7 @@ inline Basin basin_of(double x) {
   return x < kFirstMaximum ? Basin::kFirst : x < kSecondMaximum ? Basin::kSecond : Basin::kWide;
 }
 
-// Ten starts to the left of the first minimum.
+// Returns ten starts to the left of the first minimum.
 inline std::vector<double> figure_starts() {
   std::vector<double> starts;
   for (int i = 0; i < 10; ++i) {
@@ -41,7 +41,7 @@ inline constexpr int kFigureSteps = 60;
 
 enum class Descent { kPlain, kSing };
 
-// x₀ … x_T.
+// Returns x₀ … x_T.
 std::vector<double> descend(const Method& method, Descent kind, double rate,
                             const Schedule& schedule, double start);
 

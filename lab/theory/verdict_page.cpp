@@ -1,4 +1,4 @@
-// Verdicts as a page, in the style of the reports.
+// Writes verdicts as a page in the style of the reports.
 #include "lab/page/html_text.hpp"
 #include "lab/page/page_parts.hpp"
 #include "lab/theory/verdict_texts.hpp"

@@ -1,4 +1,4 @@
-// Verdicts as lines of text and as JSON.
+// Writes verdicts as lines of text and as JSON.
 #include "lab/theory/verdict_texts.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace sing::lab::theory {
 namespace {
 
-// Characters on the screen: bytes of UTF-8 that begin one.
+// Returns the width on the screen: the number of bytes that begin a UTF-8 character.
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));

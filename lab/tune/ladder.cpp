@@ -1,4 +1,5 @@
-// Makes each value from its decimal digits, so that it is the number that its text stands for.
+// Makes each value from its decimal digits, so that it equals the number that its text is parsed
+// to.
 #include "lab/tune/ladder.hpp"
 
 #include "sing/base/fields.hpp"

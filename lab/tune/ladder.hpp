@@ -1,4 +1,4 @@
-// The values that learning rates and weight decays are tried at, in order, without end.
+// Defines the endless ladders of values that learning rates and weight decays are tried at.
 #pragma once
 
 #include <string_view>
@@ -6,12 +6,12 @@
 
 namespace sing::lab::tune {
 
-// The value at a place of the ladder; the next place is the next larger value.
+// Returns the value at a place of the ladder. The next place has the next larger value.
 using Ladder = double (*)(int place);
 
-// …, 5e-4, 1e-3, 5e-3, 1e-2, …: place 0 is 1, place 1 is 5, place −1 is 0.5.
+// Returns one of …, 5e-4, 1e-3, 5e-3, 1e-2, …: place 0 is 1, place 1 is 5, place −1 is 0.5.
 double rate_at(int place);
-// …, 5e-4, 5e-3, 5e-2, …: place 0 is 5.
+// Returns one of …, 5e-4, 5e-3, 5e-2, …: place 0 is 5.
 double decay_at(int place);
 
 struct Places {
@@ -21,7 +21,8 @@ struct Places {
   friend bool operator==(const Places&, const Places&) = default;
 };
 
-// Paper, section 5.1: {5e-4, 1e-3, 5e-3, 1e-2}, and {5e-3, 1e-2, 5e-2, 1e-1} for SING ("sing-…").
+// Returns the places of the paper, section 5.1: {5e-4, 1e-3, 5e-3, 1e-2}, and {5e-3, 1e-2, 5e-2,
+// 1e-1} for SING ("sing-…").
 Places paper_rates(std::string_view optimizer);
 // {5e-4, 5e-3, 5e-2, 5e-1}.
 inline constexpr Places kPaperDecays = {-4, -1};

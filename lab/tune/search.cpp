@@ -1,4 +1,4 @@
-// Both searches as functions of what was found, without a program to start.
+// Implements both searches as functions of the results so far, without starting a program.
 #include "lab/tune/search.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace sing::lab::tune {
 namespace {
 
-// The next place to try beside `tried`; none if the best has neighbours on both sides.
+// Returns the next place to try next to `tried`; none if the best has neighbors on both sides.
 std::optional<int> next_place(const Places& tried, std::optional<int> best) {
   if (!best || *best == tried.first) {
     return tried.first - 1;

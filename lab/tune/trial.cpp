@@ -1,4 +1,4 @@
-// The order of trials.
+// Orders trials.
 #include "lab/tune/trial.hpp"
 
 #include <cmath>

@@ -39,7 +39,7 @@ class Tuner {
     });
     tuning_.decays = decays.tried;
     remark(decays, decay_at, "weight decay");
-    // The decay that rates were tried with may be none of the grid's, and yet the best.
+    // The decay that the rates were tried with may be outside the grid and still be the best.
     const auto best = best_of(tuning_.trials);
     return end(tuning_.trials[*best].setting, decays.stopped);
   }
@@ -53,7 +53,7 @@ class Tuner {
     }
     const std::vector<std::int64_t> epochs = round_epochs(settings.size(), request_.epochs);
     for (std::size_t round = 0; round < epochs.size() && !settings.empty(); ++round) {
-      if (settings.size() == 1) {  // no one to compare it with before the last round
+      if (settings.size() == 1) {  // nothing to compare it with before the last round
         round = epochs.size() - 1;
       }
       out_ << "round " << round + 1 << " of " << epochs.size() << ": " << settings.size()
@@ -79,7 +79,7 @@ class Tuner {
     const auto same = std::find_if(tuning_.trials.begin(), tuning_.trials.end(),
                                    [&](const Trial& each) { return each.run == cell.name; });
     if (same != tuning_.trials.end()) {
-      return *same;  // a weight decay of the grid that the learning rates were tried with
+      return *same;  // the learning rates were tried with this weight decay of the grid
     }
     if (stop_()) {
       return std::nullopt;
@@ -143,7 +143,7 @@ compare::Cell cell_of(const TuningRequest& request, const Setting& setting) {
                         {"--learning-rate", rate, "--weight-decay", decay, "--seed", seed});
   cell.name = fmt::format("lr{}_wd{}", rate, decay);
   if (setting.epochs > 0) {
-    // A number of steps, from a file of options, would count instead.
+    // A number of steps in a file of options would take precedence, so --steps is reset.
     cell.arguments.insert(cell.arguments.end(),
                           {"--epochs", std::to_string(setting.epochs), "--steps", "0"});
     cell.name += fmt::format("_epochs{}", setting.epochs);

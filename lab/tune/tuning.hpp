@@ -1,4 +1,4 @@
-// Tunes learning rate and weight decay of an optimizer on a task, one `sing train` after the other.
+// Tunes the learning rate and weight decay of an optimizer on a task, one `sing train` at a time.
 #pragma once
 
 #include <functional>
@@ -15,28 +15,28 @@ struct TuningRequest {
   std::string protocol = "paper";
   std::int64_t epochs = 0;  // 0: as the flags say
   std::int64_t seed = 0;
-  double weight_decay = 0;      // while learning rates are tried
+  double weight_decay = 0;      // used while learning rates are tried
   std::int64_t extensions = 4;  // places beyond either end of a grid
-  bool rates_only = false;      // of the paper's protocol, leaving the weight decay as it is
+  bool rates_only = false;      // paper protocol without tuning the weight decay
   std::vector<std::string> train_flags;
 };
 
 struct Tuning {
-  std::vector<Trial> trials;  // in the order in which they were run
+  std::vector<Trial> trials;  // in the order they were run
   Places rates;
   Places decays;
   std::optional<Setting> best;
-  std::vector<std::string> remarks;  // sentences on what the search could not settle
+  std::vector<std::string> remarks;  // sentences on questions that the search left open
   bool stopped = false;
 };
 
-// Every run under its own folder of `place`, kept and resumed as CellRunner does; tune.json is
-// written anew after each. Throws Error if a run failed, since what to try next hangs on it, and
-// std::invalid_argument for a protocol that is none.
+// Trains every run in its own folder of `place`. Runs are kept and resumed as by CellRunner, and
+// tune.json is rewritten after each. Throws Error if a run failed, because the next choice depends
+// on it, and std::invalid_argument for an unknown protocol.
 Tuning run_tuning(const TuningRequest& request, const compare::Workplace& place, std::ostream& out,
                   const std::function<bool()>& stop);
 
-// The program's arguments for a setting, and the name of its run.
+// Returns the program's arguments for a setting, and the name of its run.
 compare::Cell cell_of(const TuningRequest& request, const Setting& setting);
 
 }  // namespace sing::lab::tune

@@ -1,4 +1,4 @@
-// Writes the trials in three ways.
+// Writes the trials as JSON, as text and as a heat map.
 #include "lab/tune/tuning_record.hpp"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ std::vector<Trial> sorted(std::vector<Trial> trials) {
   return trials;
 }
 
-// The longest training of a setting, whatever its epochs.
+// Returns the longest training with this rate and decay.
 const Trial* longest(const Tuning& tuning, double rate, double decay) {
   const Trial* found = nullptr;
   for (const Trial& trial : tuning.trials) {
@@ -74,13 +74,13 @@ const Trial* longest(const Tuning& tuning, double rate, double decay) {
 }
 
 struct Shown {
-  bool accuracy = false;  // else the loss
+  bool accuracy = false;  // false: the loss
   bool epochs = false;    // some runs are longer than others
   double low = HUGE_VAL;
   double high = -HUGE_VAL;
 
   double value(const Trial& trial) const { return accuracy ? trial.accuracy() : trial.loss(); }
-  // 1 is the best.
+  // Returns 1 for the best value and 0 for the worst.
   double share(const Trial& trial) const {
     const double place = high > low ? (value(trial) - low) / (high - low) : 1;
     return accuracy || high <= low ? place : 1 - place;
@@ -121,7 +121,7 @@ page::CellMap::Entry entry_of(const Tuning& tuning, const Trial* trial, const Sh
           .best = is_best(tuning, *trial)};
 }
 
-// What makes two tunings different ones.
+// Returns the values that distinguish two tunings.
 Json identity_of(const TuningRequest& request) {
   return {{"protocol", request.protocol},
           {"task", request.task},
@@ -137,7 +137,7 @@ void check_record(const TuningRequest& request, const std::filesystem::path& fol
   std::ifstream stream(folder / "tune.json");
   const Json found = Json::parse(stream, /*callback=*/nullptr, /*allow_exceptions=*/false);
   if (!found.is_object()) {
-    return;  // none, or not one that could be gone on with
+    return;  // no file, or not one that can be continued
   }
   const Json wanted = identity_of(request);
   for (const auto& [name, value] : wanted.items()) {
