@@ -1,8 +1,8 @@
 // Measures how many training crops per second one core makes from a folder of images or a pack.
 //
 // image_bench PATH SIZE FIRST_EPOCH EPOCHS prints the processor seconds per epoch of training
-// images, as the mean of EPOCHS epochs after one that does not count. Processor time is measured
-// because other programs may use the core.
+// images, as the mean of EPOCHS epochs after a warm-up epoch. Processor time is measured because
+// other programs may use the core.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

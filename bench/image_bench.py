@@ -53,7 +53,7 @@ def make_folder(root):
 
 
 class Torchvision:
-    """Decode, RandomResizedCrop, horizontal flip; then bytes as ours, or the usual normalized floats."""
+    """Decodes, applies RandomResizedCrop and a horizontal flip, and returns bytes as ours does, or the usual normalized floats."""
 
     def __init__(self, folder, floats):
         self.files = sorted(path for path in (folder / "train").rglob("*") if path.is_file())

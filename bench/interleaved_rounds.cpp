@@ -17,8 +17,8 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Steps that are not timed: the threads of the previous turn's pool may still spin, and the caches
-// hold its data. Returns the seconds of the last step.
+// Takes steps that are not timed, because the threads of the previous turn's pool may still spin
+// and the caches hold its data. Returns the seconds of the last step.
 double settle(const Contestant& contestant) {
   constexpr double kSettleSeconds =
       0.02;  // several times as long as libgomp's threads spin by default
@@ -74,7 +74,7 @@ Rounds run_rounds(std::span<const Contestant> contestants, int count) {
   for (int round = 0; round < count; ++round) {
     benchmark::ClearRegisteredBenchmarks();
     for (std::size_t turn = 0; turn < contestants.size(); ++turn) {
-      // Each round starts with another contestant, so that none always follows the same one.
+      // Each round starts with a different contestant, so that none always follows the same one.
       const std::size_t i = (turn + static_cast<std::size_t>(round)) % contestants.size();
       if (round % contestants[i].every == 0) {
         register_turn(contestants[i], steps[i]);

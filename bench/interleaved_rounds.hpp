@@ -10,8 +10,8 @@
 
 namespace sing::bench {
 
-// Seconds per step of each contestant that took part, one map per round. A turn lasts tens of
-// milliseconds and times whole LookAhead periods.
+// Holds the seconds per step of each contestant that took part, one map per round. A turn lasts
+// tens of milliseconds and times whole LookAhead periods.
 using Rounds = std::vector<std::map<std::string, double>>;
 
 Rounds run_rounds(std::span<const Contestant> contestants, int count);

@@ -1,11 +1,12 @@
-// A plain copy of a large buffer by several threads: the bandwidth that a step is compared with.
+// Declares a plain copy of a large buffer by several threads, whose bandwidth a step is compared
+// with.
 #pragma once
 
 #include "bench/contestant.hpp"
 
 namespace sing::bench {
 
-// Bytes read and written by one step of the contestant below.
+// Bytes that one step of the contestant below reads and writes.
 inline constexpr std::size_t kCopiedBytes = 2ULL << 28;
 
 Contestant make_memory_copy(int threads);

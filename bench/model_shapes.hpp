@@ -1,4 +1,5 @@
-// The parameter shapes of a model, read from model_shapes.json (tools/make_model_shapes.py).
+// Declares the parameter shapes of a model, read from model_shapes.json
+// (tools/make_model_shapes.py).
 #pragma once
 
 #include <cstdint>

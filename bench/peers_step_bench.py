@@ -28,7 +28,7 @@ from sing.rules import CLASSES
 MODEL = "vit_s"
 MOST_ROUNDS = 41
 SECONDS_PER_RULE = 4
-# Neither SING nor a check for non-finite gradients, which no peer makes.
+# The options switch off SING and the check for non-finite gradients, which no peer makes.
 ALONE = {"centralize": False, "normalize": "off", "lookahead": False, "decay_vectors": True, "non_finite": "pass_through"}
 SHARED = {"lr": 1e-4, "weight_decay": 0.05}
 
@@ -92,7 +92,7 @@ PEERS = {
         {},
         {"torch_optimizer": (torch_optimizer.AdaMod, {}), "pytorch_optimizer": (pytorch_optimizer.AdaMod, {})},
     ),
-    # No package has these two rules; they are compared with Adam, which does less.
+    # No package has these two rules; they are compared with Adam, which does less work.
     "eadam": ({}, {"torch Adam, fused": (torch.optim.Adam, {"fused": True})}),
     "sadam": ({}, {"torch Adam with AMSGrad, fused": (torch.optim.Adam, {"fused": True, "amsgrad": True})}),
     "lion": (
@@ -132,19 +132,19 @@ PEERS = {
     ),
     "schedule_free_adamw": ({}, {"schedulefree": (schedulefree.AdamWScheduleFree, {})}),
 }
-try:  # this large package serves one peer; a machine may lack it
+try:  # only one peer needs this large package; it may not be installed
     from transformers.optimization import Adafactor
 
     PEERS["adafactor"][1]["transformers"] = (Adafactor, {"relative_step": False})
 except ImportError:
     pass
-# Rules whose peer takes only matrices.
+# The peers of these rules take only matrices.
 ONLY_MATRICES = {"muon"}
 OURS = "sing"
 
 
 class GivenCurvature:
-    """An optimizer that passes the same curvature to every step."""
+    """Wraps an optimizer and passes the same curvature to every step."""
 
     def __init__(self, optimizer, parameters, curvatures):
         self.optimizer, self.parameters, self.curvatures = optimizer, parameters, curvatures

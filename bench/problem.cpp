@@ -20,7 +20,7 @@ Problem::Problem(ModelShapes shapes) : model(std::move(shapes)) {
 void Problem::draw_gradients(std::uint64_t seed) {
   at::Generator generator = at::detail::createCPUGenerator(1000 + seed);
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    // The mean is not small, so that a gradient that is not centralized would be noticed.
+    // The mean is large enough that a gradient that is not centralized would be noticed.
     gradients[i].normal_(1e-3, 1e-3, generator);
     bfloat16_gradients[i].copy_(gradients[i]);
   }

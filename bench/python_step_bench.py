@@ -111,7 +111,7 @@ def measure(model, device, rounds):
 
 
 def argument_parser(description, rounds):
-    """Returns a parser of the arguments that all benchmarks of Python's step have."""
+    """Returns a parser of the arguments that all benchmarks of the Python step share."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--rounds", type=int, default=rounds)

@@ -35,7 +35,7 @@ void fill_batches(benchmark::State& state, const BatchBuffers& buffers, std::uin
       benchmark::Counter(images / threads, benchmark::Counter::kIsRate);
 }
 
-// The input of training on a CPU: 144 KiB written per image.
+// Fills the input of training on a CPU: 144 KiB written per image.
 void fill_floats(benchmark::State& state) {
   std::vector<float> images(kBatch * kPixels);
   std::vector<float> targets(kBatch * kPixels);
@@ -45,7 +45,7 @@ void fill_floats(benchmark::State& state) {
       1);
 }
 
-// The data that is sent to a GPU: 16 KiB per image.
+// Fills the data that is sent to a GPU: 16 KiB per image.
 void fill_bytes(benchmark::State& state) {
   std::vector<std::uint8_t> rectangles(kBatch * kPixels);
   std::vector<float> greys(kBatch * 5);
@@ -74,7 +74,7 @@ void solve_image(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
 }
 
-// One thread, then all cores.
+// Runs with one thread, then with all cores.
 void thread_counts(benchmark::internal::Benchmark* bench) {
   bench->Arg(1)->ArgName("threads")->UseRealTime()->Unit(benchmark::kMillisecond);
   const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());

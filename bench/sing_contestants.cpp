@@ -1,4 +1,5 @@
-// The library's own contestants: SING-AdamW, plain AdamW, and the other rules, policies and types.
+// Makes the library's own contestants: SING-AdamW, plain AdamW, and the other rules, policies and
+// types.
 #include <utility>
 
 #include "bench/contestant.hpp"
@@ -30,7 +31,7 @@ Rule adamw(std::optional<double> softplus_beta) {
                .softplus_beta = softplus_beta};
 }
 
-// The options under which a step does the same work as LibTorch's fused AdamW.
+// Returns the options under which a step does the same work as LibTorch's fused AdamW.
 Options plain_adamw_options() {
   return {.standardize = {.centralize = false, .normalize = Normalize::kOff},
           .rule = adamw(std::nullopt),
@@ -39,8 +40,8 @@ Options plain_adamw_options() {
           .non_finite = NonFinite::kPassThrough};
 }
 
-// AdamW reads a gradient (4 bytes) and reads and writes parameter and two moments (24). LookAhead
-// reads and writes the slow weights once in five steps (1.6).
+// AdamW reads the gradient (4 bytes) and reads and writes the parameter and two moments (24 bytes).
+// LookAhead reads and writes the slow weights every five steps (1.6 bytes per step).
 std::vector<Entry> main_entries() {
   return {{"sing_adamw", "SING-AdamW + LookAhead", 29.6, sing_options(adamw(kSoftplusBeta))},
           {"adamw", "plain AdamW of this library, pass_through", 28, plain_adamw_options()}};

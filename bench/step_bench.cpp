@@ -37,7 +37,7 @@ struct Arguments {
   std::vector<std::string> models = {"vit_s", "gpt2_124m", "ten_thousand"};
   std::vector<std::string> only;  // contestants in addition to torch's; empty: all
   std::string shapes = SING_MODEL_SHAPES;
-  std::string output;  // empty: the table on the screen alone
+  std::string output;  // empty: only print the table
 };
 
 int parse_count(std::string_view name, std::string_view text) {
@@ -94,7 +94,8 @@ const Contestant& find(const std::vector<Contestant>& contestants, std::string_v
   throw Error(fmt::format("[step_bench] wanted the name of a contestant, got '{}'", name));
 }
 
-// Largest difference of two contestants' parameters, in units of the tensor's largest movement.
+// Returns the largest difference between two contestants' parameters, in units of the tensor's
+// largest movement.
 double difference(const Problem& problem, const Contestant& one, const Contestant& other) {
   double largest = 0;
   for (std::size_t i = 0; i < problem.initial.size(); ++i) {
@@ -146,7 +147,7 @@ nlohmann::json to_json(const Quartiles& values) {
   return {{"lower", values.lower}, {"median", values.median}, {"upper", values.upper}};
 }
 
-// Quartiles over the rounds in which the contestant took part.
+// Computes the quartiles over the rounds in which the contestant took part.
 template <class Function>
 nlohmann::json over_rounds(const Rounds& rounds, const std::string& name, Function&& value) {
   std::vector<double> values;

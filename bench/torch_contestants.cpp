@@ -1,4 +1,4 @@
-// The contestants that the library is compared with: LibTorch's fused AdamW, and SING in ATen
+// Makes the contestants that the library is compared with: LibTorch's fused AdamW, and SING in ATen
 // calls.
 #include <cmath>
 #include <utility>
@@ -33,7 +33,7 @@ struct UnfusedSing {
   TensorVector second_moments;
   TensorVector slow;
   int steps = 0;
-  bool exact_norm = false;  // of the next step
+  bool exact_norm = false;  // for the next step
 
   at::Tensor standardized(const at::Tensor& raw) const {
     at::Tensor gradient = raw;
@@ -110,7 +110,7 @@ Contestant make_unfused_sing(const Problem& problem) {
           .every = 5,
           .parameters = sing->parameters,
           .step = [sing] { sing->step(); },
-          // LibTorch's norm of floats adds up in float: 0.3 % too small for 39 million elements.
+          // LibTorch sums the norm of floats in float: 0.3 % too small for 39 million elements.
           .before_checked_step = [sing] { sing->exact_norm = true; }};
 }
 

@@ -27,7 +27,7 @@ class Ours:
 
 
 def compare(libraries, stream, model, instances, periods):
-    """Milliseconds per step for each name; the samples of all instances are pooled."""
+    """Returns the milliseconds per step for each name; the samples of all instances are pooled."""
     parameters, gradients = make_tensors(model)
     fitting = max(1, min(instances, int(110e9 // (16 * model["parameters"] * (len(libraries) + 1)))))
     made = {}

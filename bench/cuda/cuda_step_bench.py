@@ -55,7 +55,7 @@ class Tensor(ctypes.Structure):
 
 
 class Sing:
-    """SING over torch tensors, through the shim library."""
+    """Runs SING on torch tensors through the shim library."""
 
     def __init__(self, library, parameters, gradients, stream, tuning):
         self.library = library
@@ -110,7 +110,7 @@ def capture(stream, step):
 
 
 def milliseconds(stream, step):
-    """Time per step of one period. The device is idle at its start, so the time includes the host's first launch."""
+    """Returns the time per step of one period. The device is idle at its start, so the time includes the host's first launch."""
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     begin.record(stream)
     for _ in range(PERIOD):
@@ -131,7 +131,7 @@ def interleaved(stream, contestants, periods):
 
 
 def host_microseconds(stream, step, steps=50):
-    """Median time that a call takes on the host while the device is idle."""
+    """Returns the median time that a call takes on the host while the device is idle."""
     times = []
     for _ in range(steps):
         stream.synchronize()
@@ -143,7 +143,7 @@ def host_microseconds(stream, step, steps=50):
 
 
 def copy_bandwidth(stream):
-    """Bytes per second, read and written, of a 4 GB copy: the memory's practical limit."""
+    """Returns the bytes per second, read and written, of a 4 GB copy: the memory's practical limit."""
     source = torch.empty(2**30, dtype=torch.float32, device="cuda")
     target = torch.empty_like(source)
     times = [milliseconds(stream, lambda: target.copy_(source)) for _ in range(5)]
@@ -169,7 +169,7 @@ def check_finite(parameters):
 
 
 def make_fused_adamw(parameters, gradients):
-    """torch's optimizer, with its own copy of the parameters."""
+    """Holds torch's optimizer with its own copy of the parameters."""
     theirs = [p.clone().requires_grad_() for p in parameters]
     for parameter, gradient in zip(theirs, gradients):
         parameter.grad = gradient
@@ -177,7 +177,7 @@ def make_fused_adamw(parameters, gradients):
 
 
 class Pair:
-    """torch's optimizer and SING's. They share the gradients; SING's parameters are shared by all pairs."""
+    """Holds torch's optimizer and SING's. They share the gradients; SING's parameters are shared by all pairs."""
 
     def __init__(self, library, stream, parameters, gradients):
         self.torch = make_fused_adamw(parameters, gradients)
@@ -199,7 +199,8 @@ class Pair:
 
 
 def pair_count(model):
-    """The addresses of the arrays change a step's time by half a percent: three pairs are pooled, or as many as fit."""
+    """Returns how many pairs to pool: three, or as many as fit, because the addresses of the arrays change a step's time by half a
+    percent."""
     return max(1, min(3, int(90e9 // (24 * model["parameters"]))))
 
 
@@ -230,7 +231,7 @@ SWEEP = (
     + [{"window_mb": w} for w in (12, 24, 48, 100, 400)]
     + [{"beyond_mb": b} for b in (8, 16, 20)]
     + [{"beyond_large_mb": b} for b in (12, 24, 96)]
-    # One of these alone would leave the distances of the others.
+    # The three are changed together: changing only one would leave the other distances as they are.
     + [{"window_mb": b, "beyond_mb": b, "beyond_large_mb": b} for b in (4, 8)]
     + [{"chunk": c} for c in (2048, 8192)]
     + [{"tile": t} for t in (1024, 4096)]
@@ -239,7 +240,7 @@ SWEEP = (
 
 
 def sweep_model(library, stream, model, periods):
-    """Graph replays of every tuning, interleaved as far as their states fit into memory together."""
+    """Times graph replays of every tuning, interleaved as far as their states fit into memory together."""
     parameters, gradients = make_tensors(model)
     state_bytes = 12 * model["parameters"]
     together = max(1, int(60e9 // state_bytes))

@@ -1,5 +1,5 @@
-// C functions for bench/cuda/cuda_step_bench.py: SING-AdamW with LookAhead on tensors that torch
-// owns.
+// Defines the C functions that bench/cuda/cuda_step_bench.py calls: SING-AdamW with LookAhead on
+// tensors that torch owns.
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -42,7 +42,7 @@ struct SingBenchOptions {
   void* stream;
   std::int64_t chunk_elements, tile_elements, small_elements, window_bytes, beyond_bytes,
       beyond_large_bytes;
-  std::int64_t non_finite;  // a NonFinite
+  std::int64_t non_finite;  // value of a NonFinite
 };
 
 struct SingBenchTensor {
@@ -104,7 +104,7 @@ void* sing_bench_create(const SingBenchOptions* options, const SingBenchTensor* 
   }
 }
 
-// Returns 0, or 1 after a failure, whose message it prints to stderr.
+// Returns 0, or 1 after a failure, and then prints its message to stderr.
 int sing_bench_step(void* handle) {
   try {
     auto* problem = static_cast<Problem*>(handle);

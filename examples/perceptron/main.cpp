@@ -21,7 +21,7 @@ using example::RandomNumbers;
 constexpr std::int64_t kSteps = 1500;
 constexpr std::int64_t kTestBatches = 32;
 constexpr std::uint64_t kSeed = 1;
-// The best learning rate of either optimizer reaches a lower loss unless something is broken.
+// Both optimizers reach a lower loss at their best learning rate unless something is broken.
 constexpr double kExpectedTestLoss = 0.01;
 
 struct Contestant {

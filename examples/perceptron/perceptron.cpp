@@ -1,4 +1,4 @@
-// Forward and backward passes of the perceptron.
+// Implements the forward and backward passes of the perceptron.
 #include "examples/perceptron/perceptron.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ Layer make_layer(std::size_t inputs, std::size_t outputs, RandomNumbers& random)
   return layer;
 }
 
-// out = weight · in + bias, followed by ReLU if `rectify` is set.
+// Computes out = weight · in + bias, followed by ReLU if `rectify` is set.
 void forward_layer(const Layer& layer, const Activations& in, bool rectify, Activations& out) {
   for (std::size_t j = 0; j < layer.outputs; ++j) {
     float* row = &out[j * kBatch];
@@ -39,7 +39,7 @@ void forward_layer(const Layer& layer, const Activations& in, bool rectify, Acti
   }
 }
 
-// Eight independent sums: a single one would wait for every addition.
+// Uses eight independent sums, because a single sum would wait for every addition.
 float dot(const float* a, const float* b) {
   std::array<float, 8> sums{};
   for (std::size_t s = 0; s < kBatch; s += sums.size()) {

@@ -1,4 +1,4 @@
-// A perceptron with two hidden layers and one real output, with hand-written gradients.
+// Defines a perceptron with two hidden layers and one real output, with hand-written gradients.
 #pragma once
 
 #include <array>

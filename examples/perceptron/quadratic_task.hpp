@@ -16,8 +16,8 @@ struct Batch {
   std::vector<float> targets;  // (kBatch)
 };
 
-// target = Σ curvature_i (x_i² − 1) for normal x. The curvatures fall from 1 to 0.01 and are scaled
-// so that the targets have variance near 1; predicting 0 then gives a loss near 1.
+// The target is Σ curvature_i (x_i² − 1) for normal x. The curvatures fall from 1 to 0.01 and are
+// scaled so that the targets have variance near 1; predicting 0 then gives a loss near 1.
 inline std::array<float, kInputs> curvatures() {
   std::array<float, kInputs> values{};
   float squares = 0;

@@ -1,4 +1,4 @@
-// Random numbers that are equal on every machine: SplitMix64 and sums of uniform numbers.
+// Draws random numbers that are equal on every machine: SplitMix64 and sums of uniform numbers.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ class RandomNumbers {
  public:
   explicit RandomNumbers(std::uint64_t seed) : state_(seed) {}
 
-  // Uniform in [0, 1).
+  // Returns a uniform number in [0, 1).
   float uniform() {
     state_ += 0x9e3779b97f4a7c15U;
     std::uint64_t bits = state_;
@@ -18,7 +18,7 @@ class RandomNumbers {
     return static_cast<float>((bits ^ (bits >> 31U)) >> 40U) * 0x1p-24F;
   }
 
-  // The sum of twelve uniform numbers minus 6: mean 0, variance 1, close to normal.
+  // Returns the sum of twelve uniform numbers minus 6: mean 0, variance 1, close to normal.
   float normal() {
     float sum = -6;
     for (int i = 0; i < 12; ++i) {

@@ -1,8 +1,8 @@
-"""Float64 numbers that carry a bound of the rounding error which the same computation has in another number format.
+"""Defines float64 numbers that carry a bound on the rounding error that the same computation has in another number format.
 
-This is running error analysis: every operation passes on the errors of its operands, to first order, and adds the rounding of its
-own result. So a tolerance needs no constant of its own: an ill-conditioned case (a small difference of large numbers, a division by
-a small one) has a wide bound and a well-conditioned one a bound of a few units in the last place.
+This is running error analysis: every operation propagates the errors of its operands, to first order, and adds the rounding error
+of its result. A tolerance therefore needs no separate constant: an ill-conditioned case (a small difference of large numbers, a
+division by a small number) has a wide bound, and a well-conditioned one a bound of a few units in the last place.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Format:
-    """The number format that the library computes in."""
+    """Describes the number format that the library computes in."""
 
     unit: float  # largest relative error of one operation
     tiny: float  # smallest positive number, which is the error of a result that underflows
     largest: float
     epsilon: float  # distance from 1 to the next number
-    block_sums_are_wider: bool  # blocks are added in a wider format, where their number does not matter
+    block_sums_are_wider: bool  # blocks are added in a wider format, so their number does not matter
 
     def sum_roundings(self, count):
-        """How many units a sum of so many numbers may be off.
+        """Returns by how many units a sum of this many numbers may be off.
 
-        It runs in lanes, which are then added in a tree (docs/numerics.md): at most 128 additions follow one another in a lane of
-        a block. Their roundings are independent, so they add up like the root of their number, 11; 32 leaves room for unlucky ones.
+        The sum runs in lanes, which are then added in a tree (docs/numerics.md): a lane of a block makes at most 128 additions in
+        sequence. Their roundings are independent, so their sum grows like the square root of their number, 11; 32 leaves a margin.
         """
         return 32 if self.block_sums_are_wider else max(32, count)
 
 
 FLOAT32 = Format(unit=2.0**-24, tiny=2.0**-149, largest=float(np.finfo(np.float32).max), epsilon=2.0**-23,
                  block_sums_are_wider=True)  # fmt: skip
-# Twice the roundoff of float64, because the computation that the library is compared with rounds as well.
+# The unit is twice the roundoff of float64, because the computation that the library is compared with rounds as well.
 FLOAT64 = Format(unit=2.0**-52, tiny=2.0**-1074, largest=float(np.finfo(np.float64).max), epsilon=2.0**-52,
                  block_sums_are_wider=False)  # fmt: skip
 
 
 class Bounded:
-    """An array of values, and for each a bound of the distance to what the library computes for it."""
+    """Holds an array of values and, for each value, a bound on its distance from the library's result."""
 
     __slots__ = ("error", "format", "value")
-    __array_ufunc__ = None  # numpy's numbers leave operations with a Bounded to it
+    __array_ufunc__ = None  # numpy's numbers leave operations with a Bounded to this class
 
     def __init__(self, value, format, error=0.0):
         self.value = np.asarray(value, dtype=np.float64)
@@ -51,13 +51,13 @@ class Bounded:
         self.format = format
 
     def rounded(self, roundings=1.0):
-        """With the error of so many roundings of the result added."""
+        """Returns the value with the error of this many roundings of the result added."""
         size = np.abs(self.value)
         own = np.where((size > 0) | (self.error > 0), roundings * (self.format.unit * size + self.format.tiny), 0.0)
         return Bounded(self.value, self.format, self.error + own)
 
     def _other(self, other):
-        """A plain number is a constant of the step, which the library computes in double and rounds once."""
+        """Converts a plain number: a constant of the step, which the library computes in double and rounds once."""
         if isinstance(other, Bounded):
             return other
         return Bounded(other, self.format, self.format.unit * np.abs(np.asarray(other, dtype=np.float64)))
@@ -98,7 +98,7 @@ class Bounded:
     def sqrt(self):
         value = np.sqrt(self.value)
         with np.errstate(all="ignore"):
-            # |sqrt(a) - sqrt(b)| is |a - b| over the sum of the roots, and at most the root of |a - b|.
+            # |sqrt(a) - sqrt(b)| is |a - b| divided by the sum of the roots, and at most the root of |a - b|.
             error = np.fmin(self.error / value, np.sqrt(self.error))
         return Bounded(value, self.format, error).rounded()
 
@@ -114,9 +114,9 @@ class Bounded:
         return total / (self.value.size / max(total.value.size, 1))
 
     def norm(self):
-        """The root of the sum of squares, a scalar."""
+        """Returns the root of the sum of squares, a scalar."""
         size = np.abs(self.value)
-        largest = size.max(initial=0.0) or 1.0  # squares of what is divided by it neither overflow nor underflow here
+        largest = size.max(initial=0.0) or 1.0  # divides the values so that their squares neither overflow nor underflow
         value = largest * np.sqrt(np.square(size / largest).sum())
         roundings = self.format.sum_roundings(size.size) + 1
         error = (2 * size * self.error + np.square(self.error)).sum() + roundings * self.format.unit * value * value
@@ -133,5 +133,5 @@ class Bounded:
         return Bounded(np.maximum(self.value, other.value), self.format, np.maximum(self.error, other.error))
 
     def sign(self):
-        """The sign; within rounding of zero it may be any of the three."""
+        """Returns the sign; within rounding error of zero it may be any of the three."""
         return Bounded(np.sign(self.value), self.format, np.where(np.abs(self.value) <= self.error, 2.0 * (self.error > 0), 0.0))

@@ -1,4 +1,5 @@
-"""What the tests of the package share: where the build is, a small model, and parameters that are stepped through copies."""
+"""Defines what the tests of the package share: the build's folder, a small model, and parameters that are stepped through
+copies."""
 
 import os
 import pathlib
@@ -45,7 +46,7 @@ def seeded():
 
 
 def small_model(dtype=torch.float32):
-    """Matrix, convolution, norm and biases."""
+    """Returns a model with a matrix, a convolution, a norm and biases."""
     return torch.nn.Sequential(
         torch.nn.Conv2d(2, 4, 3),
         torch.nn.Flatten(),
@@ -55,7 +56,7 @@ def small_model(dtype=torch.float32):
 
 
 def train(model, optimizer, steps, first=0):
-    """Steps whose gradients depend on the weights and on the step's number alone."""
+    """Takes steps whose gradients depend only on the weights and the step's number."""
     dtype = next(model.parameters()).dtype
     for step in range(first, first + steps):
         generator = torch.Generator().manual_seed(step)
@@ -70,6 +71,6 @@ def same_weights(first, second):
 
 
 def standardized(gradients, options, loss_scale=1.0, **how):
-    """Outcomes of the kernels for gradients that all have the same options."""
+    """Returns the results of the kernels for gradients that all have the same options."""
     jobs = [Job(str(place), gradient, options) for place, gradient in enumerate(gradients)]
     return standardize_all(jobs, loss_scale, where="test", **how)

@@ -1,8 +1,8 @@
-"""SING in float64 and numpy alone, written from the equations of docs/algorithm.md: what the library is compared with.
+"""Implements SING in float64 with numpy alone, from the equations of docs/algorithm.md, as the reference for the library.
 
-Nothing here is shared with the library. Values carry bounds of the library's rounding error (bounded.py). An optimizer starts each
-step from the numbers that the library had after the last one, which Trained.take puts in place once they have been compared, so
-that a bound is that of a single step. Counters, options and policies are never taken from the library.
+This file shares no code with the library. Values carry bounds on the library's rounding error (bounded.py). Once the numbers of a
+step have been compared, Trained.take replaces them by the library's, so each step starts from the library's numbers and a bound
+covers a single step. Counters, options and policies are never taken from the library.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ Options = dict[str, Any]
 
 @dataclass
 class Trained:
-    """A parameter, its state and its counters."""
+    """Holds a parameter, its state and its counters."""
 
     value: np.ndarray
     dtype: str  # float32, float64, bfloat16 or float16
     state: dict[str, np.ndarray] = field(default_factory=dict)  # under torch's names; `slow` and `master` too
     steps: int = 0
-    is_lost: bool = False  # numbers are not followed any more: they are not finite, or a bound says nothing
+    is_lost: bool = False  # the numbers are no longer compared: they are not finite, or their bound is infinite
 
     @property
     def format(self):
         return FLOAT64 if self.dtype == "float64" else FLOAT32
 
     def take(self, value, state):
-        """Goes on from the numbers that the library has."""
+        """Continues from the library's numbers."""
         self.value, self.state = value, state
         limit = self.format.largest * 0.1
         numbers = [value, *state.values()]
@@ -49,7 +49,7 @@ class Group:
 
 @dataclass
 class Expected:
-    """What a step makes of one parameter."""
+    """Holds the expected result of a step for one parameter."""
 
     value: Bounded  # before it is rounded to 16 bits
     state: dict[str, Bounded]
@@ -59,16 +59,17 @@ class Expected:
 @dataclass
 class Outcome:
     is_skipped: bool  # the step as a whole
-    expected: dict[int, Expected]  # by id of the parameters that are updated; not of empty ones and those that are lost
+    expected: dict[int, Expected]  # by id of the updated parameters; without empty and lost ones
     updated: list[Trained]
 
 
 class NonFiniteGradient(Exception):
-    """The policy is `throw` and a gradient is not finite."""
+    """Raised when the policy is `throw` and a gradient is not finite."""
 
 
 class Optimizer:
-    """Groups under one rule. `step` computes what is expected and advances the counters; the numbers are taken by the caller."""
+    """Holds groups under one rule. `step` computes the expected results and advances the counters; the caller takes over the
+    numbers."""
 
     def __init__(self, rule, groups):
         self.rule = rule
@@ -77,7 +78,7 @@ class Optimizer:
         self.skipped_tensors = 0
 
     def step(self, gradients: dict[int, np.ndarray], policy, loss_scale=1.0) -> Outcome:
-        """`gradients` by id of the parameter; one that has none sits the step out."""
+        """Takes `gradients` by id of the parameter; a parameter without a gradient is not updated."""
         with np.errstate(all="ignore"):
             return self._step(gradients, policy, loss_scale)
 
@@ -101,7 +102,7 @@ class Optimizer:
                     continue
                 updated.append(each)
                 each.steps += 1
-                # What becomes of the elements is not promised where the policy lets a non-finite gradient pass.
+                # The elements are unspecified where the policy lets a non-finite gradient pass.
                 each.is_lost = each.is_lost or key in non_finite
                 if key not in non_finite:
                     sign = -1.0 if group.options["maximize"] else 1.0
@@ -118,7 +119,7 @@ class Optimizer:
         return Outcome(False, expected, updated)
 
     def _total_norm(self, updated, standardized):
-        """Equation 30: the norm of all gradients together, for rules that clip by it; None if one of them is not finite."""
+        """Equation 30: returns the norm of all gradients together, for rules that clip by it; None if one of them is not finite."""
         if not any(group.options.get("clip_norm") for group in self.groups):
             return 0.0
         if len(standardized) < len(updated):
@@ -155,7 +156,7 @@ def merges(group):
 
 
 def is_usable(gradient, format):
-    """Whether the gradient and the sum of its squares are finite in the number format."""
+    """Returns whether the gradient and the sum of its squares are finite in the number format."""
     largest = np.max(np.abs(gradient), initial=0.0)
     if not np.isfinite(largest):
         return False
@@ -171,22 +172,22 @@ def is_usable(gradient, format):
 
 
 def row_axes(shape, axis):
-    """The axes that a row mean is taken over."""
+    """Returns the axes that a row mean is taken over."""
     return tuple(each for each in range(len(shape)) if each != axis)
 
 
 def centralized(gradient, options, format):
-    """Equation 1, with the error of every element, and the error of the norm of the result."""
+    """Applies equation 1. Returns the result with the error of every element, and the error of its norm."""
     roundings = format.sum_roundings(gradient.size)
     if gradient.ndim < 2 or not options["centralize"] or gradient.size == 0:
         return Bounded(gradient, format), roundings * format.unit * np.linalg.norm(gradient)
     axes = row_axes(gradient.shape, options["centralize_axis"])
     mean = gradient.mean(axes, keepdims=True)
-    mean = mean + (gradient - mean).mean(axes, keepdims=True)  # repairs the rounding of the first mean
+    mean = mean + (gradient - mean).mean(axes, keepdims=True)  # corrects the rounding of the first mean
     centred = gradient - mean
-    # A mean is a sum, and then rounded. Where means are most of the gradient, the library sums the distances from a first mean
-    # (docs/numerics.md), which leaves the norm with the rounding of the mean; single elements of a row with a large mean may be
-    # further off, if other rows of the block are larger still.
+    # A mean is a rounded sum. Where the means dominate the gradient, the library sums the distances from a first estimate of the
+    # mean (docs/numerics.md), so the norm has the rounding error of the mean. Single elements of a row with a large mean may have
+    # larger errors if other rows of the block are larger still.
     in_row = min(roundings, gradient.size // mean.size)
     error = format.unit * (np.abs(centred) + 2 * np.abs(mean) + in_row * np.abs(gradient).mean(axes, keepdims=True))
     norm_error = format.unit * (2 * np.linalg.norm(gradient) + 2 * roundings * np.linalg.norm(centred))
@@ -194,15 +195,15 @@ def centralized(gradient, options, format):
 
 
 def standardize(gradient, options, loss_scale, format):
-    """Equations 1 to 3."""
+    """Applies equations 1 to 3."""
     scaled = np.max(np.abs(gradient), initial=0.0)
     if gradient.size == 0:
         return Bounded(gradient, format)
     centred, norm_error = centralized(gradient, options, format)
-    factor = scaled if scaled > 0 else 1.0  # so that squares of float64 numbers neither overflow nor underflow here
+    factor = scaled if scaled > 0 else 1.0  # prevents overflow and underflow of squared float64 numbers
     norm = factor * math.sqrt(np.square(centred.value / factor).sum())
     whole = factor * math.sqrt(np.square(gradient / factor).sum())
-    # Squares that underflow are each off by at most the smallest number.
+    # Each square that underflows is off by at most the smallest number.
     norm_error = norm_error + min(gradient.size * format.tiny / max(norm, 1e-300), math.sqrt(gradient.size * format.tiny))
     guard = 8 * format.epsilon * whole
     if whole > 0 and norm + norm_error <= guard:
@@ -215,7 +216,7 @@ def standardize(gradient, options, loss_scale, format):
         if denominator.value == 0:
             return Bounded(np.zeros_like(gradient), format)
         result = centred * (target / denominator)
-    if norm - norm_error <= guard and norm < whole:  # within rounding of the guard, 0 is right too
+    if norm - norm_error <= guard and norm < whole:  # within rounding error of the guard, 0 is right too
         return Bounded(result.value, format, result.error + np.abs(result.value))
     return result
 
@@ -225,7 +226,7 @@ def standardize(gradient, options, loss_scale, format):
 
 @dataclass
 class Step:
-    """What a rule computes with; it puts the new state into `state`."""
+    """Holds the inputs of a rule, which puts the new state into `state`."""
 
     parameter: Bounded
     gradient: Bounded  # standardized
@@ -250,7 +251,7 @@ class Step:
         return self.state.get(name, Bounded(np.zeros_like(self.parameter.value), self.parameter.format))
 
     def decayed(self):
-        """Equation 18: the parameter and the gradient after weight decay of either kind."""
+        """Applies equation 18. Returns the parameter and the gradient after weight decay of either kind."""
         if self.decay == 0:
             return self.parameter, self.gradient
         if self.options["decoupled_decay"]:
@@ -259,14 +260,14 @@ class Step:
 
 
 def moving_average(old, new, beta):
-    """beta old + (1 - beta) new, also where it is computed as old + (1 - beta)(new - old)."""
+    """Returns beta old + (1 - beta) new; the library may compute it as old + (1 - beta)(new - old)."""
     result = beta * old + (1 - beta) * new
     slack = old.format.unit * (np.abs(old.value) + np.abs(new.value))
     return Bounded(result.value, result.format, result.error + slack)
 
 
 def moments(step, gradient):
-    """Equation 4."""
+    """Applies equation 4."""
     beta1, beta2 = step["betas"]
     first = moving_average(step.old("exp_avg"), gradient, beta1)
     second = moving_average(step.old("exp_avg_sq"), gradient * gradient, beta2)
@@ -275,12 +276,12 @@ def moments(step, gradient):
 
 
 def corrections(step):
-    """1 - beta^t of both moments."""
+    """Returns 1 - beta^t for both moments."""
     return tuple(1 - beta**step.count for beta in step["betas"])
 
 
 def softplus(x, beta):
-    """Equation 7. Its slope is at most 1, and the library's is off by at most 8 units (docs/numerics.md)."""
+    """Applies equation 7. Its slope is at most 1, and the library's result is off by at most 8 units (docs/numerics.md)."""
     scaled = beta * x.value
     value = np.where(scaled <= 20, np.logaddexp(0.0, scaled) / beta, x.value)
     jump = np.where(np.abs(scaled - 20) <= 1e-4 + beta * x.error, 2.1e-9 / beta, 0.0)
@@ -328,7 +329,7 @@ def nadam(step):
 
 
 def trust(size, length, ratio):
-    """The ratio, or 1 where a norm is 0. A norm within rounding of 0 may be taken for either."""
+    """Returns the ratio, or 1 where a norm is 0. A norm within rounding error of 0 may count as either."""
     if size.value == 0 or length.value == 0:
         return Bounded(1.0, size.format)
     if size.error >= size.value or length.error >= length.value:
@@ -389,7 +390,7 @@ def adafactor(step):
 
     if parameter.value.ndim >= 2:  # (13)
         rows = average("exp_avg_sq_row", _without_axis(square.mean(-1), -1))
-        # A column is summed element after element, and equal ones are all rounded to the same side.
+        # The elements of a column are added one after the other, and equal elements are all rounded in the same direction.
         columns = average("exp_avg_sq_col", _without_axis(square.mean(-2, roundings=parameter.value.shape[-2]), -2))
         share = rows / rows.mean(-1)
         second = _with_axis(share, -1) * _with_axis(columns, -2)
@@ -405,8 +406,8 @@ def adafactor(step):
     return parameter * (1 - rate * step.decay) - rate * update / clipping  # (16)
 
 
-# How far Newton-Schulz iterations in float32 end from exact ones, as a share of the result, and by how much they may multiply an
-# error of what they start from: 3.4445 to the power of 5 (docs/algorithm.md, tests/contract/agreement.hpp).
+# The relative error of Newton-Schulz iterations in float32, and the factor by which they may multiply an error of their input:
+# 3.4445 to the power of 5 (docs/algorithm.md, tests/contract/agreement.hpp).
 NEWTON_ERROR = 2e-4
 NEWTON_GROWTH = 485
 
@@ -466,7 +467,7 @@ RULES = {
 
 
 def rounded_to(values, dtype):
-    """Float64 values as the parameter's type holds them, by way of the float32 that the library rounds from."""
+    """Rounds float64 values to the parameter's type, by way of the float32 that the library rounds from."""
     if dtype == "float64":
         return values
     with np.errstate(over="ignore"):

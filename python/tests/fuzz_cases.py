@@ -1,7 +1,7 @@
-"""Random cases for the fuzz test: parameters in all shapes and memory layouts, options, and a list of actions between steps.
+"""Generates random cases for the fuzz test: parameters in all shapes and memory layouts, options, and actions between steps.
 
-A case is made from a seed alone. Each action carries a seed of its own, and gradients are drawn from it and the parameter's key, so
-an action or a parameter can be left out of a failing case without changing what remains.
+A case depends only on its seed. Each action has its own seed, and gradients are drawn from it and the parameter's key, so an action
+or a parameter can be removed from a failing case without changing the rest.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ DTYPES = ("float32", "float64", "bfloat16", "float16")
 POLICIES = ("skip_tensor", "skip_step", "throw", "pass_through")
 LAYOUTS = ("contiguous", "permuted", "channels_last", "strided", "offset")
 ROUND_TRIPS = ("state_dict", "state_dict_fresh", "file", "file_fresh", "copy", "pickle")
-# Torch optimizers with sing.attach, and what they do in the words of the library's options.
+# Torch optimizers for sing.attach, and the library's options that describe them.
 ATTACHED: dict[str, dict[str, Any]] = {
     "attached SGD": {"decoupled_decay": False, "decay_vectors": True, "master_weights": False, "learning_rate_factor": 1.0},
     "attached AdamW": {
@@ -23,7 +23,7 @@ ATTACHED: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 RULE_NAMES = ("SING", "AdamW", "SGD", "Lion", "NAdam", "Lamb", "Lars", "Adafactor", "Muon", *ATTACHED)
-# How often a rule is drawn: the three that everything else is built from come more often.
+# The weights with which rules are drawn: the three that everything else is built on are drawn more often.
 RULE_WEIGHTS = (8, 4, 4, 1, 1, 2, 1, 2, 1, 1, 1)
 
 
@@ -42,13 +42,13 @@ class Group:
     options: dict[str, Any]
 
 
-# The actions. Groups are named by number, modulo their present count; an action on a key that is not there does nothing.
+# Defines the actions. They refer to groups by number, modulo the current number of groups; an action on a missing key does nothing.
 
 
 @dataclass(frozen=True)
 class Step:
     seed: int
-    is_wild: bool  # gradients of every kind, instead of ordinary ones
+    is_wild: bool  # gradients of every kind, not only ordinary ones
     scaler: str = ""  # "", "sing" or "torch"
     scale: float = 1.0
 
@@ -61,7 +61,7 @@ class SetOptions:
 
 @dataclass(frozen=True)
 class SetShared:
-    """An option that is one for the whole optimizer."""
+    """Sets an option that applies to the whole optimizer."""
 
     name: str
     value: Any
@@ -69,7 +69,7 @@ class SetShared:
 
 @dataclass(frozen=True)
 class RefusedOptions:
-    """Sets a value that must be refused by the next step with nothing changed, and takes it back."""
+    """Sets a value that the next step must refuse without changing anything, then restores the old value."""
 
     group: int
     options: dict[str, Any]
@@ -79,13 +79,13 @@ class RefusedOptions:
 class ReplaceParameter:
     key: int
     new: Parameter
-    keeps_state: bool  # the old one's state is put in its place, if the shapes allow it
-    leaves_old_state: bool  # the old one's state stays in optimizer.state for a while
+    keeps_state: bool  # the old parameter's state moves to the new one, if the shapes allow it
+    leaves_old_state: bool  # the old parameter's state stays in optimizer.state for a while
 
 
 @dataclass(frozen=True)
 class ReplaceList:
-    """A group gets another list object: its parameters in another order, the last one replaced, one more or one less."""
+    """Gives a group another list object: its parameters reordered, the last one replaced, one more or one less."""
 
     group: int
     seed: int
@@ -101,7 +101,7 @@ class SwapGroups:
 
 @dataclass(frozen=True)
 class MoveParameter:
-    """A parameter goes to another group, or to a new one with the options of its own, and keeps its state where it can."""
+    """Moves a parameter to another group, or to a new group with its own options; its state is kept where possible."""
 
     key: int
     to: int
@@ -120,7 +120,7 @@ class RemoveGroup:
 
 @dataclass(frozen=True)
 class NewMemory:
-    """`parameter.data` is another tensor with the same values, as after `model.to(memory_format=...)`."""
+    """Makes `parameter.data` another tensor with the same values, as after `model.to(memory_format=...)`."""
 
     key: int
     layout: str
@@ -133,19 +133,19 @@ class RoundTrip:
 
 @dataclass(frozen=True)
 class Remember:
-    """Keeps the state, as a dictionary or a file, and the weights."""
+    """Saves the state, as a dictionary or a file, and the weights."""
 
     is_file: bool
 
 
 @dataclass(frozen=True)
 class Rewind:
-    """Goes back to what was last kept, if the groups have the same parameters still."""
+    """Restores what was last saved, if the groups still have the same parameters."""
 
 
 @dataclass(frozen=True)
 class Evaluate:
-    """eval() and train() again."""
+    """Calls eval() and then train()."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def draw_shape(random):
 
 
 def draw_parameter(random, key, rule):
-    # A torch optimizer keeps 16-bit state for 16-bit parameters, which says little about SING.
+    # A torch optimizer keeps 16-bit state for 16-bit parameters, which would not test SING.
     dtype = pick(random, DTYPES, (6, 3, 0, 0) if rule in ATTACHED else (6, 3, 2, 2))
     is_mixed = dtype != "float64" and rule not in ATTACHED and chance(random, 0.1)
     return Parameter(
@@ -222,12 +222,12 @@ def draw_axis(random, parameters):
     return int(random.integers(min(ranks))) if ranks else 0
 
 
-# Options that decide which state exists, and so cannot change.
+# These options decide which state exists, so they cannot change.
 FIXED = ("lookahead", "master_weights", "momentum", "orthogonalize")
 
 
 def draw_options(random, rule, parameters):
-    """Options that may change between steps, each present with some probability, for these parameters."""
+    """Draws options that may change between steps, each with some probability, for these parameters."""
     drawn = {
         "lr": draw_lr(random),
         "weight_decay": pick(random, (0.0, 0.01, 0.3)),
@@ -271,7 +271,7 @@ def draw_options(random, rule, parameters):
         drawn["rate_adjustment"] = pick(random, ("original", "match_rms_adamw"))
     kept = {name: value for name, value in drawn.items() if chance(random, 0.5)}
     if "norm_epsilon" not in kept and "eps" in kept:
-        kept["norm_epsilon"] = drawn["norm_epsilon"]  # eps alone would set it, for SING
+        kept["norm_epsilon"] = drawn["norm_epsilon"]  # otherwise, for SING, eps would set it too
     return kept
 
 
@@ -288,7 +288,7 @@ def draw_fixed_options(random, rule):
 
 
 class _Keys:
-    """Hands out keys of parameters; remembers them, for actions to choose from."""
+    """Issues keys for parameters and remembers them, so that actions can choose from them."""
 
     def __init__(self, rule):
         self.rule = rule
@@ -389,7 +389,7 @@ def draw_values(random, shape):
 
 
 def draw_gradient(random, parameter, is_wild):
-    """The kind, the values (before they are rounded to the gradient's type) and the memory layout."""
+    """Returns the kind, the values (before they are rounded to the gradient's type) and the memory layout."""
     kind = pick(random, GRADIENT_KINDS, WILD if is_wild else CALM)
     layout = pick(random, (parameter.layout, *LAYOUTS, "expanded"), (4, 2, 1, 1, 1, 1, 0.3))
     values = random.standard_normal(parameter.shape) * 10 ** random.uniform(-3, 2)

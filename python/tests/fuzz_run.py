@@ -19,34 +19,34 @@ import float64_sing as oracle
 import fuzz_cases as cases
 import sing
 
-# Bounds are of first order and leave out that a constant may be made of others in another order.
+# The bounds are of first order and ignore that the library may compute a constant in a different order.
 SAFETY = 2.0
-_FILLER = 7.0  # in the memory around and between a parameter's elements
+_FILLER = 7.0  # fills the memory around and between a parameter's elements
 
 
 class Mismatch(AssertionError):
-    """The library did something else than the float64 implementation."""
+    """Raised when the library differs from the float64 implementation."""
 
 
 @dataclass
 class Live:
-    """A parameter of the case: torch's tensor and the float64 one."""
+    """Holds a parameter of the case: torch's tensor and the float64 one."""
 
     spec: cases.Parameter
     tensor: torch.nn.Parameter
     trained: oracle.Trained
-    memory: torch.Tensor | None  # what the tensor is a view of
+    memory: torch.Tensor | None  # the memory that the tensor is a view of
     name: str
 
 
 @dataclass
 class Record:
-    """Figures of a run, which say what was tried and how sharp the comparisons were."""
+    """Counts what a run tried and how sharp the comparisons were."""
 
-    kinds: Counter = field(default_factory=Counter)  # of actions and gradients
+    kinds: Counter = field(default_factory=Counter)  # number of actions and gradients of each kind
     steps: int = 0
-    compared: int = 0  # parameters after a step
-    blurred: int = 0  # of them, those whose bound is more than a hundredth of the step
+    compared: int = 0  # number of parameters compared after a step
+    blurred: int = 0  # how many of them have a bound above a hundredth of the step
     closeness: float = 0.0  # largest ratio of a difference to its bound
 
 
@@ -55,7 +55,7 @@ def to_numpy(tensor):
 
 
 def laid_out(values, dtype, layout, random):
-    """A tensor of these values in this memory layout, and the memory that it is a view of."""
+    """Returns a tensor of these values in this memory layout, and the memory that it is a view of."""
     values = torch.from_numpy(np.array(values, dtype=np.float64, order="C")).to(getattr(torch, dtype))
     shape, rank = values.shape, values.dim()
     if layout == "expanded":
@@ -80,21 +80,21 @@ def laid_out(values, dtype, layout, random):
 
 
 class Runner:
-    """One case under way."""
+    """Runs one case."""
 
-    _own_options: ClassVar[dict[str, Any]] = {}  # that the float64 implementation has and the optimizer has not
-    _error: ClassVar[type[Exception]] = RuntimeError  # under "throw"
+    _own_options: ClassVar[dict[str, Any]] = {}  # options that only the float64 implementation has
+    _error: ClassVar[type[Exception]] = RuntimeError  # raised under "throw"
 
     def __init__(self, case, optimizer_class=oracle.Optimizer):
         self.case = case
         self.record = Record()
         self.live: dict[int, Live] = {}
-        self.keys: list[list[int]] = []  # of each group's parameters
+        self.keys: list[list[int]] = []  # for each group, the keys of its parameters
         self.policy = case.shared["non_finite"]
         self.factor = case.shared["learning_rate_factor"]
         self.history: list[str] = []
-        self.abandoned: list[torch.Tensor] = []  # parameters that have left, but whose state may be there still
-        self.kept = None  # by do_Remember
+        self.abandoned: list[torch.Tensor] = []  # parameters in no group, whose state may still exist
+        self.kept = None  # set by do_Remember
         self.where = "start"
         self.model = optimizer_class(case.rule, [])
         self.library = self._made([self._new_group(group) for group in case.groups])
@@ -116,10 +116,10 @@ class Runner:
     def fail(self, message):
         raise Mismatch(f"{self.where}: {message}")
 
-    # Where an attached optimizer differs
+    # Overridden for an attached optimizer
 
     def _made(self, groups, **options):
-        """An optimizer over these groups."""
+        """Returns an optimizer over these groups."""
         return getattr(sing, self.case.rule)(groups, slow_weights_for_evaluation=True, **{**self._shared(), **options})
 
     def _defaults(self):
@@ -174,7 +174,7 @@ class Runner:
         self._set(index, options)
 
     def _rank(self, index):
-        """The least rank of a group's parameters that have rows."""
+        """Returns the smallest rank of the group's parameters that have rows."""
         return min((len(s) for key in self.keys[index] if len(s := self.live[key].spec.shape) >= 2), default=1)
 
     def _set(self, index, options):
@@ -188,7 +188,7 @@ class Runner:
             model[name] = value
 
     def _keep_axis(self, index):
-        """After an edit: an axis that a parameter of the group does not have would be refused."""
+        """Corrects the axis after an edit, because an axis that a parameter of the group lacks would be refused."""
         if self.model.groups[index].options["centralize_axis"] >= max(self._rank(index), 1):
             self._set(index, {"centralize_axis": 0})
 
@@ -206,7 +206,7 @@ class Runner:
             return
         index = action.group % len(self.keys)
         if "centralize_axis" in action.options and self._rank(index) < 2:
-            return  # no parameter has rows, so any axis will do
+            return  # no parameter has rows, so any axis is allowed
         group = self.library.param_groups[index]
         before = self._snapshot()
         kept = {name: group[name] for name in action.options}
@@ -245,7 +245,7 @@ class Runner:
             self.library.state.pop(old.tensor, None)
 
     def _put(self, index, keys, in_place=None):
-        """Gives a group other parameters: in its list, or by another list."""
+        """Gives a group other parameters, either in its list or by another list."""
         gone = [key for key in self.keys[index] if key not in keys]
         self.keys[index] = keys
         group = self.library.param_groups[index]
@@ -261,7 +261,7 @@ class Runner:
         return gone
 
     def _must_stay(self, index):
-        """torch takes an empty group for one without names, beside which named ones are refused."""
+        """torch treats an empty group as one without names and refuses named groups next to it."""
         return self.case.is_named and len(self.keys[index]) < 2
 
     def do_ReplaceList(self, action):
@@ -303,7 +303,7 @@ class Runner:
             self._put(target, [*self.keys[target], action.key])
         source_options, target_options = (self.model.groups[i].options for i in (source, target))
         if any(bool(source_options.get(name)) != bool(target_options.get(name)) for name in cases.FIXED):
-            live = self.live[action.key]  # the other group's parameters have other state: it starts anew
+            live = self.live[action.key]  # the parameters of the other group have different state, so this one starts anew
             self.library.state.pop(live.tensor, None)
             live.trained.steps, live.trained.state = 0, {}
 
@@ -332,13 +332,13 @@ class Runner:
     # Round trips
 
     def _forget_abandoned(self):
-        """torch's state_dict() knows no place for state of parameters that are in no group."""
+        """Removes the state of parameters that are in no group, because torch's state_dict() has no place for it."""
         for tensor in self.abandoned:
             self.library.state.pop(tensor, None)
         self.abandoned = []
 
     def _fresh(self, keeps_fixed):
-        """Another optimizer over the same parameters, with other options."""
+        """Makes another optimizer over the same parameters, with other options."""
         groups = []
         for index, keys in enumerate(self.keys):
             params = [(self.live[key].name, self.live[key].tensor) if self.case.is_named else self.live[key].tensor for key in keys]
@@ -370,7 +370,7 @@ class Runner:
                 self.library = self._fresh(keeps_fixed=True)
             self._load_file(saved)
         if not action.kind.startswith("file"):
-            # These are the run's, not the optimizer's: only a state file has them.
+            # These counters belong to the run, not to the optimizer: only a state file has them.
             self.model.skipped_steps, self.model.skipped_tensors = self._status().values()
         self._expect_options()
         self._expect_unchanged(before)
@@ -435,7 +435,7 @@ class Runner:
                 if name in ("lookahead_step", "differentiable") or (name not in group and self._own_options):
                     continue
                 found = group[name]
-                if isinstance(found, torch.Tensor):  # the group keeps its tensor, which is filled with the loaded value
+                if isinstance(found, torch.Tensor):  # the group keeps its tensor and copies the loaded value into it
                     found, value = float(found), float(np.float32(value))
                     model.options[name] = value
                 if name.startswith("lookahead_") and not model.options["lookahead"]:
@@ -455,7 +455,7 @@ class Runner:
         self.library.train()
         self._expect_unchanged(before)
 
-    # What must stay as it is
+    # What must not change
 
     def _numbers(self, live):
         found = self.library.state.get(live.tensor) or {}
@@ -471,7 +471,7 @@ class Runner:
             found = self._numbers(live)
             for name in state.keys() | found.keys():
                 if live.trained.steps == 0 and (name not in state or name not in found):
-                    continue  # state may be there before it is used
+                    continue  # state may exist before it is used
                 if name not in state or name not in found:
                     self.fail(f"{live.name}: {name} {'appeared' if name in found else 'went away'}")
                 self._expect_same(live, name, state[name], found[name])
@@ -530,7 +530,7 @@ class Runner:
                 self._expect_same(live, "value", before[live.name][0], to_numpy(live.tensor))
             elif id(live.trained) in outcome.expected:
                 self._expect(live, outcome.expected[id(live.trained)], starts[live.name], norms)
-            # State may be there before the first update, and means nothing then.
+            # State may exist before the first update, but has no meaning then.
             live.trained.take(to_numpy(live.tensor), self._numbers(live) if live.trained.steps else {})
         self._expect_counters()
         self._expect_group_steps()
@@ -542,7 +542,7 @@ class Runner:
             random = np.random.default_rng((self.case.seed, 3, action.seed, live.spec.key))
             kind, values, layout = cases.draw_gradient(random, live.spec, action.is_wild)
             if layout == "expanded" and action.scaler == "torch":
-                layout = "contiguous"  # torch's scaler refuses the other
+                layout = "contiguous"  # torch's scaler refuses other layouts
             kinds[live.name] = kind
             if kind == "missing":
                 continue
@@ -574,7 +574,7 @@ class Runner:
                 self.fail("a gradient that is not finite raised nothing under 'throw'")
 
     def _expect_scale(self, scaler, action, outcome, gradients):
-        """torch's scaler looks for elements that are not finite, ours takes what the step found."""
+        """Checks the scale: torch's scaler searches for non-finite elements, ours uses the step's own check."""
         elements = any(not np.isfinite(each).all() for each in gradients.values())
         is_lowered = outcome.is_skipped if action.scaler == "sing" else elements
         wanted = action.scale * (0.5 if is_lowered else 1.0)
@@ -582,7 +582,7 @@ class Runner:
             self.fail(f"{action.scaler} scaler: wanted scale {wanted}, got {scaler.get_scale()}")
 
     def _expect_filler(self, live):
-        """The memory around and between the elements is not the optimizer's to write."""
+        """Checks that the optimizer did not write to the memory around and between the elements."""
         if live.memory is None:
             return
         count = int((live.memory == _FILLER).sum())
@@ -637,17 +637,17 @@ class Runner:
         )
 
     def _expect_group_steps(self):
-        if self.record.steps % 3:  # state_dict() has effects of its own: not after every step
+        if self.record.steps % 3:  # state_dict() has side effects, so it is not called after every step
             return
         self._forget_abandoned()
         for index, (group, model) in enumerate(zip(self.library.state_dict()["param_groups"], self.model.groups)):
-            is_counted = group["lookahead"] or not self._own_options  # attach counts where it is needed
+            is_counted = group["lookahead"] or not self._own_options  # attach counts only where it is needed
             if is_counted and group["lookahead_step"] != model.steps:
                 self.fail(f"group {index}: wanted a LookAhead counter of {model.steps}, got {group['lookahead_step']}")
 
 
 class AttachedRunner(Runner):
-    """The same for a torch optimizer with sing.attach. It has no state files, no scaler of its own and no change of policy."""
+    """Runs a case for a torch optimizer with sing.attach. It has no state files, no scaler and no change of policy."""
 
     _error = FloatingPointError
 
@@ -679,7 +679,7 @@ class AttachedRunner(Runner):
         pass
 
     def do_RefusedOptions(self, action):
-        if "lr" not in action.options:  # torch takes any
+        if "lr" not in action.options:  # torch accepts any value
             super().do_RefusedOptions(action)
 
     def do_RoundTrip(self, action):
@@ -695,7 +695,7 @@ class AttachedRunner(Runner):
     def _library_step(self, scaler, wanted_error):
         super()._library_step(scaler, wanted_error)
         if wanted_error:
-            self.model.skipped_steps -= 1  # it counts none where it raises
+            self.model.skipped_steps -= 1  # a step that raises is not counted
 
 
 def runner_for(case, **arguments):
@@ -714,7 +714,7 @@ def _short(values):
 
 
 def failure_of(case, **arguments):
-    """What goes wrong with a case, with what its gradients were; None if nothing does."""
+    """Returns how a case fails and what its gradients were; None if it passes."""
     runner = None
     try:
         runner = runner_for(case, **arguments)
@@ -727,7 +727,7 @@ def failure_of(case, **arguments):
 
 
 def shrunk(case, **arguments):
-    """The case without the actions and parameters that its failure does not need."""
+    """Returns the case without the actions and parameters that its failure does not need."""
     is_smaller = True
     while is_smaller:
         is_smaller = False

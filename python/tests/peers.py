@@ -1,20 +1,20 @@
-"""Runs an optimizer and its peer from another package side by side, and says how far apart rounding may take them."""
+"""Runs an optimizer and its peer from another package on the same problem, and bounds the difference that rounding may cause."""
 
 import contextlib
 import math
 
 import torch
 
-# Of rank 0 to 4, none a multiple of a vector's width.
+# The ranks are 0 to 4, and no size is a multiple of a vector's width.
 SHAPES = [(7,), (3, 5), (), (1, 1), (2, 3, 1, 5), (13, 11)]
 STEPS = 60
 WARM_UP = 10
-# The rule alone, as peers have it: no centralization, no normalization, no LookAhead, decay for vectors too.
+# These options leave the rule alone, as in the peers: no centralization, normalization or LookAhead, and decay for vectors too.
 ALONE = {"centralize": False, "normalize": "off", "lookahead": False, "decay_vectors": True}
 
 
 def learning_rate_factor(step):
-    """Linear warm-up, then half a cosine."""
+    """Returns the learning-rate factor: a linear warm-up, then half a cosine."""
     if step < WARM_UP:
         return (step + 1) / WARM_UP
     return 0.5 * (1 + math.cos(math.pi * (step - WARM_UP) / STEPS))
@@ -22,7 +22,7 @@ def learning_rate_factor(step):
 
 @contextlib.contextmanager
 def default_dtype(dtype):
-    """Peers keep scalars of their state in torch's default type."""
+    """Sets torch's default type, in which peers keep the scalars of their state."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(dtype)
     try:
@@ -32,14 +32,14 @@ def default_dtype(dtype):
 
 
 def gradient_of(step, shape):
-    """Sizes from 1e-3 to 10 and a mean that comes and goes, so that second moments rise and fall."""
+    """Draws gradients with sizes from 1e-3 to 10 and a varying mean, so that second moments rise and fall."""
     generator = torch.Generator().manual_seed(1000 * step + len(shape))
     noise = torch.randn(shape, generator=generator, dtype=torch.float64)
     return noise * 10.0 ** (step % 5 - 3) + 0.1 * (step % 7)
 
 
 def trajectory(make, dtype, before_step=None):
-    """Parameters after each of STEPS steps of make(parameters) under warm-up; the first entry is the start."""
+    """Returns the parameters after each of STEPS steps of make(parameters) with a warm-up; the first entry is the start."""
     with default_dtype(dtype):
         generator = torch.Generator().manual_seed(0)
         start = [torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype) for shape in SHAPES]
@@ -59,7 +59,8 @@ def trajectory(make, dtype, before_step=None):
 
 
 def expect_same(ours, theirs, dtype):
-    """Both round the parameter up to three times a step, in other places, and an update's terms up to 64 times in all."""
+    """Bounds the difference: both round the parameter up to three times per step, at different points, and the terms of an update
+    up to 64 times in all."""
     unit = torch.finfo(dtype).eps / 2
     largest_update = 0.0
     for step in range(1, STEPS + 1):

@@ -1,4 +1,4 @@
-"""Hugging Face accelerate: prepare(), gradient accumulation, save_state() and load_state(), against a plain torch loop."""
+"""Tests Hugging Face accelerate: prepare(), gradient accumulation, save_state() and load_state(), against a plain torch loop."""
 
 import os
 
@@ -97,7 +97,7 @@ def test_training_equals_a_plain_loop_and_resumes_exactly(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", ["attach", "SING"])
 def test_clipping_through_accelerate_changes_next_to_nothing(kind):
-    """Only norm_epsilon sees the scale of a gradient, and rounding."""
+    """The scale of a gradient affects only norm_epsilon and rounding."""
     free = Run(kind).train(0, BATCHES)
     clipped = Run(kind)
     for inputs, targets in clipped.loader:

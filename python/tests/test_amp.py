@@ -1,4 +1,4 @@
-"""Loss scaling: no pass over the gradients for it, skipped steps where a gradient overflowed, the same scale as torch's."""
+"""Tests loss scaling: no extra pass over the gradients, skipped steps where a gradient overflowed, the same scale as torch's."""
 
 import copy
 
@@ -32,7 +32,7 @@ def run(scaler, optimizer, model, overflow_at=(), steps=10):
 @pytest.mark.parametrize("name", SCALERS)
 @pytest.mark.parametrize("normalize", ["unit_norm", "off"])
 def test_equals_training_without_scaler(name, normalize, memory):
-    """A power of two as scale changes no bit of the gradients; epsilon is scaled along."""
+    """A scale that is a power of two changes no bit of the gradients; epsilon is scaled by the same factor."""
     model = small_model()
     twin = copy.deepcopy(model)
     options = {"normalize": normalize, "lr": 1e-2 if normalize == "unit_norm" else 1e-4}
@@ -48,7 +48,7 @@ def test_equals_training_without_scaler(name, normalize, memory):
 
 @pytest.mark.parametrize("policy", ["skip_tensor", "throw"])
 def test_overflow_skips_the_whole_step(policy, memory):
-    """Whatever the policy without a scaler is. Both scalers halve and grow their scale alike."""
+    """The policy without a scaler does not matter. Both scalers halve and grow their scale alike."""
     outcomes = {}
     for name, scaler in SCALERS.items():
         torch.manual_seed(1)
@@ -78,7 +78,7 @@ def test_no_pass_over_the_gradients(monkeypatch):
 
 
 def test_unscaled_and_clipped_gradients():
-    """found_inf counts even where clipping made the gradients finite again."""
+    """found_inf counts even if clipping made the gradients finite again."""
     model = small_model()
     before = copy.deepcopy(model)
     optimizer = sing.SING(model.parameters())

@@ -1,4 +1,5 @@
-"""attach(): every torch optimizer against a loop written out by hand, and the traps of hooks, closures, scalers and checkpoints."""
+"""Tests attach(): every torch optimizer against a hand-written loop, and the pitfalls of hooks, closures, scalers and
+checkpoints."""
 
 import copy
 import io
@@ -61,7 +62,7 @@ def equal(one, other):
 
 
 def by_hand(host, parameters, steps, options=Standardize(), period=5, alpha=0.5):
-    """The loop a user would write without attach()."""
+    """Trains with the loop that a user would write without attach()."""
     slow = None
     for step in steps:
         set_gradients(parameters, step)
@@ -107,7 +108,7 @@ def test_resuming_in_the_middle_of_a_period_is_exact(name):
     with torch.no_grad():
         for parameter, value in zip(second, saved["parameters"]):
             parameter.copy_(value)
-    resumed = attach(HOSTS[name](second), lookahead=Lookahead(period=3))  # what was saved wins, as with torch's own options
+    resumed = attach(HOSTS[name](second), lookahead=Lookahead(period=3))  # the saved value wins, as with torch's own options
     resumed.load_state_dict(saved["optimizer"])
     assert resumed.param_groups[0]["lookahead_step"] == 7
     run(resumed, second, range(7, 13))
@@ -117,16 +118,16 @@ def test_resuming_in_the_middle_of_a_period_is_exact(name):
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("normalize", ["unit_norm", "size_calibrated"])
 def test_an_attached_adamw_is_sing_without_softplus(normalize, dtype):
-    """Gradients are ±[1, 1.5] with signs in turn, so that after centring no element is below 3/7 of the largest.
+    """Gradients are ±[1, 1.5] with alternating signs, so that after centering no element is below 3/7 of the largest.
 
-    In units of u = eps / 2: each side's standardized gradient is off by at most 8 + log2(36) < 14 of its largest element (see
-    test_standardize.py), so the two differ by 28. Moments are means of such, and √v̂ is at least 3/7 of the largest, so m̂/√v̂
-    differs by 2 · 28 · 7/3 < 131; 16 more for either side's own operations. A step scales that by the learning rate and rounds
-    the weight, below 4 in size, three times a side (decay, update, merge). LookAhead's merge is a mean: it adds no more.
+    In units of u = eps / 2: each side's standardized gradient is off by at most 8 + log2(36) < 14 relative to its largest element
+    (see test_standardize.py), so the two differ by 28. Moments are means of such values, and √v̂ is at least 3/7 of the largest, so
+    m̂/√v̂ differs by 2 · 28 · 7/3 < 131; the other operations add 16 per side. A step multiplies that by the learning rate and
+    rounds the weight, below 4 in size, three times per side (decay, update, merge). LookAhead's merge is a mean and adds no more.
     """
     rate, steps, unit = 0.01, 13, torch.finfo(dtype).eps / 2
     bound = steps * (rate * (131 + 16) + 2 * 3 * 4) * unit
-    assert bound < 1e-2 * rate  # it tells a hundredth of a single step
+    assert bound < 1e-2 * rate  # a hundredth of a single step is detected
     mine, theirs = make_parameters(dtype), make_parameters(dtype)
     decay = [{"params": lambda p: p[::2], "weight_decay": 0.1}, {"params": lambda p: p[1::2], "weight_decay": 0.0}]
     groups = [[{**group, "params": group["params"](each)} for group in decay] for each in (mine, theirs)]
@@ -206,7 +207,7 @@ def test_a_closure_is_standardized_after_its_evaluation(keyword, set_to_none):
 
 
 class ExtraGradient(torch.optim.SGD):
-    """Evaluates its closure twice a step, at the weights and at those of a plain step from them."""
+    """Evaluates its closure twice per step: at the weights, and after a plain step from them."""
 
     @torch.no_grad()
     def step(self, closure):
@@ -221,14 +222,14 @@ class ExtraGradient(torch.optim.SGD):
 
 
 def test_each_evaluation_of_a_closure_is_standardized_and_nested_steps_are_one():
-    HOSTS["SGD"](make_parameters())  # torch hooks SGD.step once an SGD exists: the steps inside then have hooks too
+    HOSTS["SGD"](make_parameters())  # torch hooks SGD.step once an SGD exists: the inner steps then have hooks too
     mine, theirs = make_parameters(), make_parameters()
     optimizer = attach(ExtraGradient(mine, lr=0.1), lookahead=Lookahead(period=2))
     host = torch.optim.SGD(theirs, lr=0.1)
     left = []
 
     def closure():
-        assert not left or equal([parameter.grad for parameter in mine], left[-1])  # it meets what it left
+        assert not left or equal([parameter.grad for parameter in mine], left[-1])  # unchanged since the last call
         loss = quadratic(mine, optimizer, False)()
         left.append(values(parameter.grad for parameter in mine))
         return loss
@@ -306,7 +307,7 @@ def test_gradients_come_back_when_closure_or_host_raise():
     Broken.broken = True
     with pytest.raises(MemoryError):
         optimizer.step()
-    optimizer.zero_grad(set_to_none=False)  # in place, in the tensors the host has seen
+    optimizer.zero_grad(set_to_none=False)  # in place, in the tensors that the host has seen
     for parameter in parameters:
         parameter.grad.add_(2.0 + torch.arange(parameter.numel()).reshape(parameter.shape))
     given = values(parameter.grad for parameter in parameters)
@@ -338,7 +339,7 @@ def test_bfloat16_parameters_keep_float32_slow_weights_through_a_checkpoint():
     assert resumed.state[second[0]]["slow"].dtype == torch.float32
     run(resumed, second, range(7, 13))
     assert equal(whole, second)
-    assert torch.equal(optimizer.state[first[0]]["slow"], saved["state"][0]["slow"])  # not shared with what loaded it
+    assert torch.equal(optimizer.state[first[0]]["slow"], saved["state"][0]["slow"])  # not shared with the loaded dictionary
     assert not torch.equal(resumed.state[second[0]]["slow"], slow)
 
     plain = torch.optim.SGD(make_parameters(torch.bfloat16), lr=0.3)
@@ -416,7 +417,7 @@ def test_a_grad_scaler_changes_nothing(normalize, fused):
     scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
     for step in range(6):
         set_gradients(mine, step, scale=1024.0)
-        scaler.scale(torch.ones(()))  # the scaler makes its tensors at the first use
+        scaler.scale(torch.ones(()))  # the scaler creates its tensors on first use
         kept = [(parameter.grad, parameter.grad.clone()) for parameter in mine]
         scaler.step(optimizer)
         scaler.update()
@@ -448,7 +449,7 @@ def test_a_step_that_the_scaler_skips_is_no_step(fused):
     assert optimizer.param_groups[0]["lookahead_step"] == 6
     assert scaler.get_scale() == 256.0
     for a, b in zip(mine, theirs):
-        assert torch.allclose(a, b, rtol=0, atol=1e-6)  # norm_epsilon meets a scaled norm
+        assert torch.allclose(a, b, rtol=0, atol=1e-6)  # norm_epsilon is compared with a scaled norm
 
 
 def test_non_finite_gradients_by_policy():
@@ -465,7 +466,7 @@ def test_non_finite_gradients_by_policy():
     optimizer.step()
     assert torch.equal(parameters[1], before[1]) and optimizer.state[parameters[1]]["step"] == 4
     assert not torch.equal(parameters[0], before[0]) and optimizer.state[parameters[0]]["step"] == 5
-    assert torch.equal(parameters[0], optimizer.state[parameters[0]]["slow"])  # merged: the fifth step
+    assert torch.equal(parameters[0], optimizer.state[parameters[0]]["slow"])  # the fifth step merges
     assert (attachment(optimizer).skipped_tensors, attachment(optimizer).skipped_steps) == (1, 0)
     assert all(parameter.grad is gradient for parameter, gradient in zip(parameters, kept))
 
@@ -533,7 +534,7 @@ def test_a_gradient_of_a_tied_weight_is_standardized_once():
     with pytest.warns(UserWarning, match="duplicate"):
         optimizer = attach(torch.optim.SGD([shared, shared], lr=0.0, momentum=0.9))
     run(optimizer, [shared], range(5))
-    assert torch.equal(shared, twin)  # a learning rate of 0: only a second merge could have moved it
+    assert torch.equal(shared, twin)  # the learning rate is 0, so only a second merge could have moved it
     assert len(attachment(optimizer).grad_norms()) == 1
 
 

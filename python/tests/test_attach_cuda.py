@@ -1,4 +1,4 @@
-"""attach() on a GPU: scalers, mixed devices, no waiting where none is promised, and CUDA graphs."""
+"""Tests attach() on a GPU: scalers, mixed devices, CUDA graphs, and no synchronization where none is promised."""
 
 import math
 

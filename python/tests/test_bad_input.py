@@ -1,4 +1,4 @@
-"""Bad input: an error that names the parameter or the option, and weights as they were."""
+"""Tests that bad input raises an error that names the parameter or the option and leaves the weights unchanged."""
 
 import os
 import re
@@ -124,7 +124,7 @@ def sparse(weight):
     ],
 )
 def test_gradients(spoil, message):
-    """The other parameter has a good gradient, and must not move either."""
+    """The other parameter has a good gradient, but must not move either."""
     other, weight = torch.nn.Parameter(torch.ones(5)), torch.nn.Parameter(torch.ones(2, 2))
     optimizer = sing.SING([("other", other), ("weight", weight)])
     for each in (other, weight):

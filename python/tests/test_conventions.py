@@ -1,4 +1,4 @@
-"""What torch's users and frameworks expect of an optimizer."""
+"""Tests what torch's users and frameworks expect of an optimizer."""
 
 import copy
 import inspect
@@ -123,7 +123,7 @@ SCHEDULERS = {
 @pytest.mark.parametrize("name", SCHEDULERS)
 @pytest.mark.parametrize("as_tensor", [False, True])
 def test_schedulers_drive_the_rate(name, as_tensor, memory):
-    """A tensor rate gives what the same numbers give as floats; so does a rate set by hand."""
+    """A tensor rate gives the same result as the same numbers given as floats; so does a rate set by hand."""
     start, gradient = torch.randn(4, 3), torch.randn(4, 3)
     rates, outcomes = [], []
     for way in ("scheduler", "by hand"):
@@ -181,7 +181,7 @@ def test_gradient_norms_by_name():
 
 
 def test_slow_weights_only_where_asked():
-    """accelerate calls train() and eval() unasked."""
+    """accelerate calls train() and eval() without being asked."""
     weight, optimizer = one()
     optimizer.step()
     before = weight.detach().clone()

@@ -1,4 +1,4 @@
-"""Parameters that the kernels do not take where they lie are stepped through copies, with the bits of contiguous ones."""
+"""Tests that parameters whose layout the kernels do not support are stepped through copies, with the bits of contiguous ones."""
 
 import pytest
 import torch
@@ -10,20 +10,20 @@ from sing.rules import CLASSES
 
 
 def gapped(tensor):
-    """The values in memory that has a gap after every element of the last axis."""
+    """Returns the values in memory that has a gap after every element of the last axis."""
     wide = torch.zeros(*tensor.shape[:-1], 2 * tensor.shape[-1], dtype=tensor.dtype)
     wide[..., ::2] = tensor
     return wide[..., ::2]
 
 
 def transposed(tensor):
-    """The values with the order of the axes in memory reversed."""
+    """Returns the values with the order of the axes in memory reversed."""
     axes = tuple(reversed(range(tensor.dim())))
     return tensor.permute(axes).contiguous().permute(axes)
 
 
 def pair(layout, dtype=torch.float32):
-    """Parameters of a model, and contiguous ones, with the same values."""
+    """Returns the parameters of a model and contiguous copies of them."""
     values = [each.detach() for each in small_model(dtype).parameters()]
     return [torch.nn.Parameter(layout(each)) for each in values], [torch.nn.Parameter(each.clone()) for each in values]
 

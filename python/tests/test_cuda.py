@@ -1,4 +1,4 @@
-"""CUDA: the same tests of agreement, graphs, streams and mixed devices. Skipped without a device or without kernels for it."""
+"""Tests CUDA: agreement, graphs, streams and mixed devices. The tests are skipped without a device or without kernels for it."""
 
 import copy
 
@@ -119,7 +119,7 @@ def test_graph_replay_equals_eager(as_tensor):
         first.param_groups[0].update(changed)
         first.step()
         graph.replay()
-    # A float32 tensor holds the rate to 2^-24 of it.
+    # A float32 tensor holds the rate to a relative error of 2^-24.
     assert difference(eager, captured) <= (1e-6 if as_tensor else 0)
     assert int(second.state[next(captured.parameters())]["step"]) == 12
 

@@ -1,4 +1,4 @@
-"""The examples in the docstrings run."""
+"""Runs the examples in the docstrings."""
 
 import doctest
 import importlib

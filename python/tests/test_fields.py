@@ -1,4 +1,4 @@
-"""The files made from the library's lists are current, and say what the package says elsewhere."""
+"""Tests that the files generated from the library's lists are current and agree with the rest of the package."""
 
 import re
 import subprocess

@@ -1,10 +1,10 @@
-"""Random cases: the library against the float64 implementation of SING, with everything changing between steps.
+"""Compares the library with the float64 implementation of SING on random cases, with everything changing between steps.
 
     pytest python/tests/test_fuzz.py                             the fixed cases, about a minute
     SING_FUZZ_SECONDS=3600 pytest python/tests/test_fuzz.py      new cases for an hour, and the seeds of those that fail
     SING_FUZZ_SEEDS=36 pytest python/tests/test_fuzz.py          this case alone; 1000-1100 is a range
 
-A failing case is printed without the actions and parameters that it fails without.
+A failing case is printed without the actions and parameters that its failure does not need.
 """
 
 import os
@@ -24,7 +24,7 @@ SHOWN_FAILURES = 5
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """Most tensors are small, and threads would only wait for one another; a few cases ask for two threads."""
+    """Runs cases on one thread: most tensors are small, and threads would only wait for each other. A few cases use two threads."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -32,7 +32,7 @@ def one_thread():
 
 
 def report(seed):
-    """None for a case that passes, or its smallest form and what is wrong with it."""
+    """Returns None for a case that passes, or its smallest form and the failure."""
     case = fuzz_cases.make_case(seed)
     if fuzz_run.failure_of(case) is None:
         return None
@@ -77,11 +77,12 @@ def test_new_cases(capsys):
     assert not failures, "\n\n".join(failures)
 
 
-# The comparison itself: bugs planted in the float64 implementation must be found, so the same bugs in the library would be.
+# Tests of the comparison itself: it must find bugs planted in the float64 implementation, so it would find the same bugs in the
+# library.
 
 
 def bounds_are_sharp(records):
-    """All but a few bounds must be below a hundredth of the step: a wide bound would excuse a bug."""
+    """All but a few bounds must be below a hundredth of the step: a wide bound would hide a bug."""
     compared, blurred = sum(each.compared for each in records), sum(each.blurred for each in records)
     return compared > 300 and blurred < 0.08 * compared
 
@@ -94,7 +95,7 @@ def test_bounds_are_small_against_the_step():
 
 
 def first_failure(seeds, **arguments):
-    """The first seed whose case fails by a wrong result, if one does."""
+    """Returns the first seed whose case fails with a wrong result, if there is one."""
     for seed in seeds:
         found = fuzz_run.failure_of(fuzz_cases.make_case(seed), **arguments)
         if found is not None and found.startswith("Mismatch"):
@@ -106,7 +107,7 @@ PLANTED_SEEDS = range(60)
 
 
 class FirstOptions(oracle.Optimizer):
-    """Never learns that an option named `name` has changed."""
+    """Ignores every change of the option named `name`."""
 
     name = ""
 
@@ -121,7 +122,7 @@ class StaleLearningRate(FirstOptions):
 
 
 class FirstPolicy(oracle.Optimizer):
-    """Never learns that the policy has changed."""
+    """Ignores every change of the policy."""
 
     def step(self, gradients, policy, loss_scale=1.0):
         self.policy = getattr(self, "policy", policy)
@@ -137,7 +138,7 @@ class StepsWithoutGradientsDoNotCount(oracle.Optimizer):
 
 
 class OptionsByPlace(oracle.Optimizer):
-    """Does not see that groups have changed places."""
+    """Does not notice that groups have changed places."""
 
     def _expected(self, group, trained, *others):
         self.first = getattr(self, "first", list(self.groups))

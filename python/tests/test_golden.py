@@ -1,4 +1,4 @@
-"""Trajectories of the authors' own SING, through the Python class with kernels and without."""
+"""Tests the trajectories of the authors' own SING through the Python class, with and without kernels."""
 
 import json
 import math
@@ -14,7 +14,7 @@ CASES = {f"{case['name']}-{case['dtype']}": case for case in GOLDEN["cases"]}
 
 
 def values(name, numbers, dtype):
-    # Values and gradients of the file are float32 numbers.
+    # The file's values and gradients are float32 numbers.
     return torch.tensor(numbers, dtype=torch.float32).to(dtype).reshape(GOLDEN["shapes"][name])
 
 
@@ -24,7 +24,7 @@ def rate(step, base):
 
 
 def tolerance(dtype, steps, moved, largest):
-    """The bound that tests/golden derives."""
+    """Returns the bound that tests/golden derives."""
     if dtype == torch.float64:
         return 1e-12 * moved
     return steps * 2.0**-24 * (4 * largest + 64 * 0.05 * 3.2)

@@ -1,4 +1,4 @@
-"""param_groups(): every trainable parameter exactly once, and the right options for each kind."""
+"""Tests param_groups(): every trainable parameter exactly once, and the right options for each kind."""
 
 import random
 
@@ -11,7 +11,7 @@ from sing.groups import param_groups
 
 
 class Conv1D(nn.Module):
-    """Shaped and named like transformers' linear layer of GPT-2."""
+    """Has the shape and the names of GPT-2's linear layer in transformers."""
 
     def __init__(self):
         super().__init__()
@@ -22,7 +22,7 @@ class Conv1D(nn.Module):
 class LlamaRMSNorm(nn.Module):
     def __init__(self):
         super().__init__()
-        self.weight = nn.Parameter(torch.ones(2, 4))  # rank 2: found by the class alone
+        self.weight = nn.Parameter(torch.ones(2, 4))  # rank 2: recognized only by the class
 
 
 class NormalizedLinear(nn.Linear):
@@ -64,7 +64,7 @@ def by_name(groups):
 
 
 def check_partition(model, groups):
-    """Each trainable parameter once, under a name it has in the model."""
+    """Checks that each trainable parameter appears once, under a name that it has in the model."""
     names = {id(parameter): set() for parameter in model.parameters()}
     for name, parameter in model.named_parameters(remove_duplicate=False):
         names[id(parameter)].add(name)

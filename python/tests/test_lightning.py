@@ -1,4 +1,4 @@
-"""PyTorch Lightning: its closure, checkpoint and resume, against a plain torch loop on the same batches."""
+"""Tests PyTorch Lightning: its closure, checkpoint and resume, against a plain torch loop on the same batches."""
 
 import logging
 import warnings
@@ -121,7 +121,7 @@ def test_fit_equals_a_plain_loop_and_resumes_exactly(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", ["attach", "SING"])
 def test_clipping_the_norm_changes_next_to_nothing(kind, tmp_path):
-    """Only norm_epsilon sees the scale, and rounding: a factor of 1 + 1e-8 / 0.01 for each gradient, over 14 steps of 0.02."""
+    """The scale affects only norm_epsilon and rounding: a factor of 1 + 1e-8 / 0.01 for each gradient, over 14 steps of 0.02."""
     _, free = fit(kind, tmp_path, EPOCHS)
     _, clipped = fit(kind, tmp_path, EPOCHS, gradient_clip_val=0.01)
     for one, other in zip(weights(free.network), weights(clipped.network)):
@@ -130,7 +130,7 @@ def test_clipping_the_norm_changes_next_to_nothing(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", ["attach", "SING"])
 def test_gradient_accumulation(kind, tmp_path):
-    """Seven batches, two a step: three whole steps and one of a single batch each epoch."""
+    """Seven batches, two per step: each epoch has three whole steps and one step of a single batch."""
     trainer, module = fit(kind, tmp_path, EPOCHS, accumulate_grad_batches=2)
     assert trainer.global_step == 8
     assert lookahead_steps(trainer) == {8}

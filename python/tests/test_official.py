@@ -1,4 +1,4 @@
-"""The authors' state dictionary: theirs is taken as it is, ours is written in their words."""
+"""Tests the authors' state dictionary: theirs is loaded unchanged, ours is written with their names."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""The element-wise rules against implementations from other packages, live: 60 steps, decay, warm-up, odd shapes."""
+"""Compares the element-wise rules with implementations from other packages: 60 steps, decay, warm-up, odd shapes."""
 
 import warnings
 
@@ -25,7 +25,7 @@ def theirs(cls, **options):
 
 
 def quietly(cls):
-    """Without the advertisement that the package prints."""
+    """Suppresses the advertisement that the package prints."""
     return lambda *arguments, **options: cls(*arguments, print_change_log=False, **options)
 
 
@@ -47,7 +47,7 @@ PAIRS = {
         ours(sing.Adafactor),
         theirs(TransformersAdafactor, relative_step=False, scale_parameter=True),
     ),
-    "adafactor, torch": (  # whose decay is the learning rate's, not the scaled step's
+    "adafactor, torch": (  # its decay uses the learning rate, not the scaled step
         ours(sing.Adafactor, weight_decay=0),
         theirs(torch.optim.Adafactor, weight_decay=0, eps=(1e-30, 1e-3)),
     ),
@@ -82,7 +82,7 @@ PAIRS = {
     ),
     "lion, timm": (ours(sing.Lion), theirs(timm.optim.Lion)),
     "lion, pytorch_optimizer, L2": (ours(sing.Lion, **L2), theirs(pytorch_optimizer.Lion, weight_decouple=False)),
-    # No package has SAdam; without softplus it is AMSGrad, or Adam.
+    # No package has SAdam; without softplus it is AMSGrad or Adam.
     "sadam without softplus, torch": (
         ours(sing.SAdam, softplus_beta=None, eps=0.0),
         theirs(torch.optim.Adam, eps=0.0, amsgrad=True),
@@ -92,7 +92,7 @@ PAIRS = {
         theirs(torch.optim.Adam, eps=0.0),
     ),
 }
-# Computes in float32 whatever the parameters are.
+# These peers compute in float32 for all parameter types.
 FLOAT32_ONLY = {"radam, torch_optimizer"}
 
 
@@ -106,14 +106,15 @@ def cases():
 @pytest.mark.parametrize(("mine", "other", "dtype"), cases())
 def test_equals_its_peer(mine, other, dtype):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the peers, about calls that newer torch deprecates
+        warnings.simplefilter("ignore")  # the peers call functions that newer torch versions deprecate
         expected = trajectory(other, dtype)
     expect_same(trajectory(mine, dtype), expected, dtype)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_eadam_is_adam_whose_second_moment_grows_by_epsilon(dtype):
-    """No package has EAdam. Adam's second moment, raised by epsilon / beta2 before a step, is EAdam's after it."""
+    """No package has EAdam. If epsilon / beta2 is added to Adam's second moment before a step, the step gives EAdam's second
+    moment."""
     epsilon, beta2 = 1e-4, 0.999
 
     def raised(optimizer):
@@ -130,7 +131,7 @@ def test_eadam_is_adam_whose_second_moment_grows_by_epsilon(dtype):
 
 @pytest.mark.parametrize("amsgrad", [False, True])
 def test_sadam_is_adam_with_another_denominator(amsgrad):
-    """No package has SAdam. Where softplus is linear, far above 20 / beta, it is Adam again; elsewhere it is not."""
+    """No package has SAdam. Where softplus is linear, far above 20 / beta, SAdam equals Adam; elsewhere it does not."""
     adam = trajectory(theirs(torch.optim.Adam, eps=0.0, amsgrad=amsgrad), torch.float64)
     sharp = trajectory(ours(sing.SAdam, amsgrad=amsgrad, softplus_beta=1e9), torch.float64)
     expect_same(sharp, adam, torch.float64)

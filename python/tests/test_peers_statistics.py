@@ -1,4 +1,4 @@
-"""Rules that look at whole tensors, against the peers' own packages, step by step."""
+"""Compares the rules that use statistics of whole tensors with implementations from other packages, step by step."""
 
 import pytest
 import pytorch_optimizer
@@ -16,11 +16,11 @@ WARM_UP = 10
 
 
 def nvlamb(parameters, **options):
-    """What timm's and NVIDIA's LAMB do."""
+    """Makes our NVLamb, which does what timm's and NVIDIA's LAMB do."""
     return sing.NVLamb(parameters, **{"weight_decay": 0.0, **options}, **OFF)
 
 
-# Ours, theirs, and the peak learning rate of both.
+# Each entry has our optimizer, theirs, and the peak learning rate of both.
 PAIRS = {
     "lamb, paper": (
         lambda p: sing.Lamb(p, weight_decay=0.1, **OFF),
@@ -54,7 +54,7 @@ PAIRS = {
         lambda p: torch_optimizer.LARS(p, lr=1.0, momentum=0.9, weight_decay=0.1, trust_coefficient=0.01, eps=1e-8),
         1.0,
     ),
-    # The authors keep the epsilon in the second moment, this peer does not: none on either side.
+    # The authors keep the epsilon in the second moment, this peer does not, so both use an epsilon of 0.
     "adanorm": (
         lambda p: sing.AdaNorm(p, betas=(0.9, 0.99), eps=0.0, weight_decay=0.1, **OFF),
         lambda p: pytorch_optimizer.AdaNorm(p, betas=(0.9, 0.99), eps=0.0, weight_decay=0.1, weight_decouple=False),
@@ -74,7 +74,7 @@ def parameters(dtype, shapes=SHAPES):
 
 
 def give_gradients(weights, step):
-    """A pull to a fixed point and noise whose size changes from step to step."""
+    """Returns a pull towards a fixed point plus noise whose size changes from step to step."""
     generator = torch.Generator().manual_seed(100 + step)
     for place, weight in enumerate(weights):
         noise = torch.randn(weight.shape, generator=generator, dtype=torch.float64).to(weight.dtype)
@@ -83,7 +83,7 @@ def give_gradients(weights, step):
 
 
 def compare(first, second, rate, dtype, shapes=SHAPES):
-    """The largest difference after 60 steps with a warm-up, relative to how far a tensor has moved."""
+    """Returns the largest difference after 60 steps with a warm-up, relative to how far a tensor has moved."""
     mine, other, start = (parameters(dtype, shapes) for _ in range(3))
     ours, theirs = first(mine), second(other)
     for step in range(STEPS):
@@ -127,7 +127,7 @@ PAIRS["schedule-free, pytorch_optimizer"] = (
 
 
 class GivenCurvature:
-    """Hands both optimizers the same curvature at each step."""
+    """Passes the same curvature to both optimizers at each step."""
 
     def __init__(self, optimizer, hand_over):
         self.optimizer, self.hand_over, self.param_groups, self.count = optimizer, hand_over, optimizer.param_groups, 0
@@ -176,7 +176,7 @@ MUONS = {
 }
 
 
-# torch rounds what it makes orthogonal to bfloat16; with the rounding left out it must be ours.
+# torch rounds the matrix that it orthogonalizes to bfloat16; without that rounding its result must equal ours.
 @pytest.mark.parametrize("name", MUONS)
 def test_muon_equals_torch(name, monkeypatch):
     shared, own = MUONS[name]
@@ -188,7 +188,7 @@ def test_muon_equals_torch(name, monkeypatch):
         torch.float64,
         MATRICES,
     )
-    # Near the singular values that five iterations throw about, rounding grows by their slope, 3.4445 each.
+    # Near the singular values that five iterations scatter, each iteration multiplies rounding errors by its slope, 3.4445.
     assert found <= 1e-9
 
 
@@ -203,7 +203,7 @@ def test_muon_is_near_torch_as_it_is():
     assert found <= 0.1
 
 
-# Sixty steps of some thirty roundings of 2^-53 = 1.1e-16, which the pull to the fixed point damps; this peer adds 1e-15 to
+# Sixty steps have about thirty roundings of 2^-53 = 1.1e-16 each, which the pull to the fixed point damps; this peer adds 1e-15 to
 # the second moment, which is about 1.
 @pytest.mark.parametrize("name", PAIRS)
 def test_equals_peer(name):

@@ -1,4 +1,4 @@
-"""With everything of SING's switched off the classes are torch's own optimizers, step by step."""
+"""Tests that the classes with all of SING switched off equal torch's own optimizers, step by step."""
 
 import copy
 
@@ -39,12 +39,12 @@ def test_equals_torch(name):
             model(images).square().sum().backward()
             optimizer.step()
         for mine, other in zip(ours.parameters(), theirs.parameters()):
-            # A step is some 10 roundings of 2^-53; gradients carry the difference on, at most doubled a step.
+            # A step has about 10 roundings of 2^-53; gradients carry the difference on and at most double it per step.
             assert (mine - other).abs().max() <= 1e-13 * 2**step * max(1.0, other.abs().max().item()), step
 
 
 def test_state_has_torchs_names():
-    """So that torch's AdamW can go on from our state, and we from its."""
+    """torch's AdamW can continue from our state, and ours from torch's."""
     model = small_model()
     first = sing.AdamW(model.parameters(), lr=1e-2, **OFF)
     model(torch.ones(1, 2, 4, 4)).sum().backward()

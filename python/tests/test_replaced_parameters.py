@@ -1,4 +1,4 @@
-"""Parameters that are replaced, swapped or resized in `param_groups` are trained as torch's own optimizers train them."""
+"""Tests that parameters replaced, swapped or resized in `param_groups` are trained as torch's own optimizers train them."""
 
 import copy
 
@@ -100,7 +100,7 @@ def test_a_replaced_parameter_is_freed():
 
 @pytest.mark.parametrize("change", [replace_one_with_its_state, lambda parameters, optimizer: optimizer.state.clear()])
 def test_counters_survive(change):
-    """Skipped tensors and LookAhead's steps are the optimizer's, not the replaced parameter's."""
+    """The counts of skipped tensors and LookAhead's steps belong to the optimizer, not to the replaced parameter."""
     parameters, optimizer = make(sing.SING)
     for step in range(3):
         take_step(optimizer, step)
@@ -114,7 +114,7 @@ def test_counters_survive(change):
 
 
 def test_lookahead_merges_on_time_with_any_memory():
-    """A copy in the middle of a LookAhead period goes on as the original, parameters with gaps in memory included."""
+    """A copy in the middle of a LookAhead period continues like the original, also for parameters with gaps in memory."""
     first = torch.nn.Parameter(torch.randn(3, 4))
     second = torch.nn.Parameter(torch.randn(6, 8)[::2, ::2])
     optimizer = sing.SING([{"params": [first]}, {"params": [second], "lookahead_period": 3}], lr=0.1)

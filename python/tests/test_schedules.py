@@ -1,4 +1,4 @@
-"""Schedules: their formulas at every step, LambdaLR with its checkpoints, and refusals."""
+"""Tests schedules: their formulas at every step, LambdaLR with its checkpoints, and refusals."""
 
 import io
 import math
@@ -27,7 +27,7 @@ CASES = [
 
 
 def expected(name, step, *, warmup_steps=0, hold_steps=0, total_steps=0, final_factor=0.0, knots=()):
-    """The formulas of the classes' documentation."""
+    """Returns the factors by the formulas of the classes' documentation."""
     if name == "piecewise_linear":
         if step <= knots[0][0]:
             return knots[0][1]
@@ -90,7 +90,7 @@ def test_lambda_lr_and_its_checkpoint():
 
     file.seek(0)
     saved = torch.load(file)
-    for other in (schedule, WarmupCosine(total_steps=3)):  # what was saved wins, as with torch's own schedulers
+    for other in (schedule, WarmupCosine(total_steps=3)):  # the saved value wins, as with torch's own schedulers
         resumed, rescheduler = make(other)
         resumed.load_state_dict(saved[0])
         rescheduler.load_state_dict(saved[1])

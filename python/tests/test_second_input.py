@@ -1,4 +1,4 @@
-"""What some rules take or give beside gradients: curvature, and an average to evaluate."""
+"""Tests the inputs and outputs of some rules other than gradients: curvature, and an average to evaluate."""
 
 import pytest
 import torch
@@ -12,11 +12,11 @@ def test_curvature_divides_the_gradient(memory):
     weight, other = torch.nn.Parameter(torch.zeros(2, 3)), torch.nn.Parameter(torch.zeros(4))
     optimizer = sing.AdaHessian([weight, other], lr=1.0, eps=0.0, **PLAIN)
     weight.grad, other.grad = torch.ones(2, 3), torch.full((4,), 5.0)
-    curvature = torch.arange(1.0, 7.0).reshape(3, 2).T  # another layout than the parameter's
+    curvature = torch.arange(1.0, 7.0).reshape(3, 2).T  # a different layout from the parameter's
     optimizer.set_curvature({weight: curvature})
     optimizer.step()
     assert torch.allclose(weight, -1 / curvature)
-    assert torch.allclose(other, -torch.ones(4))  # given none: the gradient takes its place
+    assert torch.allclose(other, -torch.ones(4))  # without curvature, the gradient takes its place
 
 
 def test_wrong_curvature_is_refused(memory):
@@ -44,7 +44,7 @@ def test_the_average_comes_and_goes(memory, dtype):
         steps.append(optimizer.state[weight]["z"].double().clone())
     before = weight.detach().clone()
     optimizer.eval()
-    # A constant rate weighs all steps alike: the average of what z was after each.
+    # A constant rate weights all steps equally: the result is the average of z after each step.
     wanted = torch.stack(steps[1:]).mean(0)
     assert torch.allclose(weight.double(), wanted, atol=4 * torch.finfo(dtype).eps)
     optimizer.train()

@@ -1,4 +1,4 @@
-"""Standardizing: against sums written out in double precision, on hand-computed cases, and by its properties."""
+"""Tests standardizing: against explicit sums in double precision, on hand-computed cases, and by its properties."""
 
 import itertools
 import math
@@ -14,7 +14,7 @@ SHAPES = [(), (1,), (7,), (4, 6), (3, 1), (1, 5), (2, 3, 4), (3, 2, 3, 2)]
 
 
 def expected(gradient, options, loss_scale=1.0):
-    """Equations 1 to 3 element by element, with exactly rounded sums."""
+    """Applies equations 1 to 3 element by element, with exactly rounded sums."""
     values = gradient.detach().double()
     rows = {}
     for index in itertools.product(*map(range, values.shape)):
@@ -37,8 +37,9 @@ def expected(gradient, options, loss_scale=1.0):
 
 
 def bound(gradient, result):
-    """Of an element's error. Two centrings leave 3 roundings of it, the norm's sum of n squares at most log2(n) + 2 and half of
-    that after the root, the factor and the product 3; twice that covers the row means' own sums; and one rounding to 16 bits."""
+    """Bounds an element's error. Two centerings round it 3 times, the norm's sum of n squares at most log2(n) + 2 times and half of
+    that after the root, and the factor and the product 3 times; twice that covers the sums of the row means. One rounding to 16
+    bits is added."""
     sums = torch.float64 if gradient.dtype == torch.float64 else torch.float32
     steps = 2 * (8 + math.log2(max(gradient.numel(), 2)))
     largest = result.abs().max().item() if result.numel() else 0.0
@@ -89,7 +90,7 @@ def test_rows_that_are_constant_give_zero(dtype):
 def test_the_guard_lies_at_eight_epsilons(dtype):
     for epsilons, norm in ((7, 0), (9, 1)):
         gradient = torch.ones(4, 8, dtype=dtype)
-        gradient[:, ::2] += 2 * epsilons * torch.finfo(dtype).eps  # centred: ± that many, of a norm that is √32
+        gradient[:, ::2] += 2 * epsilons * torch.finfo(dtype).eps  # after centering ± this many, with a norm of √32
         (result,) = standardized([gradient], Standardize(norm_epsilon=0))
         assert result.gradient.norm().item() == pytest.approx(norm, abs=1e-6)
 

@@ -1,4 +1,4 @@
-"""State dictionaries, pickles and copies go on with the same bits; what a framework puts into `state` is taken."""
+"""Tests that state dictionaries, pickles and copies continue with the same bits, and that tensors put into `state` are used."""
 
 import copy
 import gc
@@ -14,7 +14,7 @@ from sing.rules import CLASSES
 
 
 def resumed(model, optimizer, way, cls):
-    """(model, optimizer) brought over to new objects."""
+    """Returns (model, optimizer) transferred to new objects."""
     if way == "deepcopy":
         return copy.deepcopy((model, optimizer))
     if way == "pickle":
@@ -100,7 +100,7 @@ def test_arrays_outlive_the_optimizer_and_bring_no_others_along():
     expected = [array.clone() for array in arrays]
     del optimizer
     gc.collect()
-    other = sing.AdamW([parameter])  # would take the memory if it were free
+    other = sing.AdamW([parameter])  # would reuse the memory if it were free
     other.step()
     assert all(torch.equal(array, kept) for array, kept in zip(arrays, expected))
     assert all(array.untyped_storage().nbytes() == 4 * array.numel() for array in arrays)
@@ -108,7 +108,7 @@ def test_arrays_outlive_the_optimizer_and_bring_no_others_along():
 
 @pytest.mark.parametrize("key", ["exp_avg", "exp_avg_sq", "slow"])
 def test_replaced_state_is_taken(key, memory):
-    """Lightning and others replace tensors in `state`; so may a user."""
+    """Lightning and others replace tensors in `state`; a user may too."""
     outcomes = []
     for replace in (lambda old, new: old.copy_(new), None):
         torch.manual_seed(3)
@@ -169,13 +169,13 @@ def test_channels_last_equals_contiguous():
         assert optimizer.state[parameter]["exp_avg"].stride() == parameter.stride()
         outcomes.append(parameter.detach())
     assert torch.equal(outcomes[1], outcomes[2])
-    # The sums of a row run in the order of memory.
+    # The sums of a row run in memory order.
     assert torch.allclose(outcomes[0], outcomes[1], rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["SING", "Adafactor"])
 def test_transposed_parameter(name):
-    """Its rows are not where the kernels look for them, so that plain PyTorch takes over."""
+    """Its rows are not where the kernels expect them, so plain PyTorch takes over."""
     weight, gradient = torch.randn(4, 6), torch.randn(4, 6)
     plain = torch.nn.Parameter(weight.clone())
     turned = torch.nn.Parameter(weight.t().contiguous().t())
@@ -276,7 +276,7 @@ def test_hooks_see_the_dictionary():
 
 
 def test_state_of_another_rule_is_refused():
-    """SGD keeps less than SING does: nothing is missing."""
+    """SGD keeps less state than SING, so nothing is missing."""
     model = small_model()
     taken = sing.SING(model.parameters())
     train(model, taken, 2)

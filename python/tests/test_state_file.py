@@ -1,4 +1,4 @@
-"""C++ writes a state file and Python goes on, and the reverse: the bits of a run that was never interrupted."""
+"""Tests that a run continues in Python from a state file of C++, and the reverse, with the bits of an uninterrupted run."""
 
 import json
 import pathlib
@@ -23,7 +23,7 @@ def make(weights):
 
 
 def take_steps(folder: pathlib.Path, first: int, last: int, layout=torch.contiguous_format) -> None:
-    """What state_exchange does, in Python."""
+    """Does in Python what state_exchange does."""
     weights = torch.frombuffer(bytearray((folder / "weights.bin").read_bytes()), dtype=torch.float32)
     matrix, vector, optimizer = make(weights)
     if first > 0:
@@ -57,7 +57,7 @@ def test_either_side_goes_on(order, tmp_path, build_program):
     run(whole, "cpp", 0, 12)
     sides = order.split(",")
     for position, who in enumerate(sides):
-        # 4 and 8, or 6: inside the LookAhead period of one group at least.
+        # Steps 4 and 8, or 6, are inside the LookAhead period of at least one group.
         run(parts, who, 12 * position // len(sides), 12 * (position + 1) // len(sides))
     assert (whole / "weights.bin").read_bytes() == (parts / "weights.bin").read_bytes()
     assert (whole / "state.safetensors").read_bytes() == (parts / "state.safetensors").read_bytes()
@@ -161,7 +161,7 @@ def test_a_file_is_read_once_whatever_the_number_of_groups(tmp_path, monkeypatch
 
 
 def rewritten(path, change):
-    """The file after `change` has changed what its metadata says of the optimizer."""
+    """Returns the file after `change` has modified the metadata about the optimizer."""
     data = path.read_bytes()
     size = int.from_bytes(data[:8], "little")
     header = json.loads(data[8 : 8 + size])

@@ -1,4 +1,4 @@
-"""The Hugging Face Trainer with a tiny GPT-2 made here: an optimizer of one's own, checkpoint and resume."""
+"""Tests the Hugging Face Trainer with a tiny GPT-2 made here: a custom optimizer, checkpoint and resume."""
 
 import os
 
@@ -24,7 +24,7 @@ KINDS = {
 
 
 class AttachedAdamW:
-    """What is no Optimizer class the Trainer calls twice: without arguments, then with the model."""
+    """The Trainer calls an object that is not an Optimizer class twice: without arguments, then with the model."""
 
     def __call__(self, model, **options):
         return attach(torch.optim.AdamW(param_groups(model, 0.1), **options))
@@ -89,7 +89,7 @@ def test_a_resumed_run_has_the_weights_of_an_uninterrupted_one(kind, make, tmp_p
     whole.train()
     assert different(before, weights(whole)) == set(before)
 
-    # The scheduler of optimizer_cls_and_kwargs is made for max_steps, so the first run is meant to be as long, and is cut off.
+    # The scheduler of optimizer_cls_and_kwargs is made for max_steps, so the first run is set to the full length and stopped early.
     checkpoint = tmp_path / "whole" / f"checkpoint-{MIDDLE}"
     resumed = make(kind, tmp_path / "resumed", STEPS)
     resumed.train(resume_from_checkpoint=str(checkpoint))

@@ -1,4 +1,4 @@
-"""The package and a program that uses it pass mypy --strict; the types refuse what the package refuses."""
+"""Tests that the package and a program that uses it pass mypy --strict, and that the types refuse what the package refuses."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""The wheel, built from the tree, works in an empty virtual environment that has torch but no compiler."""
+"""Tests that the wheel, built from the tree, works in an empty virtual environment that has torch but no compiler."""
 
 import os
 import pathlib
@@ -34,7 +34,7 @@ print("moved", (model.weight - before).abs().max().item() > 0)
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """Kept compiled from run to run, in build/wheel."""
+    """Builds the wheel; compiled files are kept between runs in build/wheel."""
     folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--skip-dependency-check", "--outdir", str(folder)]
     command += ["-C", f"build-dir={ROOT / 'build' / 'wheel'}", "-C", f"cmake.define.SING_TORCH_DIR={torch.__path__[0]}"]
@@ -57,7 +57,7 @@ def test_works_in_an_empty_environment(wheel, tmp_path):
     subprocess.run(install, check=True)
     site = next((home / "lib").glob("python*/site-packages"))
     assert sorted(each.name for each in site.iterdir() if "sing" in each.name) == ["sing", "sing_optim-0.1.0.dist-info"]
-    # torch itself is borrowed rather than installed once more.
+    # torch is borrowed from the test environment instead of being installed again.
     (site / "torch_of_the_tests.pth").write_text(str(pathlib.Path(torch.__path__[0]).parent) + "\n")
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "SING", "VIRTUAL_ENV"))}
     environment["PATH"] = str(home / "bin")

@@ -1,4 +1,4 @@
-"""What a typed program does with the package; python/tests/test_typing.py checks it with mypy --strict."""
+"""Uses the package as a typed program does; python/tests/test_typing.py checks it with mypy --strict."""
 
 import torch
 
