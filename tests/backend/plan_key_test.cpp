@@ -1,4 +1,4 @@
-// A plan's key fits exactly the requests that its plan serves.
+// Checks that a plan's key fits exactly the requests that its plan serves.
 #include "sing/backend/plan_key.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr AbsentGradients kBothKinds[] = {AbsentGradients::kPlanned, AbsentGradients::kLeftOut};
 
-// Two groups and two tensors; tensor 1 has no gradient.
+// Has two groups and two tensors; tensor 1 has no gradient.
 class PlanKeyTest : public ::testing::Test {
  protected:
   PlanKeyTest() : groups_(2), tensors_(2) {
@@ -29,7 +29,7 @@ class PlanKeyTest : public ::testing::Test {
             .version = version_};
   }
 
-  // Whether a key made before the change fits the request after it.
+  // Returns whether a key made before the change fits the request after it.
   bool fits_after(const std::function<void()>& change, AbsentGradients absent) {
     const PlanKey key(request(), absent);
     EXPECT_TRUE(key.fits(request()));
@@ -43,7 +43,7 @@ class PlanKeyTest : public ::testing::Test {
     }
   }
 
-  // `change` makes another request each time it is called.
+  // `change` makes a different request each time it is called.
   void expect_plan_renewed(const std::function<void()>& change) {
     for (const AbsentGradients absent : kBothKinds) {
       EXPECT_FALSE(fits_after(change, absent));
@@ -114,7 +114,7 @@ struct OptionChange {
   Rule rule = AdamW{};
 };
 
-// Whether a key still fits after each of these changes to the last group's options.
+// Checks whether a key still fits after each of these changes to the last group's options.
 void expect_fits(const std::vector<OptionChange>& changes, bool fits) {
   for (const OptionChange& change : changes) {
     Options options{.rule = change.rule};
@@ -145,7 +145,7 @@ TEST_F(PlanKeyTest, OptionsThatChangeTheWorkRenewThePlan) {
                {"newton_steps", std::int64_t{4}, Muon{}},
                {"newton_b", 4.0, Muon{}},
                {"orthogonalize", false, Muon{}},
-               {"rule", "nvlamb", Lamb{}}},  // which clips
+               {"rule", "nvlamb", Lamb{}}},  // this rule clips
               false);
 }
 

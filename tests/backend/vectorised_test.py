@@ -1,12 +1,12 @@
-"""Checks the machine code of the CPU loops: that they are vectorised, and that no instruction set leaks.
+"""Checks the machine code of the CPU loops: that they are vectorized, and that no instruction set leaks.
 
-vectorised_test.py OBJECT… takes the object files of the library and reads kernels_avx2 and kernels_avx512 among them.
-It exits with 77 (skipped) where there are none, on other processors than x86-64.
+vectorised_test.py OBJECT… takes the object files of the library and reads kernels_avx2 and kernels_avx512 among them. It exits with
+77 (skipped) if there are none, which is so on processors other than x86-64.
 
-1. Every rule's update loops over floats run on whole vectors. A compiler that gives up vectorising says nothing, and the
-   step becomes several times slower. Scalar loops beside them, for the elements left over, are expected.
-2. Nothing defined in these files can be merged by the linker with a function of another file: all their symbols are
-   local or in their instruction set's own namespace. A merged copy would crash processors that lack the instructions.
+1. Every rule's update loops over floats run on whole vectors. A compiler that fails to vectorize does so silently, and the step
+   becomes several times slower. Additional scalar loops for the remaining elements are expected.
+2. The linker cannot merge any function defined in these files with a function of another file: all their symbols are local or in
+   their instruction set's own namespace. A merged copy would crash processors that lack the instructions.
 """
 
 import re
@@ -16,7 +16,7 @@ import sys
 
 SKIPPED = 77
 VECTOR_REGISTERS = {"avx2": "%ymm", "avx512": "%[yz]mm"}
-# Rule -> update loops that divide: one for each denominator the rule can have. Rules that are not named have one loop.
+# Rule -> number of update loops that divide: one for each denominator the rule can have. Rules that are not listed have one loop.
 DIVIDING_LOOPS = {
     "AdamW": 3,
     "AdaBelief": 2,
@@ -59,7 +59,7 @@ def functions(object_file):
 
 
 def innermost_loops(body):
-    """The texts between a backward jump and its target, where no other such pair lies within."""
+    """Returns the texts between a backward jump and its target that contain no other such pair."""
     index_of = {address: index for index, (address, _) in enumerate(body)}
     spans = []
     for index, (_, text) in enumerate(body):
@@ -96,7 +96,7 @@ def vectorisation_faults(isa, object_file):
 
 
 def symbol_faults(isa, object_file):
-    """Symbols that other files could share: global or weak ones outside the namespace of the instruction set."""
+    """Returns the symbols that other files could share: global or weak ones outside the namespace of the instruction set."""
     faults = []
     for line in tool_output("nm", "-C", "--defined-only", object_file).splitlines():
         kind, name = re.match(r"\S*\s*(\S) (.*)", line).groups()

@@ -16,7 +16,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// IEEE 754 binary format of 16 bits by its definition.
+// Defines a 16-bit IEEE 754 binary format.
 struct Format {
   int mantissa_bits;
   int least_exponent;  // of normal numbers
@@ -39,8 +39,8 @@ struct Format {
     return sign * std::ldexp((1 << mantissa_bits) + mantissa, exponent - bias - mantissa_bits);
   }
 
-  // Nearest representable value, ties to even; the quotient is exact because the quantum is a
-  // power of two.
+  // Returns the nearest representable value, ties to even; the quotient is exact because the
+  // quantum is a power of two.
   double round(float value) const {
     if (!std::isfinite(value) || value == 0) {
       return value;
@@ -121,7 +121,7 @@ TYPED_TEST(SixteenBits, MidpointsGoToEvenAndTheirNeighboursToTheNearer) {
     if (!std::isfinite(value) || !std::isfinite(next)) {
       continue;
     }
-    // Between 16-bit neighbours the middle needs one more bit, which a float has.
+    // The midpoint of two 16-bit neighbors needs one more bit, which a float has.
     const float middle = static_cast<float>((static_cast<double>(value) + next) / 2);
     ASSERT_TRUE(rounds_correctly<TypeParam>(middle)) << std::hex << bits;
     ASSERT_TRUE(rounds_correctly<TypeParam>(std::nextafter(middle, kInfinity))) << std::hex << bits;
@@ -155,7 +155,7 @@ TYPED_TEST(SixteenBits, EdgesOfEveryBinadeRoundToNearestEven) {
   }
 }
 
-// NaN with only low mantissa bits set: dropping them must not leave an infinity.
+// The NaN has only low mantissa bits set: dropping them must not leave an infinity.
 TYPED_TEST(SixteenBits, NanStaysNan) {
   for (const std::uint32_t bits :
        {0x7f800001U, 0xff800001U, 0x7fc00000U, 0x7fffffffU, 0xffffffffU}) {

@@ -1,4 +1,4 @@
-// Checks field lists: visiting, values from text and other languages, bounds, misspelt names.
+// Checks field lists: visiting, values from text and other languages, bounds, misspelled names.
 #include "sing/base/fields.hpp"
 
 #include <gmock/gmock.h>

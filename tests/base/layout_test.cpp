@@ -1,4 +1,4 @@
-// Checks how shapes are cut into rows and matrices, against multi-dimensional indices.
+// Checks how shapes are split into rows and matrices, against multi-dimensional indices.
 #include "sing/base/layout.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// Index along each axis of a dense tensor's element, last axis fastest.
+// Returns the index along each axis of an element of a dense tensor, last axis fastest.
 Shape indices_of(const Shape& shape, std::int64_t element) {
   Shape indices(shape.size());
   for (std::size_t axis = shape.size(); axis-- > 0;) {

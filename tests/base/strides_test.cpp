@@ -1,4 +1,4 @@
-// Strides: which of them are dense and which contiguous, and copies from one order to another.
+// Checks which strides are dense and which are contiguous, and copies from one order to another.
 #include "sing/base/strides.hpp"
 
 #include <gtest/gtest.h>

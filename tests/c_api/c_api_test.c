@@ -1,9 +1,9 @@
-/* The C interface as a C program sees it. Usage: c_api_test FOLDER, where it may write files. */
+/* Checks the C interface from a C program. Usage: c_api_test FOLDER, where it may write files. */
 #include <pthread.h>
 
 #include "tests/c_api/check.h"
 
-/* float32 steps below are a few roundings of numbers near 1. */
+/* The float32 steps below have a few roundings of numbers near 1. */
 static const double kFloatTolerance = 4e-7;
 
 static sing_options* make_options(const char* rule, const char* learning_rate) {
@@ -28,7 +28,7 @@ static sing_parameter make_parameter(const char* name, float* data, const int64_
 
 static const int64_t kOneRowOfTwo[2] = {1, 2};
 
-/* SGD of learning rate 0.5, no LookAhead, on one row of two. */
+/* Makes SGD with learning rate 0.5 and no LookAhead on one row of two elements. */
 static sing_optimizer* make_sgd(float* weight, const float* gradient, const sing_backend* backend) {
   sing_optimizer* optimizer = NULL;
   sing_options* options = make_options("sgd", "0.5");
@@ -43,7 +43,7 @@ static sing_optimizer* make_sgd(float* weight, const float* gradient, const sing
   return optimizer;
 }
 
-/* (3, 1) less its mean is (1, -1), of norm sqrt(2): a step of 0.5 / sqrt(2) each. */
+/* (3, 1) minus its mean is (1, -1), with norm sqrt(2): each element moves by 0.5 / sqrt(2). */
 static void test_sgd_step_by_hand(void) {
   const float gradient[2] = {3, 1};
   const double step = 0.5 / sqrt(2.0);
@@ -66,7 +66,7 @@ static void test_sgd_step_by_hand(void) {
     CHECK_NEAR(norm, sqrt(10.0), 1e-5);
     CHECK_OK(sing_optimizer_state_bytes(optimizer, &bytes));
     CHECK(bytes == 0);
-    /* A scaled loss changes neither the step nor the norm. */
+    /* Scaling the loss changes neither the step nor the norm. */
     CHECK_OK(sing_optimizer_set_learning_rate_factor(optimizer, 0.5));
     CHECK_OK(sing_optimizer_step(optimizer, 4));
     CHECK_NEAR(weight[0], 1 - 1.5 * step, kFloatTolerance);
@@ -76,8 +76,8 @@ static void test_sgd_step_by_hand(void) {
   }
 }
 
-/* With the defaults the first step of an element of standardized size 0.1 is
- * 0.005 * 0.1 / softplus(0.1), and softplus(0.1) = ln(1 + e^5) / 50. */
+/* With the defaults, the first step of an element of standardized size 0.1 is 0.005 * 0.1 /
+ * softplus(0.1), and softplus(0.1) = ln(1 + e^5) / 50. */
 static void test_default_step_by_hand(void) {
   enum { kSize = 100 };
   float weight[kSize] = {0};
@@ -247,8 +247,8 @@ static void test_non_finite_policies(void) {
   }
 }
 
-/* Two optimizers of the same kind: one runs on, one is saved and loaded in the middle of a
- * LookAhead period. */
+/* Compares two optimizers of the same kind: one runs without a break, the other is saved and loaded
+ * in the middle of a LookAhead period. */
 static void test_save_and_load(const char* folder) {
   float straight[2] = {1, 2};
   float resumed[2] = {1, 2};

@@ -1,4 +1,5 @@
-/* Checks of the C tests: active in every build type, the first failure ends the program with 1. */
+/* Defines the checks of the C tests: active in every build type, the first failure ends the program
+ * with 1. */
 #ifndef SING_TESTS_C_API_CHECK_H
 #define SING_TESTS_C_API_CHECK_H
 

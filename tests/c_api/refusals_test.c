@@ -1,4 +1,4 @@
-/* What the C interface refuses, and how: error codes and messages, never a crash. */
+/* Checks what the C interface refuses, with error codes and messages and never a crash. */
 #include "tests/c_api/check.h"
 
 static float weight[4] = {1, 1, 1, 1};
@@ -108,7 +108,7 @@ static void test_options(void) {
   CHECK_FAILS(sing_options_set(options, "lookahead_period", "1.5"), wanted, "whole number");
   CHECK_OK(sing_options_set(options, "rule", "sgd"));
   CHECK_FAILS(sing_options_set(options, "beta1", "0.9"), wanted, "rule 'sgd'");
-  /* None of the refused ones was kept. */
+  /* None of the refused values was kept. */
   CHECK_OK(sing_optimizer_create(options, NULL, &optimizer));
   sing_optimizer_destroy(optimizer);
   for (i = 0; i < 4; ++i) {
@@ -157,7 +157,7 @@ static void test_parameters(void) {
   CHECK(count == 0);
   CHECK_OK(sing_optimizer_group_count(optimizer, &count));
   CHECK(count == 0);
-  /* No parameters are a group too, and a step over nothing is no error. */
+  /* An empty group is allowed, and a step without parameters is not an error. */
   CHECK_OK(sing_optimizer_add_group(optimizer, NULL, 0, NULL, NULL));
   CHECK_OK(sing_optimizer_set_gradients(optimizer, NULL, 0));
   CHECK_OK(sing_optimizer_gradient_norms(optimizer, NULL, 0));
@@ -202,7 +202,7 @@ static void test_indices_and_numbers(void) {
   sing_optimizer_destroy(optimizer);
 }
 
-/* The default rule, AdamW, takes none; a refused one leaves the step as it is without. */
+/* The default rule, AdamW, takes no curvature; a refused one does not affect the step. */
 static void test_curvature(void) {
   const sing_status wanted = SING_INVALID_ARGUMENT;
   const float start[4] = {1, 1, 1, 1};
@@ -259,8 +259,8 @@ static void test_backends(void) {
 #define SANITIZED 1
 #endif
 
-/* More state than a 64-bit address space has room for. The sanitizers end a program that asks for
- * it. */
+/* Asks for more state than a 64-bit address space can hold. The sanitizers end a program that asks
+ * for it. */
 static void test_out_of_memory(void) {
 #ifndef SANITIZED
   const int64_t huge[1] = {(int64_t)1 << 50};

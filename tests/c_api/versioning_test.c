@@ -1,11 +1,11 @@
-/* Callers with older and newer headers, the listings that bindings read, schedules and executors.
- */
+/* Checks callers with older and newer headers, the lists that bindings read, schedules and
+ * executors. */
 #include "tests/c_api/check.h"
 
 static const int64_t shape[2] = {1, 2};
 static const float gradient[2] = {3, 1};
 
-/* sing_parameter as a header without its last four fields would have it. */
+/* sing_parameter as declared by a header without its last four fields. */
 typedef struct older_parameter {
   size_t struct_size;
   const char* name;
@@ -15,7 +15,7 @@ typedef struct older_parameter {
   sing_dtype dtype;
 } older_parameter;
 
-/* sing_parameter as a header with one more field would have it. */
+/* sing_parameter as declared by a header with one more field. */
 typedef struct newer_parameter {
   sing_parameter known;
   int64_t added;
@@ -40,7 +40,7 @@ static void test_older_parameters(void) {
   CHECK_OK(sing_optimizer_parameter_name(optimizer, 1, &name));
   CHECK(strcmp(name, "second") == 0);
   CHECK_OK(sing_optimizer_step(optimizer, 1));
-  CHECK(weight[0] == 1 && weight[3] == 1); /* no gradient is the missing field's default */
+  CHECK(weight[0] == 1 && weight[3] == 1); /* the missing field defaults to no gradient */
   gradients[0] = gradients[1] = gradient;
   CHECK_OK(sing_optimizer_set_gradients(optimizer, gradients, 2));
   CHECK_OK(sing_optimizer_step(optimizer, 1));
@@ -106,7 +106,7 @@ static void test_struct_sizes_out_of_range(void) {
   sing_optimizer_destroy(optimizer);
 }
 
-/* What the library fills in: no byte past an older struct, zeros in what a newer one added. */
+/* The library writes no byte past an older struct and zeros the fields that a newer one added. */
 static void test_filled_structs(void) {
   struct {
     size_t struct_size;
@@ -137,7 +137,7 @@ static void test_filled_structs(void) {
   sing_optimizer_destroy(optimizer);
 }
 
-/* Every listed default can be set, and is what an optimizer then reports. */
+/* Every listed default can be set, and an optimizer then reports it. */
 static void check_rule_listing(const char* rule) {
   size_t count = 0, i;
   int has_learning_rate = 0;
@@ -243,7 +243,7 @@ static void run_backwards(void* context, int count, sing_task task, void* argume
   }
 }
 
-/* The caller's executor carries out the step, with the bits of the library's own threads. */
+/* The caller's executor runs the step, with the same bits as the library's own threads. */
 static void test_executor(void) {
   enum { kSize = 50000 };
   static float own[kSize], called[kSize], slopes[kSize];
@@ -280,7 +280,7 @@ static void test_executor(void) {
   CHECK(own[1] != 0);
   CHECK(memcmp(own, called, sizeof own) == 0);
 
-  /* A wrong executor is reported, but the step is complete, and so are its counters. */
+  /* A faulty executor is reported, but the step and its counters are complete. */
   record.leave_out = 1;
   CHECK_FAILS(sing_optimizer_step(with_executor, 1), SING_INTERNAL_ERROR, "[executor]");
   record.leave_out = 0;
@@ -299,7 +299,7 @@ static void test_executor(void) {
   sing_optimizer_destroy(with_executor);
 }
 
-/* The header states the project's version by hand; the build hands over the real one. */
+/* The header states the project's version by hand; the build passes the real one. */
 static void test_version(void) {
   CHECK(strcmp(sing_version(), SING_PROJECT_VERSION) == 0);
   CHECK(sing_version_number() ==

@@ -1,4 +1,4 @@
-// The largest difference that a backend may have from the reference, and the check of it.
+// Computes and checks the largest difference that a backend may have from the reference.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,38 +30,38 @@ inline double largest_difference(const std::vector<double>& a, const std::vector
   return result;
 }
 
-// Unit roundoff u of the type a backend computes in.
+// Returns the unit roundoff u of the type that a backend computes in.
 inline double roundoff(Dtype parameter) {
   return state_dtype(parameter) == Dtype::kFloat64 ? 0x1p-53 : 0x1p-24;
 }
 
-// The reference rounds only what it stores. A backend that computes in the state's type has in each
-// step
+// The reference rounds only what it stores. In each step, a backend that computes in the state's
+// type has
 //   - two roundings of the parameter (its product with the decay, the difference) where the
 //     reference has one: 3 u of the parameter;
 //   - an update at the end of a chain: row mean and norm (sums in lanes and blocks: below 32 u of
 //     the gradient's size), two moments, root, division, softplus (below 16 u), each of which a
-//     rule may take to the power of −1, ½ or 2, and a division by a denominator that is itself a
+//     rule may raise to the power of −1, ½ or 2, and a division by a denominator that is itself a
 //     sum of differences: 256 u of the largest update, 1.5e-5 in float32.
 inline constexpr double kParameterRoundings = 3;
 inline constexpr double kUpdateRoundings = 256;
 // Newton–Schulz multiplies an error along a small singular value by up to 3.4445 per iteration, by
-// 485 in all, but errors along most of a matrix hardly grow: 8 times the roundings.
+// 485 in all, but errors along most singular vectors hardly grow: 8 times the roundings.
 inline constexpr double kOrthogonalGrowth = 8;
 
 struct Agreement {
   Dtype dtype;
   int steps;
-  double update;       // largest of the reference in one step
-  bool is_orthogonal;  // the rule makes matrices orthogonal
+  double update;       // largest update of the reference in one step
+  bool is_orthogonal;  // the rule orthogonalizes matrices
 
   double of_parameter(double value) const {
     return steps * roundoff(dtype) *
            (kParameterRoundings * (std::abs(value) + update) +
             (is_orthogonal ? kOrthogonalGrowth : 1) * kUpdateRoundings * update);
   }
-  // The size of a 16-bit parameter that decides its spacing. Orthogonal updates are as large in a
-  // late step as in the first, so a weight may have been rounded when it was larger.
+  // Returns the size of a 16-bit parameter that determines its spacing. Orthogonal updates are as
+  // large in a late step as in the first, so a weight may have been rounded when it was larger.
   double size_16_bit(double value) const {
     return std::abs(value) + (is_orthogonal ? update : 0) + 1e-3;
   }
@@ -81,10 +81,10 @@ inline void expect_close(const std::vector<double>& actual, const std::vector<do
 }
 
 // A 16-bit parameter without a master is rounded in each step. Where the two float32 results lie on
-// either side of a midpoint, the rounded ones differ by one unit from then on. Such elements are
+// either side of a midpoint, the rounded values differ by one unit from then on. Such elements are
 // rare (the float32 error is below 1e-3 of a 16-bit unit per step), and no element is off by more
-// than one unit per step. The smallest tensors may have a few more of them, because rules that take
-// the parameter's root mean square pass the difference on.
+// than one unit per step. The smallest tensors may have a few more of them, because rules that use
+// the parameter's root mean square propagate the difference.
 inline void expect_close_16_bit(const std::vector<double>& actual,
                                 const std::vector<double>& expected, const Agreement& agreement,
                                 const std::string& what) {
@@ -109,7 +109,7 @@ class ReferenceComparison {
   ReferenceComparison(Model& model, Model& reference, const Types& types)
       : model_(model), reference_(reference), types_(types), update_(model.count()) {}
 
-  // Calls take_step(Model&) for both.
+  // Calls take_step(Model&) for both models.
   template <class TakeStep>
   void step(TakeStep take_step) {
     std::vector<std::vector<double>> before(model_.count());
@@ -169,7 +169,7 @@ class ReferenceComparison {
       } else if (holds_weights) {
         expect_close(values, wanted, agreement, actual[k].name);
       } else if (moments_see_parameters && rounds_to_16_bit() && !types_.master) {
-        // The parameters they see may be one unit apart per step.
+        // The parameters that they read may be one unit apart per step.
         const double unit = types_.parameter == Dtype::kBFloat16 ? 0x1p-8 : 0x1p-11;
         EXPECT_LE(largest_difference(values, wanted), 2 * unit * steps_ * largest(wanted))
             << actual[k].name;
@@ -187,7 +187,7 @@ class ReferenceComparison {
   int steps_ = 0;
 };
 
-// The agreement after `steps` ordinary steps.
+// Checks the agreement after `steps` ordinary steps.
 inline void expect_agreement(Model& model, Model& reference, const Types& types, int steps) {
   ReferenceComparison comparison(model, reference, types);
   for (int step = 0; step < steps; ++step) {

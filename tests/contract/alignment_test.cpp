@@ -1,5 +1,5 @@
-// Steps of tensors of every size up to a little more than two vectors, at every misalignment, with
-// sentinels around parameter, gradient and state.
+// Checks steps of tensors of every size up to slightly more than two vectors, at every
+// misalignment, with sentinels around parameter, gradient and state.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,7 +21,7 @@ using test::Types;
 constexpr std::int64_t kVector = 64;  // elements; no backend loads more of any type at once
 constexpr std::int64_t kLargestSize = 2 * kVector + 3;
 
-// All memory of one parameter's step, each array with its own offset.
+// Holds all memory of one parameter's step, each array with its own offset.
 class RawTensor {
  public:
   RawTensor(const std::shared_ptr<Backend>& backend, const Types& types,
@@ -90,7 +90,7 @@ class RawTensor {
   std::shared_ptr<void> progress_;
 };
 
-// Two steps (the second merges) of all sizes in one list.
+// Takes two steps (the second merges) of all sizes in one list.
 std::vector<RawTensor> run(const std::shared_ptr<Backend>& backend, const Rule& rule,
                            const Types& types, std::size_t offset, bool matrices) {
   std::vector<RawTensor> tensors;
@@ -161,7 +161,7 @@ TEST_P(Alignment, NoSizeOrOffsetWritesOutsideItsArrays) {
   }
 }
 
-// The results of the aligned arrays are right, too.
+// Checks that the results of the aligned arrays are right, too.
 TEST_P(Alignment, EverySizeAgreesWithTheReference) {
   const Types types{Dtype::kFloat32, Dtype::kFloat32};
   for (const test::RuleVariant& variant : test::all_rules()) {

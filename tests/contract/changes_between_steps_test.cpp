@@ -1,5 +1,5 @@
-// A change of the policy, the gradients or the options takes effect in the next step, although
-// backends keep work plans from step to step.
+// Checks that a change of the policy, the gradients or the options takes effect in the next step,
+// although backends keep work plans from step to step.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -24,7 +24,7 @@ constexpr Types kFloat32{Dtype::kFloat32, Dtype::kFloat32};
 constexpr NonFinite kPolicies[] = {NonFinite::kSkipTensor, NonFinite::kSkipStep, NonFinite::kThrow,
                                    NonFinite::kPassThrough};
 
-// Small and large tensors, so that some are worked on whole and some in chunks.
+// Returns small and large tensors, so that some are processed whole and some in chunks.
 std::vector<Shape> shapes() { return {{3, 7}, {15, 6'000}, {9}, {5}, {70'001}}; }
 constexpr std::size_t kSmallMatrix = 0;
 constexpr std::size_t kLargeMatrix = 1;
@@ -107,7 +107,7 @@ class ChangesBetweenSteps : public test::BackendTest {
  protected:
   using Action = std::function<void(Model&)>;
 
-  // The steps have the bits that new plans give, and agree with the reference.
+  // Checks that the steps have the same bits as with new plans, and agree with the reference.
   void expect_effect(const Options& options, const std::vector<Action>& steps) {
     Model kept(backend_, shapes(), kFloat32, options);
     Model renewed(std::make_shared<PlansEveryStep>(GetParam().make()), shapes(), kFloat32, options);
@@ -132,8 +132,8 @@ SING_ON_BACKENDS(ChangesBetweenSteps, test::backend_kinds());
 
 void change_nothing(Model& /*model*/) {}
 
-// SING; a host whose gradients are read once under kPassThrough; a rule that measures everything
-// before the first write under every policy.
+// Returns SING, a host whose gradients are read once under kPassThrough, and a rule that measures
+// everything before the first write under every policy.
 std::vector<Options> options_with_different_plans() {
   std::vector<Options> all(3);
   all[1].rule = test::strong_rule<Sgd>();
@@ -198,10 +198,10 @@ TEST_P(ChangesBetweenSteps, EveryRuleTakesGradientsThatComeAndGo) {
   }
 }
 
-// A 16-bit gradient for each tensor, then full-precision ones again.
+// Each tensor gets a 16-bit gradient, then full-precision ones again.
 TEST_P(ChangesBetweenSteps, GradientTypesChange) {
   for (const Options& options : options_with_different_plans()) {
-    std::vector<std::vector<test::DeviceTensor>> narrow;  // of each model
+    std::vector<std::vector<test::DeviceTensor>> narrow;  // for each model
     const auto use_narrow = [&](Model& model) {
       std::vector<test::DeviceTensor>& own = narrow.emplace_back();
       for (std::size_t i = 0; i < model.count(); ++i) {
@@ -241,7 +241,7 @@ TEST_P(ChangesBetweenSteps, StandardizationChangesForEveryRule) {
   }
 }
 
-// The first step has a learning rate of 0 and leaves nothing but the plan.
+// The first step has a learning rate of 0 and affects only the plan.
 TEST_P(ChangesBetweenSteps, OptionsSetLaterActAsOptionsSetAtTheStart) {
   const Overrides changes[] = {{{"centralize", false}},
                                {{"centralize_axis", std::int64_t{1}}},
@@ -297,8 +297,8 @@ TEST_P(ChangesBetweenSteps, ClippingIsTurnedOnAndOff) {
   }
 }
 
-// The norm of all gradients together leaves out a tensor that the policy refuses: the others move
-// as if it had no gradient.
+// The norm of all gradients together excludes a tensor that the policy refuses: the others move as
+// if it had no gradient.
 TEST_P(ChangesBetweenSteps, ARefusedTensorDoesNotCountInTheClippedNorm) {
   Options options;
   auto rule = test::strong_rule<Lamb>();

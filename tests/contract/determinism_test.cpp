@@ -1,4 +1,5 @@
-// Results have the same bits for all thread counts, instruction sets, executors and runs.
+// Checks that results have the same bits for all thread counts, instruction sets, executors and
+// runs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +37,7 @@ std::vector<Shape> mixed_shapes() {
 
 using Results = std::vector<std::string>;  // arrays of each rule
 
-// All arrays of all rules after three steps, one of which merges.
+// Returns all arrays of all rules after three steps, one of which merges.
 Results run_all(const std::shared_ptr<Backend>& backend, const Types& types, NonFinite policy) {
   Results results;
   for (const test::RuleVariant& variant : all_rules()) {
@@ -116,7 +117,7 @@ TEST_P(EveryBackend, GivesTheSameBitsInASecondRun) {
   }
 }
 
-// The update of a tensor does not depend on its neighbours in the list.
+// The update of a tensor does not depend on its neighbors in the list.
 TEST_P(EveryBackend, GivesTheSameBitsForPermutedTensors) {
   const std::vector<Shape> shapes{{3, 7}, {300, 333}, {12}, {}, {31, 33}, {70'001}};
   for (const test::RuleVariant& variant : all_rules()) {
@@ -149,7 +150,7 @@ TEST_P(EveryBackend, GivesTheSameBitsForPermutedTensors) {
   }
 }
 
-// Two optimizers that share a backend do not disturb each other's plan.
+// Two optimizers that share a backend do not disturb each other's plans.
 TEST_P(EveryBackend, ServesTwoOptimizersInTurn) {
   Options options;
   const std::vector<Shape> first_shapes{{3, 7}, {300, 333}};

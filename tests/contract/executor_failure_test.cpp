@@ -1,5 +1,5 @@
-// A step is complete even if the caller's executor throws or leaves out tasks, and the steps after
-// it are those of an executor that works.
+// Checks that a step is complete even if the caller's executor throws or leaves out tasks, and that
+// the later steps equal those of a working executor.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -34,8 +34,8 @@ std::vector<BadExecutor> bad_executors() {
   };
 }
 
-// Two large tensors, which are worked on in chunks, and a small one. The steps with odd numbers use
-// `executor`; the others run tasks in order.
+// Has two large tensors, which are processed in chunks, and a small one. The steps with odd numbers
+// use `executor`; the others run tasks in order.
 class Problem {
  public:
   Problem(NonFinite policy, Executor executor) : executor_(std::move(executor)) {

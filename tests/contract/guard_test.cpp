@@ -1,4 +1,5 @@
-// Steps with gradients that have nothing to normalize or lie at the ends of their type's range.
+// Checks steps with gradients that have nothing to normalize or lie at the ends of their type's
+// range.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -40,7 +41,7 @@ Extremes extremes_of(Dtype dtype) {
 class Guard : public test::BackendTest {
  protected:
   struct Result {
-    std::vector<double> parameter;  // from a start of 1
+    std::vector<double> parameter;  // starts at 1
     TensorProgress progress;
     OptimizerProgress whole;
   };
@@ -57,7 +58,8 @@ class Guard : public test::BackendTest {
     return {parameter.values(), optimizer.tensor_progress()[0], optimizer.status()};
   }
 
-  // The parameter does not change (without a host rule it is the gradient), but the step counts.
+  // Checks that the parameter does not change (without a host rule it is the gradient), but the
+  // step counts.
   void expect_zero_step(const Options& options, Dtype dtype, const Shape& shape,
                         const std::vector<double>& gradient) {
     const Result result = step(options, dtype, shape, gradient);
@@ -78,7 +80,8 @@ class Guard : public test::BackendTest {
 };
 SING_ON_BACKENDS(Guard, test::backend_kinds());
 
-// All rules, no decay, moments from zero: a zero gradient must leave the parameter where it is.
+// Returns all rules without decay, with moments from zero: a zero gradient must not move the
+// parameter.
 std::vector<test::RuleVariant> rules_without_decay() {
   std::vector<test::RuleVariant> rules = test::rule_variants();
   for (test::RuleVariant& variant : rules) {
@@ -100,7 +103,7 @@ TEST_P(Guard, RowConstantGradientsAreZero) {
     Options options;
     options.rule = variant.rule;
     for (const Dtype dtype : kFloatingTypes) {
-      // 0.1 and 0.3 are exact in no binary type, so means come with rounding noise.
+      // 0.1 and 0.3 are not exact in any binary type, so means have rounding noise.
       std::vector<double> rows(3 * 700, 0.1);
       std::fill(rows.begin() + 700, rows.end(), 0.3);
       expect_zero_step(options, dtype, {3, 700}, rows);
@@ -109,15 +112,15 @@ TEST_P(Guard, RowConstantGradientsAreZero) {
   }
 }
 
-// The next float above 0.1 in one of 2100 elements: 3.5e-9 of the norm, below 8 ε.
+// One of 2100 elements is the next float above 0.1: 3.5e-9 of the norm, below 8 ε.
 TEST_P(Guard, NoiseOfRoundingCountsAsConstant) {
   std::vector<double> rows(3 * 700, 0.1F);
   rows[1234] = std::nextafter(0.1F, 1.0F);
   expect_zero_step({}, Dtype::kFloat32, {3, 700}, rows);
 }
 
-// 2⁻¹⁰ of the value in one element is signal: the result must have unit norm. The row mean, a
-// float32, rounds at 2⁻²⁴ of the value, 2⁻¹⁴ of the signal.
+// A change of 2⁻¹⁰ of the value in one element is signal: the result must have unit norm. The row
+// mean, a float32, rounds at 2⁻²⁴ of the value, 2⁻¹⁴ of the signal.
 TEST_P(Guard, SignalAboveTheNoiseIsNormalized) {
   Options options;
   options.rule = Sgd{.learning_rate = 1};
@@ -195,13 +198,13 @@ TEST_P(Guard, EmptyTensorsTakePart) {
   }
 }
 
-// Rules that limit the length of a tensor's step rather than that of each element.
+// Returns whether a rule limits the length of a tensor's step rather than that of each element.
 bool moves_whole_tensors(const Rule& rule) {
   return std::holds_alternative<Lamb>(rule) || std::holds_alternative<Lars>(rule) ||
          std::holds_alternative<Muon>(rule);
 }
 
-// Gradients at the bottom of the range, whose squares may be 0 or subnormal: all results are
+// Gradients at the bottom of the range have squares that may be 0 or subnormal: all results are
 // finite, and the step is no larger than that of a gradient of norm 1.
 TEST_P(Guard, SubnormalGradientsStayHarmless) {
   for (const test::RuleVariant& variant : test::all_rules()) {
@@ -217,10 +220,10 @@ TEST_P(Guard, SubnormalGradientsStayHarmless) {
             const Result result =
                 step(options, dtype, shape, {size, -size, size, size, -size, size, -size, -size});
             expect_finite(result.parameter);
-            // Without a host the parameter is the gradient, of unit norm at most.
+            // Without a host rule the parameter is the gradient, with a norm of at most 1.
             const bool has_host = !std::holds_alternative<Gradient>(options.rule);
-            // With one, an element moves by the rate (NAdam: 1.06 of it), or the tensor by the rate
-            // times its norm.
+            // With a host rule, an element moves by the rate (NAdam: 1.06 times the rate), or the
+            // tensor by the rate times its norm.
             const double most = has_host ? 0.0625 * std::sqrt(8.0) * 1.1 : 1.01;
             const double most_of_an_element =
                 !has_host ? 1 : 0.0625 * (std::holds_alternative<NAdam>(options.rule) ? 1.1 : 1.05);
@@ -263,7 +266,7 @@ TEST_P(Guard, AGradientWhoseSquaresOverflowFloat32IsNotFinite) {
   }
 }
 
-// The sum over many blocks may overflow where none of them does.
+// The sum over many blocks may overflow even if no block does.
 TEST_P(Guard, SquaresThatOverflowOnlyTogetherAreNotFinite) {
   const Shape shape{10, 7000};
   std::vector<double> gradient(70'000, 1e17);  // 1e34 · 7e4 = 7e38
@@ -282,7 +285,7 @@ TEST_P(Guard, TheLargestGradientsOfEachType) {
     const double largest = extremes_of(dtype).largest;
     for (const Shape& shape : {Shape{4}, Shape{2, 2}}) {
       const Result result = step({}, dtype, shape, {largest, -largest, largest, -largest});
-      // Half precision ends at 65504, whose squares fit; the others overflow and are skipped.
+      // Half precision ends at 65504, whose square fits; the others overflow and are skipped.
       const bool fits = dtype == Dtype::kFloat16;
       EXPECT_EQ(result.progress.non_finite, fits ? 0 : 1) << name_of(dtype);
       expect_finite(result.parameter);

@@ -1,4 +1,4 @@
-// Parameters of many shapes with reproducible gradients under one optimizer on one backend.
+// Defines parameters of many shapes with reproducible gradients under one optimizer on one backend.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace sing::test {
 
 using Shape = std::vector<std::int64_t>;
 
-// Ranks 0 to 4, rows of 1 and 7, trailing ones, and no elements at all.
+// Returns shapes of ranks 0 to 4, with rows of 1 and 7, trailing ones, and no elements at all.
 inline std::vector<Shape> small_shapes() {
   return {{},     {1},    {7},    {64},     {129},        {0},          {5, 1},
           {1, 7}, {3, 7}, {9, 2}, {12, 64}, {4, 3, 3, 3}, {2, 3, 1, 5}, {1, 6, 8},
@@ -31,7 +31,7 @@ inline constexpr bool kWatchesThreads = true;
 inline constexpr bool kWatchesThreads = false;
 #endif
 
-// Longer than one chunk of work in every direction.
+// Returns shapes longer than one chunk of work in every direction.
 inline std::vector<Shape> large_shapes() {
   return {{300, 333}, {70'001}, {2, 40'007}, {50'021, 2}, {3, 2, 61, 101}};
 }
@@ -54,7 +54,8 @@ inline std::vector<Types> all_types() {
           {Dtype::kBFloat16, Dtype::kBFloat16, true}, {Dtype::kFloat16, Dtype::kFloat32, true}};
 }
 
-// ±1 where the sum of an element's indices is even or odd: every row of every axis is balanced.
+// Returns ±1 where the sum of an element's indices is even or odd: every row of every axis is
+// balanced.
 inline double checkerboard(const Shape& shape, std::int64_t element) {
   std::int64_t sum = 0;
   for (std::size_t axis = shape.size(); axis-- > 0;) {
@@ -64,9 +65,9 @@ inline double checkerboard(const Shape& shape, std::int64_t element) {
   return sum % 2 == 0 ? 1 : -1;
 }
 
-// 1/4 ± [1/2, 1): row means matter, and no element is near its row's mean or changes sign from seed
-// to seed. Elements that cancel would carry rounding errors larger than themselves, and rules that
-// divide a gradient by its own size would magnify them.
+// Returns 1/4 ± [1/2, 1): row means matter, and no element is near its row's mean or changes sign
+// from seed to seed. Elements that cancel would carry rounding errors larger than themselves, and
+// rules that divide a gradient by its own size would magnify them.
 inline std::vector<double> well_conditioned_values(std::uint64_t seed, const Shape& shape) {
   std::vector<double> values = random_values(seed, product(shape));
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -119,7 +120,7 @@ class Model {
     return bytes;
   }
 
-  // Everything a step may write, for comparisons bit by bit.
+  // Returns everything a step may write, for comparisons bit by bit.
   std::vector<std::string> all_bytes() const {
     std::vector<std::string> all;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {

@@ -1,5 +1,5 @@
-// Properties of every standardized gradient. A step of gradient descent at rate 1 from zero makes
-// them visible: the parameter is then the negative standardized gradient.
+// Checks properties of every standardized gradient. A step of gradient descent at rate 1 from zero
+// makes them visible: the parameter is then the negative standardized gradient.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -55,7 +55,7 @@ std::vector<Shape> property_shapes() {
           {4, 3, 3, 3}, {31, 33}, {300, 333}, {2, 40'007}, {70'001}};
 }
 
-// Roundings of a norm over n elements in lanes and blocks stay below 32 units; the stored result
+// A norm over n elements in lanes and blocks has a rounding error below 32 units; the stored result
 // rounds once more in the parameter's type.
 double norm_tolerance(Dtype dtype) {
   switch (dtype) {
@@ -100,7 +100,7 @@ TEST_P(Properties, TheSizeCalibratedNormIsTheRootOfTheSize) {
 TEST_P(Properties, TheEpsilonIsAddedToTheNorm) {
   Options options = observer();
   options.standardize.norm_epsilon = 5;
-  // (3, 4) has norm 5: half of it is left.
+  // (3, 4) has norm 5, so the result has norm 5 / (5 + 5).
   const auto values = standardized(options, Dtype::kFloat64, {2}, {3, 4});
   EXPECT_NEAR(values[0], 0.3, 1e-15);
   EXPECT_NEAR(values[1], 0.4, 1e-15);
@@ -141,8 +141,8 @@ TEST_P(Properties, WithoutCentralizationTheDirectionIsKept) {
   }
 }
 
-// Thirty orders of magnitude in float32 and six hundred in float64: nothing but rounding changes.
-// Powers of two change nothing at all.
+// The scales cover thirty orders of magnitude in float32 and six hundred in float64: only rounding
+// changes the result. Powers of two change nothing at all.
 TEST_P(Properties, TheScaleOfTheGradientDoesNotMatter) {
   Options options = observer();
   options.standardize.norm_epsilon = 0;
@@ -157,7 +157,7 @@ TEST_P(Properties, TheScaleOfTheGradientDoesNotMatter) {
     for (const Shape& shape : {Shape{3, 7}, Shape{31, 33}, Shape{129}}) {
       std::vector<double> gradient = random_values(6, product(shape));
       for (double& value : gradient) {
-        value = to_float(to_float16(static_cast<float>(value) + 1.5F));  // a number in every type
+        value = to_float(to_float16(static_cast<float>(value) + 1.5F));  // exact in every type
       }
       const auto expected = standardized(options, range.dtype, shape, gradient);
       for (const int exponent : range.exponents) {
@@ -187,7 +187,7 @@ TEST_P(Properties, TheLossScaleLeavesNoTrace) {
   }
 }
 
-// Adding the same number to a row changes nothing: that is what centralizing is for.
+// Adding the same number to a row changes nothing, which is the purpose of centralization.
 TEST_P(Properties, AnOffsetOfARowDoesNotMatter) {
   Options options = observer();
   options.standardize.norm_epsilon = 0;
@@ -202,8 +202,8 @@ TEST_P(Properties, AnOffsetOfARowDoesNotMatter) {
             4 * 1100 * 0x1p-53 / 16);
 }
 
-// A large common offset in float32: one-pass formulas lose everything here. The elements k/1024 are
-// exact when added to 4096 and have mean 0 in each row.
+// Adds a large common offset in float32, where one-pass formulas lose all digits. The elements
+// k/1024 are exact when added to 4096 and have mean 0 in each row.
 TEST_P(Properties, ALargeMeanDoesNotCancel) {
   Options options = observer();
   options.standardize.norm_epsilon = 0;
@@ -219,7 +219,7 @@ TEST_P(Properties, ALargeMeanDoesNotCancel) {
   const double norm = norm_of(pattern);
   const auto actual = standardized(options, Dtype::kFloat32, shape, shifted);
   for (std::size_t i = 0; i < pattern.size(); ++i) {
-    // The row mean, a float32 near 4096, is exact; what remains is the rounding of the norm.
+    // The row mean, a float32 near 4096, is exact; only the rounding of the norm remains.
     ASSERT_NEAR(actual[i], pattern[i] / norm, 32 * 0x1p-24 / norm) << i;
   }
 }

@@ -63,7 +63,7 @@ TEST_P(RuleContract, ThreeMillionElements) {
     SCOPED_TRACE(variant.name);
     const bool has_products =
         std::visit([]<class R>(const R&) { return kIsOrthogonal<R>; }, variant.rule);
-    // The reference would multiply matrices of this side for minutes.
+    // The reference would need minutes to multiply matrices of this size.
     const test::Shape shape =
         test::kWatchesThreads ? (has_products ? test::Shape{15, 20'033} : test::Shape{1999, 151})
                               : (has_products ? test::Shape{15, 200'033} : test::Shape{1999, 1501});
@@ -90,8 +90,8 @@ TEST_P(RuleContract, EveryWayToStandardize) {
   }
 }
 
-// SING around a rule is the rule applied to the standardized gradient: standardizing first and then
-// running the rule alone takes the same steps.
+// SING with a host rule is the rule applied to the standardized gradient: standardizing first and
+// then running the rule alone takes the same steps.
 TEST_P(RuleContract, StandardizingIsTheSameAroundEveryRule) {
   const std::vector<std::int64_t> shape{5, 7};
   const std::vector<double> start = test::random_values(1, 35);
@@ -135,7 +135,7 @@ TEST_P(RuleContract, EveryCentralizedAxis) {
   }
 }
 
-// Matrices larger than a chunk, centralized over the axis that is not outermost.
+// Uses matrices larger than a chunk, centralized over the axis that is not outermost.
 TEST_P(RuleContract, TheLastAxisOfALargeMatrix) {
   Options options = options_of(test::strong_rule<AdamW>());
   options.standardize.centralize_axis = 1;
@@ -143,7 +143,7 @@ TEST_P(RuleContract, TheLastAxisOfALargeMatrix) {
                    {Dtype::kFloat32, Dtype::kFloat32}, 2);
 }
 
-// Decay of vectors, learning rates of groups, LookAhead at its edges.
+// Varies the decay of vectors, the learning rates of groups, and LookAhead at its limits.
 TEST_P(RuleContract, OtherOptions) {
   for (const RuleVariant& variant : all_rules()) {
     SCOPED_TRACE(variant.name);
@@ -156,7 +156,7 @@ TEST_P(RuleContract, OtherOptions) {
   }
 }
 
-// The policies that measure everything before the first write have other plans.
+// The policies that measure everything before the first write have different plans.
 TEST_P(RuleContract, MeasuringFirstGivesTheSameBits) {
   for (const RuleVariant& variant : all_rules()) {
     SCOPED_TRACE(variant.name);

@@ -1,4 +1,4 @@
-// Every rule with each of its switches changed, taken from the list of all rules, so that a new
+// Lists every rule with each of its switches changed, from the list of all rules, so that a new
 // rule is tested without further code.
 #pragma once
 
@@ -16,7 +16,7 @@ struct RuleVariant {
   Rule rule;
 };
 
-// L2 decay: the rule's gradient holds a share of the parameter.
+// Sets L2 decay, which adds a share of the parameter to the rule's gradient.
 template <class R>
 bool has_l2_decay(const R& rule) {
   if constexpr (requires { rule.decoupled_decay; }) {
@@ -26,7 +26,7 @@ bool has_l2_decay(const R& rule) {
   }
 }
 
-// Where the two parts of an L2 gradient cancel, only rounding errors are left, and a rule that
+// Where the two parts of an L2 gradient cancel, only rounding errors remain, and a rule that
 // divides by root + epsilon magnifies them by 1 / epsilon. A larger epsilon prevents that.
 template <class R>
 R with_gentle_epsilon(R rule) {
@@ -38,7 +38,7 @@ R with_gentle_epsilon(R rule) {
   return rule;
 }
 
-// A rate large enough that an update is many units in the last place of any parameter type.
+// Sets a rate large enough that an update is many units in the last place of any parameter type.
 template <class R>
 R strong_rule() {
   R rule;
@@ -84,7 +84,7 @@ inline std::vector<RuleVariant> rule_variants() {
   return variants;
 }
 
-// One variant per rule, for tests that do not depend on switches.
+// Returns one variant per rule, for tests that do not depend on switches.
 inline std::vector<RuleVariant> all_rules() {
   std::vector<RuleVariant> rules;
   for_each_rule_type(

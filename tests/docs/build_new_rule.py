@@ -2,9 +2,9 @@
 
 build_new_rule.py ROOT --scratch FOLDER [--torch] [-D CMAKE_VARIABLE=VALUE…]
 
-A block with `file=PATH` is a new file of the copy; a `diff` block with `file=PATH` changes a file. The copy builds as the
-project does. Then the rule's test has to pass and, with --torch (if Python has torch), the generators have to list the rule.
-The copy is kept, and only files that differ are written again, so that a second run compiles nothing.
+A block with `file=PATH` is a new file of the copy; a `diff` block with `file=PATH` changes a file. The copy is built like the
+project. Then the rule's test has to pass and, with --torch (if Python has torch), the generators have to list the rule. The copy is
+kept, and only files that differ are written again, so that a second run compiles nothing.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import sys
 from fences import blocks
 
 RULE, SUITE = "soft_sign", "SoftSign"
-MOST_LINES = 60  # of the rule and its entry in the list, without its test
+MOST_LINES = 60  # for the rule and its entry in the list, without its test
 HAND_WRITTEN = 4  # files: header, list, test, equations
 COPIED = ("CMakeLists.txt", "adapters", "cmake", "docs", "examples", "python", "sing", "tests", "tools")
 

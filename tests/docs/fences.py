@@ -1,4 +1,4 @@
-"""Reads the fenced blocks of a Markdown page: what stands after ``` and the text between."""
+"""Reads the fenced blocks of a Markdown page: the info string after ``` and the text between the fences."""
 
 import dataclasses
 import pathlib
@@ -8,13 +8,13 @@ import re
 @dataclasses.dataclass
 class Block:
     language: str
-    words: list  # of the info string, after the language
+    words: list  # words of the info string after the language
     text: str
-    line: int  # of the opening fence, from 1
+    line: int  # line of the opening fence, from 1
 
     @property
     def file(self):
-        """The path in `file=PATH`, or None."""
+        """Returns the path in `file=PATH`, or None."""
         return next((word.removeprefix("file=") for word in self.words if word.startswith("file=")), None)
 
 

@@ -2,10 +2,10 @@
 
 run_examples.py PAGE --scratch FOLDER --cc CC --cxx CXX [--compile=FLAG…] [--link=FLAG…]
 
-A fenced block whose info string is `cpp run`, `c run`, `python run` or `sh run` must succeed. Blocks run in the order of the
-page, in one folder that is empty at first. One with a third word, as in `cpp run prints`, must print the text of the next block
-`text output`.
-Exit status: 0; 1 for the first block that fails; 77 if a Python package is missing and all else is well.
+A fenced block whose info string is `cpp run`, `c run`, `python run` or `sh run` must succeed. Blocks run in the order of the page,
+in one folder that is empty at first. A block with a third word, as in `cpp run prints`, must print the text of the next block `text
+output`.
+Exit status: 0; 1 for the first block that fails; 77 if a Python package is missing and all else succeeds.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def succeed(place, command, folder):
 
 
 def compiled(place, source, arguments):
-    """The program of a C or C++ source file; the C++ compiler links, because the library needs its runtime."""
+    """Builds the program of a C or C++ source file; the C++ compiler links, because the library needs its runtime."""
     is_c = source.suffix == ".c"
     compiler = [arguments.cc, "-std=c11", "-pedantic"] if is_c else [arguments.cxx, "-std=c++20"]
     compiled_object = source.with_suffix(".o")
@@ -44,7 +44,7 @@ def compiled(place, source, arguments):
 
 
 def printed(place, block, arguments):
-    """What the block prints."""
+    """Returns what the block prints."""
     if block.language not in SUFFIX:
         raise Failure(f"{place}: wanted one of {', '.join(SUFFIX)} to run, got '{block.language}'")
     source = arguments.scratch / f"line_{block.line}{SUFFIX[block.language]}"

@@ -1,4 +1,4 @@
-// Feeds every file of the folders given to a fuzz target, as an ordinary test without libFuzzer.
+// Feeds every file of the given folders to a fuzz target, as an ordinary test without libFuzzer.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -17,7 +17,7 @@ int main(int argument_count, char** arguments) {
       std::ifstream stream(entry.path(), std::ios::binary);
       const std::vector<char> bytes{std::istreambuf_iterator<char>(stream),
                                     std::istreambuf_iterator<char>()};
-      // Flushed, so that the last line names the file that ended the program.
+      // The output is flushed, so that the last line names the file that ended the program.
       std::cout << entry.path().filename().string() << std::endl;
       LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
       ++replayed;

@@ -1,4 +1,5 @@
-// Fuzz target: whatever the bytes, the header parser refuses with FileError or understands exactly.
+// Defines the fuzz target: for any bytes, the header parser throws FileError or parses them
+// exactly.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// The trajectories of the authors' own SING, read from official_sing.json, in our words.
+// Reads the trajectories of the authors' own SING from official_sing.json and converts their names
+// to ours.
 #pragma once
 
 #include <cmath>
@@ -31,14 +32,14 @@ struct GoldenFile {
   std::vector<Arrays> gradients;  // a parameter without one is left out
   std::vector<GoldenCase> cases;
 
-  // The learning rate of a step is this times the case's ("about" in the file).
+  // Returns the factor of the case's learning rate in this step ("about" in the file).
   double learning_rate_factor(int step) const {
     constexpr double kPi = 3.14159265358979323846;
     return step < 3 ? (step + 1) / 3.0 : 0.5 * (1 + std::cos(kPi * (step - 3) / (steps - 3)));
   }
 };
 
-// The authors' option names: an unknown one is an error, so that none goes untested.
+// Converts the authors' option names; an unknown one is an error, so that every option is tested.
 inline Options options_of(const nlohmann::json& given, double learning_rate) {
   Options options;
   auto& rule = std::get<AdamW>(options.rule);
@@ -53,7 +54,7 @@ inline Options options_of(const nlohmann::json& given, double learning_rate) {
       rule.beta2 = value[1];
     } else if (name == "eps") {
       rule.epsilon = value;
-      options.standardize.norm_epsilon = value;  // the authors have one for both
+      options.standardize.norm_epsilon = value;  // the authors use one epsilon for both
     } else if (name == "softplus") {
       softplus = value;
     } else if (name == "beta_softplus") {

@@ -28,7 +28,8 @@ double largest(const std::vector<double>& values) {
   return result;
 }
 
-// The file's numbers as the dtype holds them: those of float32 cases are stored in few digits.
+// Rounds the file's numbers to the dtype, because those of float32 cases are stored with few
+// digits.
 std::vector<double> as(Dtype dtype, std::vector<double> values) {
   if (dtype == Dtype::kFloat32) {
     for (double& value : values) {
@@ -47,7 +48,7 @@ double moved_from_start(const std::string& name, std::vector<double> values) {
 }
 
 // float64: 1e-12 of the distance the tensor has moved.
-// float32, in units of u = 2⁻²⁴, a step, ours and theirs together:
+// float32, in units of u = 2⁻²⁴ per step, ours and theirs together:
 //   - the stored parameter rounds once on either side, and so does its product with the decay:
 //     4 u of the parameter;
 //   - the update is the end of a chain of about 32 roundings on either side (a mean and a norm over
@@ -171,8 +172,8 @@ TEST(GoldenFile, HoldsNineCasesInTwoTypes) {
   EXPECT_EQ(count[Dtype::kFloat32], 9);
 }
 
-// The recorded tensors move further than the float32 tolerance by a factor of a thousand, so the
-// test above could not pass on parameters left alone.
+// The recorded tensors move a thousand times further than the float32 tolerance, so the test above
+// could not pass if parameters did not change.
 TEST(GoldenFile, ToleranceIsSmallAgainstOneUpdate) {
   const GoldenCase& golden = golden_file().cases.front();
   const double moved = moved_from_start("linear", golden.parameters_after.at(0).at("linear"));

@@ -3,9 +3,8 @@
 
 usage: pack_golden.py SOURCE DESTINATION
 
-Gradients, starting values and the float32 cases hold float32 numbers: they are written with the fewest
-digits that read back, as double and then as float, to the same float32. The rest keeps Python's shortest
-form of a double.
+Gradients, starting values and the float32 cases hold float32 numbers: they are written with the fewest digits that read back, as
+double and then as float, to the same float32. The other numbers keep Python's shortest form of a double.
 """
 import json
 import struct

@@ -1,4 +1,4 @@
-// Checks that a save is all or nothing: on errors, and in a process killed while it saves.
+// Checks that a save is all or nothing: after errors, and when the process is killed during a save.
 #include "sing/io/atomic_file.hpp"
 
 #include <gmock/gmock.h>
@@ -119,7 +119,7 @@ TEST(AtomicFile, AFullDiskLeavesTheOldFileAndNothingElse) {
   const std::vector<TensorBytes> tensors = {
       {{"w", Dtype::kFloat32, {1 << 18}}, reinterpret_cast<const std::byte*>(large.data())}};
 
-  // A limit on the size of a file stands for the full disk: the second write falls short.
+  // A limit on the file size simulates a full disk: the second write is incomplete.
   rlimit before = {};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   rlimit small = before;
@@ -138,7 +138,7 @@ TEST(AtomicFile, AFullDiskLeavesTheOldFileAndNothingElse) {
   EXPECT_EQ(SafetensorsReader(path).metadata().at("key"), "value");
 }
 
-// Every element and the length follow from `sequence`, so that a mixture of two saves shows.
+// Every element and the length follow from `sequence`, so that a mixture of two saves is detected.
 std::vector<std::int64_t> content_of(std::int64_t sequence) {
   std::vector<std::int64_t> values(static_cast<std::size_t>(20'000 + (sequence * 7919) % 60'000));
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -147,7 +147,7 @@ std::vector<std::int64_t> content_of(std::int64_t sequence) {
   return values;
 }
 
-// Saves for ever and reports each finished save.
+// Saves forever and reports each finished save.
 [[noreturn]] void save_in_a_loop(const std::filesystem::path& path, std::int64_t first,
                                  int report) {
   for (std::int64_t sequence = first;; ++sequence) {
@@ -162,7 +162,7 @@ std::vector<std::int64_t> content_of(std::int64_t sequence) {
   }
 }
 
-// The sequence of a complete save; anything else fails the test.
+// Returns the sequence of a complete save; anything else fails the test.
 std::int64_t sequence_in(const std::filesystem::path& path) {
   const SafetensorsReader reader(path);
   const std::int64_t sequence = std::stoll(reader.metadata().at("sequence"));
@@ -314,7 +314,7 @@ TEST(AtomicFile, AKilledProcessLeavesTheLastCompleteSave) {
     }
     ::close(report[0]);
 
-    // A finished save is never lost; the one after it may have been renamed and not yet reported.
+    // A finished save is never lost; the next one may have been renamed but not yet reported.
     const std::int64_t found = sequence_in(path);
     ASSERT_GE(found, finished);
     ASSERT_LE(found, finished + 1);

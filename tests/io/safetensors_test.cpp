@@ -56,7 +56,7 @@ TensorBytes tensor_of(TensorEntry entry, const std::string& bytes) {
   return {std::move(entry), reinterpret_cast<const std::byte*>(bytes.data())};
 }
 
-// A message names the file and the thing that is wrong with it.
+// Checks that the message names the file and the error.
 void expect_refused(const std::string& file_bytes, const std::string& reason) {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "state.safetensors";
@@ -153,7 +153,7 @@ TEST(SafetensorsReader, RefusesAHeaderAboveTheLimitOfTheFormat) {
   const std::filesystem::path path = folder / "large";
   const std::uint64_t length = kMaxHeaderBytes + 1;
   write_whole(path, std::string(reinterpret_cast<const char*>(&length), sizeof length));
-  std::filesystem::resize_file(path, 8 + length);  // a hole: takes no space on the disk
+  std::filesystem::resize_file(path, 8 + length);  // sparse: takes no disk space
   EXPECT_THAT(message_of<FileError>([&] { SafetensorsReader reader(path); }),
               AllOf(HasSubstr(path.string()), HasSubstr("at most 100000000")));
 }
@@ -171,7 +171,7 @@ TEST(SafetensorsReader, SaysWhyAPathCannotBeRead) {
   write_whole(folder / "secret", python_file());
   std::filesystem::permissions(folder / "secret", std::filesystem::perms::none);
   constexpr uid_t kNobody = 65534;
-  const bool is_root = ::geteuid() == 0;  // root may read everything: step down for a moment
+  const bool is_root = ::geteuid() == 0;  // root could read the file
   if (is_root) {
     ASSERT_EQ(::seteuid(kNobody), 0);
   }
@@ -282,7 +282,7 @@ TEST(SafetensorsReader, ShowsHostileNamesEscapedAndCut) {
   EXPECT_LT(message.size(), 400U);
 }
 
-// The seeds of the fuzz target say in their names what must happen to them.
+// The names of the fuzz target's seeds say whether they must be accepted.
 TEST(ParseSafetensorsHeader, AcceptsAndRefusesTheFuzzCorpusAsNamed) {
   int accepted = 0;
   int refused = 0;

@@ -1,5 +1,5 @@
-// CUDA graphs: a captured step replays like the eager one, sees new options, and rejects what it
-// could not replay.
+// Checks CUDA graphs: a captured step replays like the eager one, uses new options, and rejects
+// what it could not replay.
 #include <limits>
 
 #include "tests/backend/cuda/cuda_fixture.hpp"
@@ -18,7 +18,7 @@ class CapturedStep : public CudaTest {
     CudaTest::TearDown();
   }
 
-  // A graph of one step of the list.
+  // Captures one step of the list as a graph.
   cudaGraphExec_t capture(StepList& list) {
     cudaGraph_t graph = nullptr;
     EXPECT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
@@ -43,7 +43,7 @@ class CapturedStep : public CudaTest {
     graph = capture(list);
   }
 
-  // The message of a step that is rejected while it is captured.
+  // Returns the message of a step that is rejected during capture.
   std::string refusal(StepList& list) {
     cudaGraph_t graph = nullptr;
     EXPECT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);

@@ -1,4 +1,4 @@
-// A test that needs a CUDA device, with a stream of its own.
+// Defines the base of tests that need a CUDA device and their own stream.
 #pragma once
 
 #include <cuda_runtime.h>

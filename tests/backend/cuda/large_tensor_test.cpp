@@ -1,4 +1,4 @@
-// A tensor of more elements than 31 bits count.
+// Checks a tensor with more elements than a 31-bit index can address.
 #include <algorithm>
 
 #include "tests/backend/cuda/cuda_fixture.hpp"
@@ -29,7 +29,7 @@ TEST_F(LargeTensor, EveryElementIsUpdatedOnce) {
   const auto group_progress = backend->allocate(sizeof(GroupProgress));
   const auto progress = backend->allocate(sizeof(OptimizerProgress));
 
-  // Gradients are 1, but −1 at the very end: a wrong index there shows.
+  // All gradients are 1 except for −1 at the very end, so that a wrong index there is detected.
   const std::size_t piece = std::size_t{1} << 26;
   std::vector<std::uint16_t> host(piece, kOne);
   auto* gradients = static_cast<std::uint16_t*>(gradient.get());
@@ -41,7 +41,7 @@ TEST_F(LargeTensor, EveryElementIsUpdatedOnce) {
   backend->write(gradients + (size - 3), end, sizeof(end));
 
   GroupStep group;
-  // Normalized gradients are ±1/√n: the step is ∓1/2.
+  // Normalized gradients are ±1/√n, so the step is ∓1/2.
   group.rule = Sgd{.learning_rate = 0.5 * std::sqrt(static_cast<double>(size))};
   group.progress = static_cast<GroupProgress*>(group_progress.get());
   TensorStep tensor;

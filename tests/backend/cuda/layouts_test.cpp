@@ -1,4 +1,4 @@
-// Alignments, types, axes and memory: what a tensor may look like to the CUDA backend.
+// Checks the alignments, types, axes and memory of tensors on the CUDA backend.
 #include "sing/base/message.hpp"
 #include "tests/backend/cuda/cuda_fixture.hpp"
 #include "tests/backend/cuda/step_list.hpp"
@@ -52,7 +52,7 @@ TEST_F(Layouts, AgreeForEveryOffsetAndType) {
   }
 }
 
-// Rows that share a warp: every number of lanes per row, idle lanes, and partly filled chunks.
+// The rows share a warp: every number of lanes per row, idle lanes, and partly filled chunks.
 TEST_F(Layouts, AgreeForShortRows) {
   std::vector<Shape> shapes;
   for (const std::int64_t length : {1, 2, 4, 6, 8, 12, 20, 28, 32, 36, 52, 60, 64, 68}) {
@@ -89,8 +89,8 @@ TEST_F(Layouts, AgreeForEveryCentralizedAxis) {
   }
 }
 
-// The sums of a row are taken about the mean of its first elements, which here differ by 8 from the
-// others.
+// The sums of a row are taken about the mean of its first elements, which differ by 8 from the
+// others here.
 TEST_F(Layouts, AgreeForRowsThatBeginFarFromTheirMean) {
   const std::vector<Shape> shapes = {{40, 5'000}, {70, 700}, {3, 20'000}};
   StepList list(make(), shapes, {}, soft_adamw());
@@ -164,8 +164,8 @@ TEST_F(Layouts, ScratchIsFourBytesPerRowAndLittleElse) {
   const Shape shape{40'000, 200};
   StepList list(backend, {shape}, {}, soft_adamw());
   list.step();
-  // Items of 16 bytes, one per tile (512 elements or more) and one per chunk (20 rows). A chunk's
-  // sums take 32 bytes more, and its share of its family's 36.
+  // Each item has 16 bytes, one per tile (512 elements or more) and one per chunk (20 rows). Each
+  // chunk also needs 32 bytes for its sums and a share of its family's 36 bytes.
   const std::size_t tiles = static_cast<std::size_t>(product(shape)) / 512;
   const std::size_t chunks = 40'000 / 20;
   EXPECT_LE(backend->scratch_bytes(), 4 * 40'000 + 16 * tiles + 49 * chunks + 8192);

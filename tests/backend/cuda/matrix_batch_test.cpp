@@ -1,4 +1,4 @@
-// Batches of matrices of one shape, which are made orthogonal together.
+// Checks batches of matrices of one shape, which are orthogonalized together.
 #include <limits>
 #include <set>
 
@@ -24,7 +24,7 @@ WorkPlan plan_of(const std::vector<Shape>& shapes, std::vector<GroupStep> groups
                               {.matrix_bytes = matrix_bytes});
 }
 
-// How many matrices each launch makes orthogonal.
+// Returns how many matrices each launch orthogonalizes.
 std::vector<std::int64_t> counts_of(const WorkPlan& plan) {
   std::vector<std::int64_t> counts;
   for (const Launch& launch : plan.launches) {
@@ -41,7 +41,7 @@ GroupStep muon_group(std::int64_t newton_steps = 5) {
   return group;
 }
 
-// {4, 2, 3} is a matrix of 4 by 6; the third group has another polynomial.
+// {4, 2, 3} is a 4 by 6 matrix; the third group has a different polynomial.
 TEST(MatrixBatchPlan, ShareALaunchWhateverLiesBetweenThem) {
   const WorkPlan plan =
       plan_of({{4, 6}, {6, 4}, {6}, {4, 6}, {4, 2, 3}, {4, 6}, {0, 6}},
@@ -54,7 +54,7 @@ TEST(MatrixBatchPlan, ShareALaunchWhateverLiesBetweenThem) {
   EXPECT_EQ(begins, (std::vector<std::int64_t>{0, 0, 24, 48, 0}));
 }
 
-// A matrix of 4 by 6, its successor and four 4 by 4 squares have 112 floats.
+// A 4 by 6 matrix, its successor and four 4 by 4 squares have 112 floats.
 TEST(MatrixBatchPlan, TakeNoMoreMemoryThanAllowedUnlessOneNeedsIt) {
   const std::vector<Shape> shapes(5, {4, 6});
   const auto plan = [&](std::int64_t bytes) {
@@ -67,7 +67,8 @@ TEST(MatrixBatchPlan, TakeNoMoreMemoryThanAllowedUnlessOneNeedsIt) {
   EXPECT_EQ(plan(0).matrix_bytes, 448U);
 }
 
-// One line per launch that writes, multiplies or applies matrices, with the tensors concerned.
+// Returns one line per launch that writes, multiplies or applies matrices, with the tensors
+// involved.
 std::vector<std::string> matrix_work(const WorkPlan& plan) {
   std::vector<std::string> work;
   for (const Launch& launch : plan.launches) {
@@ -104,15 +105,15 @@ TEST(MatrixBatchPlan, AreAppliedBeforeTheirMemoryIsTakenAgain) {
 
 class MatrixBatch : public CudaTest {};
 
-// Tensor 4 has no gradient in one step, tensor 2 one that is not finite in another. A step is 1e-2
-// times the orthogonal matrix, whose elements stay below 1.3, times up to 3 if the matrix is tall;
-// float32 iterations are off by at most 2e-4 of that (docs/algorithm.md).
+// Tensor 4 has no gradient in one step, and tensor 2 has a non-finite gradient in another. A step
+// is 1e-2 times the orthogonal matrix, whose elements stay below 1.3, times up to 3 if the matrix
+// is tall; float32 iterations are off by at most 2e-4 of that (docs/algorithm.md).
 TEST_F(MatrixBatch, AgreeWithTheReference) {
   const std::vector<Shape> shapes = {{24, 40}, {40, 24}, {24, 40}, {7},    {24, 8, 5},
                                      {30, 31}, {24, 40}, {30, 31}, {1, 9}, {9, 1}};
   for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat64}) {
-    // Memory for all matrices at once, for two of 30 by 31 with their successors and squares, and
-    // for one at a time.
+    // The memory is enough for all matrices at once, for two 30 by 31 matrices with their
+    // successors and squares, or for one at a time.
     const auto two = static_cast<std::int64_t>(2 * size_of(dtype) * (2 * 30 * 31 + 4 * 30 * 30));
     for (const std::int64_t bytes : {std::int64_t{1} << 20, two, std::int64_t{0}}) {
       SCOPED_TRACE(fmt::format("{}, {} bytes", name_of(dtype), bytes));

@@ -1,4 +1,4 @@
-// The four policies for gradients that are not finite, against the reference.
+// Checks the four policies for non-finite gradients against the reference.
 #include <limits>
 
 #include "sing/base/message.hpp"
@@ -12,7 +12,7 @@ class NonFinitePolicies : public CudaTest {
  protected:
   static std::vector<Shape> shapes() { return {{6}, {40, 384}, {9}, {300, 333}, {70}}; }
 
-  // Tensors 2 and 3 get a NaN and an infinity each in the second of three steps.
+  // Tensors 2 and 3 each get a NaN and an infinity in the second of three steps.
   static void run(StepList& list, NonFinite policy) {
     list.non_finite = policy;
     for (int step = 0; step < 3; ++step) {
@@ -51,7 +51,7 @@ constexpr NonFinite kPolicies[] = {NonFinite::kSkipTensor, NonFinite::kSkipStep,
                                    NonFinite::kPassThrough};
 constexpr double kThreeSteps = 3 * (3 * 1e-2 * 0x1p-19 + 0x1p-24);
 
-// Two of the policies take one launch, the others two: the first launch measures, the last one
+// Two of the policies take one launch, the others two: the first launch measures, and the last one
 // counts.
 TEST_F(NonFinitePolicies, CountAndSkipAsTheReferenceDoes) {
   for (const NonFinite policy : kPolicies) {

@@ -1,4 +1,5 @@
-// A list of tensors with all the memory a step touches, on any backend, without an optimizer.
+// Defines a list of tensors with all the memory a step touches, on any backend, without an
+// optimizer.
 #pragma once
 
 #include <memory>
@@ -20,8 +21,8 @@ struct ListTypes {
   bool copy = false;
 };
 
-// Softplus keeps the update a smooth function of the gradient, so that a rounding error of the
-// gradient stays one of the update.
+// Softplus keeps the update a smooth function of the gradient, so that the update's rounding error
+// is of the same order as the gradient's.
 inline GroupStep soft_adamw() {
   GroupStep group;
   group.rule = AdamW{.learning_rate = 1e-2, .weight_decay = 1e-2, .softplus_beta = 50};
@@ -31,7 +32,7 @@ inline GroupStep soft_adamw() {
 
 class StepList {
  public:
-  // `offset`: elements by which every array is misaligned.
+  // `offset` is the number of elements by which every array is misaligned.
   StepList(std::shared_ptr<Backend> backend, const std::vector<Shape>& shapes,
            const ListTypes& types, GroupStep group, std::size_t offset = 0)
       : backend_(std::move(backend)),
@@ -45,7 +46,7 @@ class StepList {
     }
   }
 
-  // Random numbers around 0.25, so that row means matter; `step` is their seed.
+  // Draws random numbers around 0.25, so that row means matter; `step` is their seed.
   void set_gradients(int step) {
     for (std::size_t i = 0; i < gradients_.size(); ++i) {
       std::vector<double> values =
@@ -75,7 +76,7 @@ class StepList {
 
   void step() { backend_->step(request()); }
 
-  // Everything a step may write, in one string.
+  // Returns everything that a step may write, in one string.
   std::string bytes() const {
     std::string all;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -184,15 +185,15 @@ class StepList {
   std::vector<std::vector<DeviceTensor>> state_;
 };
 
-// Ranks 0 to 4; tiny tensors, tensors of one chunk and of several; rows shorter and longer than a
-// segment and than a chunk; lengths that are no multiple of a pack.
+// Returns shapes of ranks 0 to 4, with tiny tensors, tensors of one chunk and of several, rows
+// shorter and longer than a segment and than a chunk, and lengths that are no multiple of a pack.
 inline std::vector<Shape> mixed_shapes() {
   return {{},          {1},         {7},      {0},          {64},           {700},     {20'001},
           {5, 1},      {3, 7},      {12, 64}, {4, 3, 3, 3}, {300, 333},     {96, 384}, {40, 1536},
           {3, 20'000}, {2, 17'003}, {64, 27}, {50'021, 2},  {3, 2, 61, 101}};
 }
 
-// Worst |a − b| over all parameters.
+// Returns the largest |a − b| over all parameters.
 inline double worst_difference(const StepList& a, const StepList& b) {
   double worst = 0;
   for (std::size_t i = 0; i < a.parameters().size(); ++i) {

@@ -1,4 +1,4 @@
-// Ways to cut and order the same step: tiles and order change no bit, chunks only the rounding.
+// Checks that tiles and order change no bit of a step, and that chunks change only the rounding.
 #include <cmath>
 
 #include "sing/backend/cuda/kernel/device_records.hpp"
@@ -65,8 +65,8 @@ TEST_F(Tunings, AgreeWithTheReferenceForEveryChunkAndTileSize) {
         list.set_gradients(step);
         list.step();
       }
-      // A step moves a parameter by at most 3 learning rates (2 ulp of float in each of some ten
-      // operations) and rounds one of size up to 1.
+      // A step moves a parameter by at most 3 learning rates (2 ulp of float in each of about ten
+      // operations) and rounds a value of size up to 1.
       const double bound = 4 * (3 * 1e-2 * 0x1p-19 + 0x1p-24);
       EXPECT_LE(worst_difference(list, reference), bound)
           << "chunks of " << chunk << ", tiles of " << tile;
@@ -75,7 +75,7 @@ TEST_F(Tunings, AgreeWithTheReferenceForEveryChunkAndTileSize) {
   }
 }
 
-// Counts around the 512 chunks that a warp loads at once, and around a family.
+// The counts are close to the 512 chunks that a warp loads at once, and to the size of a family.
 TEST_F(Tunings, AddUpAnyNumberOfChunks) {
   std::vector<Shape> shapes;
   for (const std::int64_t chunks :
@@ -145,7 +145,7 @@ TEST_F(Tunings, RunOnTwoStreamsAtOnce) {
 TEST_F(Tunings, ServeOneHundredThousandTensors) {
   constexpr std::size_t kCount = 100'000;
   const std::shared_ptr<Backend> backend = make();
-  // All tensors live in one array of each kind: as many allocations would test the driver.
+  // All tensors share one array of each kind, because separate allocations would test the driver.
   constexpr std::size_t kSize = 8;
   const std::vector<double> values = random_values(1, kCount * kSize);
   const Shape flat{static_cast<std::int64_t>(kCount * kSize)};

@@ -1,4 +1,5 @@
-// The order of work items: every element once, and no item waits for a later one. Needs no device.
+// Checks the order of work items: every element once, and no item waits for a later one. Needs no
+// device.
 #include "sing/backend/cuda/plan/work_plan.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +48,7 @@ TEST(WorkPlan, ChunksCoverEveryElementOnce) {
 TEST(WorkPlan, EveryChunkIsMeasuredOnceAndEveryTileUpdatedOnceAfterItsTensor) {
   std::vector<GroupStep> groups(1);
   auto shapes = some_shapes();
-  shapes.push_back({3000, 16'385});  // rows in five parts, whose last is shorter
+  shapes.push_back({3000, 16'385});  // rows in five parts, the last of which is shorter
   auto tensors = tensors_of(shapes);
   for (const NonFinite policy : {NonFinite::kSkipTensor, NonFinite::kSkipStep}) {
     for (const std::int64_t window : {1, 1 << 20, 1 << 30}) {
@@ -56,7 +57,7 @@ TEST(WorkPlan, EveryChunkIsMeasuredOnceAndEveryTileUpdatedOnceAfterItsTensor) {
       const WorkPlan plan =
           make_work_plan(request, {.window_bytes = window, .beyond_bytes = window / 2});
       std::map<std::uint32_t, std::set<std::int64_t>> measured;
-      std::map<std::uint32_t, std::int64_t> applied;  // elements, from the first on
+      std::map<std::uint32_t, std::int64_t> applied;  // number of elements, counted from the first
       std::set<std::uint32_t> small;                  // measured and applied by one item
       for (const WorkItem& item : plan.items) {
         if (item.kind == WorkKind::kMeasure) {
@@ -83,7 +84,7 @@ TEST(WorkPlan, EveryChunkIsMeasuredOnceAndEveryTileUpdatedOnceAfterItsTensor) {
   }
 }
 
-// Gradient bytes that are measured and not yet applied, after every item.
+// Returns the gradient bytes that are measured and not yet applied, after every item.
 std::vector<std::int64_t> bytes_ahead(const WorkPlan& plan) {
   std::vector<std::int64_t> ahead;
   std::int64_t now = 0;
@@ -109,8 +110,8 @@ TEST(WorkPlan, TheWindowBoundsWhatIsMeasuredAhead) {
   EXPECT_GE(most, window);
 }
 
-// Tensors of 393,216 bytes each: a tensor's tiles come after it and the bytes beyond it are
-// measured, and the chunks of the next tensor are spread between them.
+// Each tensor has 393,216 bytes. The tiles of a tensor come after the tensor and the bytes beyond
+// it are measured, and the chunks of the next tensor are spread between them.
 TEST(WorkPlan, TheNextTensorIsMeasuredEvenlyWhileOneIsApplied) {
   std::vector<GroupStep> groups(1);
   auto tensors = tensors_of(std::vector<std::vector<std::int64_t>>(10, {256, 384}));
@@ -179,14 +180,14 @@ TEST(WorkPlan, TilesBecomeSmallerTowardsTheEnd) {
   EXPECT_LE(last, tuning.least_tile_elements);
 }
 
-// Reading element by element is so slow that a small network's whole step would wait for one tile
-// of the usual size.
+// Reading element by element is so slow that the whole step of a small network would wait for one
+// tile of the usual size.
 TEST(WorkPlan, TensorsReadElementByElementAreCutSmall) {
   const StepTuning tuning;
   const auto largest_tile = [&](Rule rule, const std::vector<std::int64_t>& shape) {
     std::vector<GroupStep> groups(1);
     groups[0].rule = rule;
-    // The second tensor keeps the first one's tiles from shrinking as the last of the step.
+    // The second tensor prevents the first one's tiles from shrinking as the last of the step.
     auto tensors = tensors_of({shape, {8192, 4096}});
     const WorkPlan plan = make_work_plan(request_of(groups, tensors), tuning);
     std::int64_t largest = 0;
@@ -204,7 +205,7 @@ TEST(WorkPlan, TensorsReadElementByElementAreCutSmall) {
   EXPECT_EQ(largest_tile(AdaHessian{}, {64, 148}), tuning.least_tile_elements);
 }
 
-// A warp takes longer for several short rows than for one row of as many elements.
+// A warp takes longer for several short rows than for one row with as many elements.
 TEST(WorkPlan, ChunksOfShortRowsAreSmall) {
   std::vector<GroupStep> groups(1);
   auto tensors = tensors_of({{1000, 64}, {1000, 68}});

@@ -1,5 +1,5 @@
-/* A user's program in C: one SGD step on a standardized gradient, compared with the step done by
- * hand. */
+/* Uses the installed library from C: one SGD step on a standardized gradient, compared with the
+ * step computed by hand. */
 #include <sing/c_api/sing.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +41,7 @@ int main(void) {
   sing_optimizer_destroy(optimizer);
   sing_options_destroy(options);
 
-  /* (3, 1) less its row's mean 2 is (1, -1), of norm sqrt(2): the step is 0.5 / sqrt(2). */
+  /* (3, 1) minus its row's mean 2 is (1, -1), with norm sqrt(2): the step is 0.5 / sqrt(2). */
   if (!is_close(weight[0], 1.0F - 0.35355339F) || !is_close(weight[1], 1.0F + 0.35355339F)) {
     printf("wanted 0.646447 1.353553, got %f %f\n", (double)weight[0], (double)weight[1]);
     return 1;
