@@ -1,4 +1,4 @@
-"""Headless Chromium for the tests of pages: opens one, gives its document, its console and its pixels."""
+"""Runs headless Chromium for the tests of pages: opens a page and returns its document, its console and its pixels."""
 
 import shutil
 import struct
@@ -14,7 +14,7 @@ browser = next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 def open_page(page, folder, *options):
-    """What Chromium prints for a page: (its document, console messages)."""
+    """Returns what Chromium prints for a page: (its document, console messages)."""
     done = subprocess.run(
         [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
          f"--user-data-dir={folder}/profile", f"--window-size={SIZE[0]},{SIZE[1]}", "--enable-logging=stderr",
@@ -24,7 +24,7 @@ def open_page(page, folder, *options):
 
 
 def pixels(path):
-    """Width and rows of an 8-bit RGB or RGBA PNG, as lists of (red, green, blue)."""
+    """Returns the width and the rows of an 8-bit RGB or RGBA PNG, as lists of (red, green, blue)."""
     data = path.read_bytes()
     width, height, depth, kind = struct.unpack(">IIBB", data[16:26])
     assert depth == 8 and kind in (2, 6), (depth, kind)
@@ -52,7 +52,7 @@ def pixels(path):
 
 
 def run_tests():
-    """Runs the tests of the calling script, or exits with 77 (skipped) where there is no browser."""
+    """Runs the tests of the calling script, or exits with 77 (skipped) if there is no browser."""
     if browser is None:
         print(f"skipped: none of {', '.join(BROWSERS)} is installed (tools/packages.txt)")
         sys.exit(77)

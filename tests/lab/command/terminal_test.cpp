@@ -1,4 +1,4 @@
-// Checks what a person sees of a training: the bar on a terminal, lines elsewhere.
+// Checks the progress that a training prints: a bar on a terminal, lines elsewhere.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

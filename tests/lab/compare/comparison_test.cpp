@@ -1,5 +1,5 @@
-// Checks `sing compare` with a program that stands in for the training: what is started, kept and
-// resumed, and what is said of runs that fail.
+// Checks `sing compare` with a program that replaces the training: which runs are started, kept and
+// resumed, and what is reported about runs that fail.
 #include "lab/compare/comparison.hpp"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// `sing compare task …` with the plan in the folder, runs in its "runs".
+// Runs `sing compare task …` with the plan in the folder and the runs in its "runs".
 Said compare(const TemporaryFolder& folder, std::vector<std::string> words,
              const std::vector<std::string>& flags = {}) {
   words.insert(words.begin(), {"sing", "compare", "task"});
@@ -66,7 +66,7 @@ TEST(Compare, TrainsTheGridAndPrintsATable) {
                           std::string(folder / "runs/a_lr0.2_seed0")));
 }
 
-// A list must take neither the task after it nor the mark before the flags.
+// A list must include neither the task after it nor the separator before the flags.
 TEST(Compare, TakesListsInAnyPlace) {
   const TemporaryFolder folder;
   write_whole(folder / "plan", kPlan);

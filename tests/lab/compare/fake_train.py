@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Stands in for `sing` in tests of `sing compare`: writes the run directory that a plan asks for, at once.
+"""Replaces `sing` in tests of `sing compare`: immediately writes the run directory that a plan describes.
 
-Called as `sing train TASK … --plan FILE --out DIRECTORY [--resume]`. FILE is JSON, {run name: what it does}; every
-call is added to FILE.calls, a JSON list of its arguments a line. What a run does:
+Called as `sing train TASK … --plan FILE --out DIRECTORY [--resume]`. FILE is JSON, {run name: what it does}; every call is appended
+to FILE.calls, one JSON list of its arguments per line. A run has one of these forms:
   {"accuracy": A, "loss": L, "seconds": S}   it finishes
   {"status": "diverged"}                     it diverges
-  {"crash": CODE, "says": TEXT}              it leaves a cut line, says why and exits with CODE
-  {"interrupt": true}                        it sends Ctrl-C to its parent, waits for its own, saves; finishes when resumed
+  {"crash": CODE, "says": TEXT}              it leaves a truncated line, says why and exits with CODE
+  {"interrupt": true}                        it sends Ctrl-C to its parent, waits for its own and saves; finishes when resumed
 """
 
 import json

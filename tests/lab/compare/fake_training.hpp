@@ -1,5 +1,5 @@
-// Commands that train with a program that stands in for the training (fake_train.py), and what it
-// was called with.
+// Runs commands that train with a program that replaces the training (fake_train.py), and reads the
+// calls of that program.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -32,7 +32,7 @@ inline Said say(const std::vector<std::string>& words) {
 
 inline constexpr const char* kFakeTrain = SING_TEST_DATA "/lab/compare/fake_train.py";
 
-// `words` with the plan in the folder, runs in its "runs", and `flags` for the training.
+// Runs `words` with the plan in the folder, the runs in its "runs", and `flags` for the training.
 inline Said say_with_plan(const TemporaryFolder& folder, std::vector<std::string> words,
                           const std::vector<std::string>& flags = {}) {
   words.insert(words.end(), {"--program", kFakeTrain, "--out", folder / "runs"});
@@ -41,7 +41,7 @@ inline Said say_with_plan(const TemporaryFolder& folder, std::vector<std::string
   return say(words);
 }
 
-// Arguments of every call of the program, in order.
+// Returns the arguments of every call of the program, in order.
 inline std::vector<std::vector<std::string>> calls(const TemporaryFolder& folder) {
   std::vector<std::vector<std::string>> all;
   std::istringstream stream(read_whole(folder / "plan.calls"));

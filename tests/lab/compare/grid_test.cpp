@@ -1,4 +1,4 @@
-// Checks which trainings a command line of `sing compare` comes to.
+// Checks which trainings a command line of `sing compare` starts.
 #include "lab/compare/grid.hpp"
 
 #include <gmock/gmock.h>

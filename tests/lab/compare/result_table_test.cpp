@@ -28,7 +28,7 @@ Result diverged(const std::string& name, double rate) {
 }
 
 TEST(Statistic, SpreadIsTheDeviationOfASample) {
-  // mean 5; squares 9 + 1 + 1 + 1 + 0 + 0 + 4 + 16 = 32; 32 / 7
+  // The mean is 5; the squares are 9 + 1 + 1 + 1 + 0 + 0 + 4 + 16 = 32; the variance is 32 / 7.
   const Statistic eight = statistic_of({2, 4, 4, 4, 5, 5, 7, 9});
   EXPECT_DOUBLE_EQ(eight.mean, 5);
   EXPECT_DOUBLE_EQ(eight.spread, std::sqrt(32.0 / 7));
@@ -96,7 +96,8 @@ TEST(Rows, TextHasALineARowUnderItsHeadings) {
                                             finished("sgd", 0.1, 0.25, 0.03),
                                             diverged("sgd", 1),
                                             {"lion", std::nullopt}}));
-  // 0.6 and 0.7: mean 0.65, spread 0.1 / √2; 0.002 and 0.004: mean 0.003, spread 0.002 / √2
+  // 0.6 and 0.7 have mean 0.65 and spread 0.1 / √2; 0.002 and 0.004 have mean 0.003 and spread
+  // 0.002 / √2.
   EXPECT_EQ(
       text,
       "optimizer   learning rate  runs  accuracy       loss            time\n"

@@ -1,4 +1,4 @@
-// Checks where crops lie and that loading them depends on seed, epoch and image alone.
+// Checks where crops lie and that loading them depends only on seed, epoch and image.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,8 +42,9 @@ TEST(CropBoxes, RandomOnesLieInsideAndKeepAreaAndRatio) {
     ASSERT_GE(share, 0.08 - 0.01);
     area_sum += share;
   }
-  // Large wide or high boxes do not fit and are drawn again, so the mean lies below 0.54. This is
-  // torchvision's for that size: 0.4342 ± 0.0011 over 40 000 draws, deviation 0.217.
+  // Large wide or high boxes do not fit and are drawn again, so the mean lies below 0.54. The
+  // expected value is torchvision's for that size: 0.4342 ± 0.0011 over 40 000 draws, deviation
+  // 0.217.
   EXPECT_NEAR(area_sum / kBoxes, 0.4342, 4 * (0.217 / std::sqrt(kBoxes) + 0.0011));
 }
 
@@ -111,7 +112,7 @@ TEST(CropLoader, BatchesDependOnSeedEpochAndImageAlone) {
   EXPECT_EQ(load(*source, test_rule, 2), load(*source, test_rule, 1));
 }
 
-// A file that goes bad after it was checked.
+// The file becomes unreadable after it was checked.
 TEST(CropLoader, UnreadableImagesAreNamed) {
   const test::TemporaryFolder folder;
   test::put_sample_folder(folder.path());
@@ -153,7 +154,8 @@ TEST(MemorySource, GivesPixelsOfPlanes) {
   EXPECT_EQ(source->label(Split::kTraining, 0), 1U);
 }
 
-// get_resolution of ffcv-imagenet's train_imagenet.py with rn18_88_epochs' values, by hand.
+// The values are those of get_resolution in ffcv-imagenet's train_imagenet.py with the settings of
+// rn18_88_epochs, computed by hand.
 TEST(TrainingSize, GrowsAsInFfcv) {
   const imagefolder::ImageFolderOptions options{
       .train_size = 192, .first_size = 160, .ramp_begin = 65, .ramp_end = 76};

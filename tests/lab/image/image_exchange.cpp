@@ -1,10 +1,10 @@
 // Crops and augments images for tests/lab/image/torchvision_test.py.
 //
-// image_exchange crop: lines FILE X Y WIDTH HEIGHT SIZE MIRRORED OUT on the standard input, each a
-// crop of a JPEG file written as SIZE × SIZE × 3 bytes.
+// image_exchange crop: reads lines FILE X Y WIDTH HEIGHT SIZE MIRRORED OUT from the standard input;
+// each is a crop of a JPEG file and is written as SIZE × SIZE × 3 bytes.
 // image_exchange augment PIXELS COUNT CHANNELS SIZE OUT: PIXELS holds bytes [COUNT, CHANNELS, SIZE,
-// SIZE]; lines INDEX ORIGIN_X ORIGIN_Y MIRRORED DEGREES on the standard input; OUT gets float32
-// [lines, CHANNELS, SIZE, SIZE], normalized by mean 0 and deviation 1.
+// SIZE]; reads lines INDEX ORIGIN_X ORIGIN_Y MIRRORED DEGREES from the standard input; OUT gets
+// float32 [lines, CHANNELS, SIZE, SIZE], normalized by mean 0 and deviation 1.
 #include <torch/torch.h>
 
 #include <cstdio>

@@ -65,7 +65,7 @@ TEST(Augmenter, WithoutAngleTurningChangesNothing) {
   EXPECT_TRUE(at::equal(augmented(pixels, rows, true), augmented(pixels, rows, false)));
 }
 
-// The kernel's floats are those of the tensor functions, with channels innermost.
+// The kernel gives the same floats as the tensor functions, with channels innermost.
 TEST(Augmenter, AGpuGivesTheSameFloats) {
   if (!torch::cuda::is_available()) {
     GTEST_SKIP() << "no CUDA device";
@@ -88,7 +88,7 @@ TEST(Augmenter, AGpuGivesTheSameFloats) {
   }
 }
 
-// What falls outside of the cut-out is black, though the image has pixels there.
+// Pixels outside the crop are black, even if the image has pixels there.
 TEST(Augmenter, TurningShowsNothingFromBeyondTheCut) {
   const at::Tensor white = torch::full({1, 3, 9, 9}, 255, at::kByte);
   const at::Tensor turned = augmented(white, {augmentation(0, 0, 0, false, 45)}, true)[0][0];
@@ -114,7 +114,7 @@ TEST(AugmentParameters, AreAFunctionOfSeedEpochAndImage) {
     most = std::max(most, each[kOriginY]);
   }
   EXPECT_NEAR(mirrored / 2000, 0.5, 5 * 0.5 / std::sqrt(2000));
-  EXPECT_LE(sine, 0.25883);  // of 15°
+  EXPECT_LE(sine, 0.25883);  // the sine of 15°
   EXPECT_GT(sine, 0.25);
   EXPECT_EQ(least, -4);
   EXPECT_EQ(most, 4);
@@ -175,7 +175,8 @@ TEST(Cifar100Task, LearnsStandInDataAndSaysWhatItIs) {
   EXPECT_THAT(eval.out, HasSubstr("STAND-IN DATA"));
 }
 
-// Interrupted within the third epoch, whose images are cut and turned as if nothing had happened.
+// The run is interrupted within the third epoch, whose images are cropped and rotated as in an
+// uninterrupted run.
 TEST(Cifar100Task, AResumedRunEndsInTheSameBits) {
   const TemporaryFolder folder;
   const Words length = {"--steps", "32", "--evaluate-steps", "5", "--checkpoint-steps", "5"};
@@ -237,13 +238,13 @@ TEST(ImagefolderTask, FolderAndPackGiveTheSameBatches) {
   EXPECT_EQ(batches[1][kImages].sizes(), at::IntArrayRef({10, 3, 64, 64}));
   EXPECT_EQ(batches[2][kImages].sizes(), at::IntArrayRef({6, 3, 40, 40}));
   EXPECT_EQ(batches[0][kLabels].sum().item<std::int64_t>(), 5);
-  EXPECT_FALSE(at::equal(batches[0][kLabels], batches[1][kLabels]));  // another order
-  // The packed CMYK images went through another encoding, so test images are compared.
+  EXPECT_FALSE(at::equal(batches[0][kLabels], batches[1][kLabels]));  // a different order
+  // The packed CMYK images were encoded differently, so test images are compared.
   EXPECT_TRUE(at::equal(batches[2][kImages], batches[5][kImages]));
   EXPECT_TRUE(at::equal(batches[0][kLabels], batches[3][kLabels]));
 }
 
-// A training of four steps on the images of `folder`.
+// Returns a training of four steps on the images of `folder`.
 Words folder_run(const TemporaryFolder& folder) {
   return {"train",
           "imagefolder",
@@ -266,7 +267,7 @@ Words folder_run(const TemporaryFolder& folder) {
           (folder / "run").string()};
 }
 
-// A file of another size, then the first again.
+// One file is replaced by a file of another size, then restored.
 TEST(ImagefolderTask, ARunGoesOnAndIsMeasuredWithItsOwnDataAlone) {
   const TemporaryFolder folder;
   test::put_sample_folder(folder / "images");

@@ -1,4 +1,5 @@
-// Checks JPEG decoding: parts against wholes, odd colours, and files that are no whole JPEG.
+// Checks JPEG decoding: crops against whole images, unusual color spaces, and files that are not
+// complete JPEG files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +27,7 @@ RgbImage decoded(const std::string& file) {
   return image;
 }
 
-// Quality 92 rounds the noise of sample_image away, half-size colours some of the waves.
+// Quality 92 removes the noise of sample_image, and half-size colors remove some of the waves.
 constexpr double kMeanDifference = 12;
 
 TEST(Jpeg, DecodesWhatWasEncoded) {
@@ -41,7 +42,7 @@ TEST(Jpeg, DecodesWhatWasEncoded) {
   EXPECT_LT(sum / static_cast<double>(image.bytes.size()), kMeanDifference);
 }
 
-// What the part shows is what the whole image shows there, at every scale, up to every edge.
+// The decoded part equals that part of the whole image, at every scale, up to every edge.
 TEST(Jpeg, APartIsThatPartOfTheWhole) {
   const std::string file = test::sample_jpeg(131, 97);
   JpegDecoder decoder;
@@ -115,15 +116,15 @@ TEST(Jpeg, APartOfEveryKindOfFileIsThatPartOfTheWhole) {
         compare(file, {0, 0, 149, 83});
         compare(file, {61, 39, 30, 20});
       }
-      // 447 gray pixels per row; the header names sampling factors though there are no color
-      // planes.
+      // There are 447 gray pixels per row; the header has sampling factors although there are no
+      // color planes.
       compare(test::jpeg_of_values(values, 447, 1, {quality, 2, 2}), {200, 30, 50, 40});
     }
   }
 }
 
-// A progressive file whose last scan is repeated `count` times. Each repetition costs as much time
-// as the scan itself.
+// Returns a progressive file whose last scan is repeated `count` times. Each repetition costs as
+// much time as the scan itself.
 std::string with_repeated_scan(const std::string& file, int count) {
   const std::size_t last_scan = file.rfind("\xFF\xDA");
   const std::size_t end = file.size() - 2;
@@ -160,7 +161,7 @@ TEST(Jpeg, FilesOfVeryManyScansAreRefused) {
             message);
 }
 
-// The rows that a part needs are there or the file is refused.
+// A file that lacks rows that a part needs is refused.
 TEST(Jpeg, PartsOfFilesCutShortAreRefused) {
   const std::string file = test::sample_jpeg(64, 64);
   JpegDecoder decoder;
@@ -170,7 +171,7 @@ TEST(Jpeg, PartsOfFilesCutShortAreRefused) {
     decoder.open(bytes_of(cut), "cut.jpg");
     decoder.decode(box, 8, part);
   };
-  EXPECT_NO_THROW(decode_cut(file.size() - 2, {40, 50, 24, 14}));  // the end's mark is not needed
+  EXPECT_NO_THROW(decode_cut(file.size() - 2, {40, 50, 24, 14}));  // the end marker is not needed
   for (const std::size_t missing : {200U, 20U, 4U}) {
     EXPECT_THAT(message_of<FileError>([&] { decode_cut(file.size() - missing, {40, 50, 24, 14}); }),
                 HasSubstr("[jpeg] 'cut.jpg': Corrupt JPEG data: premature end of data segment"))
@@ -193,7 +194,7 @@ TEST(Jpeg, TheLeastScaleThatIsLargeEnough) {
 TEST(Jpeg, GreyAndInksBecomeRed_Green_Blue) {
   const RgbImage grey = decoded(test::grey_jpeg(20, 10));
   EXPECT_THAT(grey.bytes, ::testing::Each(90));
-  // light 180: 180 − (255 − 200) · 180 / 255 and so on, Pillow's rounding.
+  // A light of 180 gives 180 − (255 − 200) · 180 / 255 and so on, with Pillow's rounding.
   const RgbImage inks = decoded(test::cmyk_jpeg(20, 10));
   EXPECT_EQ(inks.bytes[0], 180 - 39);
   EXPECT_EQ(inks.bytes[1], 180 - 95);
@@ -202,8 +203,8 @@ TEST(Jpeg, GreyAndInksBecomeRed_Green_Blue) {
   EXPECT_EQ(pixel.width * pixel.height, 1);
 }
 
-// Every shortening of a file is refused with its name, whatever is asked of it, and the decoder
-// goes on with the next.
+// Every truncated file is refused with its name, for every kind of request, and the decoder can
+// continue with the next file.
 TEST(Jpeg, FilesCutShortAreRefused) {
   const std::string file = test::sample_jpeg(60, 40);
   JpegDecoder decoder;
@@ -222,7 +223,7 @@ TEST(Jpeg, FilesCutShortAreRefused) {
   EXPECT_EQ(image.width, 60);
 }
 
-// A byte changed anywhere gives an image or FileError, never anything else.
+// Changing any byte gives an image or FileError, never anything else.
 TEST(Jpeg, DamagedFilesDecodeOrAreRefused) {
   for (const std::string& file :
        {test::sample_jpeg(60, 40), test::grey_jpeg(30, 30), test::cmyk_jpeg(30, 30)}) {

@@ -1,5 +1,5 @@
-// Checks SHA-256, the readers of CIFAR-100 and MNIST, and what is said of files that are not
-// theirs.
+// Checks SHA-256, the readers of CIFAR-100 and MNIST, and the messages for files that do not belong
+// to them.
 #include "lab/image/official_files.hpp"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ std::string hash_of(const std::string& text) {
   return data::hexadecimal(data::sha256(std::as_bytes(std::span(text))));
 }
 
-// FIPS 180-4's examples, and lengths around the block's.
+// The messages are the examples of FIPS 180-4, and lengths near the block size.
 TEST(Sha256, GivesThePublishedDigests) {
   EXPECT_EQ(hash_of(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(hash_of("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
@@ -60,7 +60,7 @@ void write_gzip(const std::filesystem::path& path, const std::string& bytes) {
   gzclose(file);
 }
 
-// Files of the right size, nearly all zeros.
+// The files have the right size and are nearly all zeros.
 TEST(Cifar100Files, RecordsAreCoarseFineRedGreenBlue) {
   const test::TemporaryFolder folder;
   const auto put = [&](const char* name, std::uint64_t bytes) {
@@ -162,7 +162,7 @@ TEST(DataCommand, SaysWhatIsWrongWithCifarFiles) {
   EXPECT_THAT(outcome.error, HasSubstr("3 of 3 are missing or wrong: see above"));
 }
 
-// What is there is checked though something else is missing.
+// Existing files are checked even if others are missing.
 TEST(DataCommand, NamesMissingFilesAndFoldersInTheirPlace) {
   const test::TemporaryFolder folder;
   write_whole(folder / "train.bin", "x");

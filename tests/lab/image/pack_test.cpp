@@ -76,7 +76,7 @@ TEST(ImageFolder, BadImagesAreNamedAndSkippedOrRefused) {
   EXPECT_THAT(listed.images[1], SizeIs(6));
 }
 
-// A FIFO would block a reader for ever, and a symbolic link to itself cannot be followed.
+// A FIFO would block a reader forever, and a symbolic link to itself cannot be followed.
 TEST(ImageFolder, EntriesThatAreNoFilesAreBadImages) {
   const test::TemporaryFolder folder;
   test::put_sample_folder(folder.path());
@@ -110,14 +110,14 @@ TEST(Pack, KeepsSmallJpegsAsTheyAreAndShrinksLargeOnes) {
   const RgbImage large = decoded(stored_bytes(*pack, Split::kTraining, 1));
   EXPECT_EQ(large.width, 400);
   EXPECT_EQ(large.height, 96);
-  const RgbImage inks = decoded(stored_bytes(*pack, Split::kTraining, 3));  // red, green, blue now
+  const RgbImage inks = decoded(stored_bytes(*pack, Split::kTraining, 3));  // now red, green, blue
   EXPECT_EQ(inks.width, 33);
   EXPECT_NO_THROW(check_pack(folder / "pack"));
   write_pack(listed, {}, 3, folder / "again");
   EXPECT_EQ(test::read_whole(folder / "again"), test::read_whole(folder / "pack"));
 }
 
-// An image of the same name and other bytes; a folder's digest knows names and sizes alone.
+// One image has the same name and different bytes; a folder's digest covers only names and sizes.
 TEST(Pack, DigestsTellOtherImages) {
   const test::TemporaryFolder folder;
   test::put_sample_folder(folder / "a");

@@ -23,7 +23,8 @@ TEST(Resizer, TheSameSizeIsTheSameImage) {
   EXPECT_EQ(resized(image, {37, 23}), image.bytes);
 }
 
-// From 4 to 2 the triangle spans two pixels to each side: weights 3, 3, 1 and 1, 3, 3, of 7.
+// From 4 to 2 the triangle spans two pixels to each side: the weights are 3, 3, 1 and 1, 3, 3, each
+// divided by 7.
 TEST(Resizer, ShrinkingWeighsATriangle) {
   RgbImage row;
   row.set_size(4, 1);

@@ -1,4 +1,4 @@
-// Images, JPEG files of several kinds and folders of them for the tests of lab/image.
+// Makes images, JPEG files of several kinds and folders of them for the tests of lab/image.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace sing::test {
 
-// Smooth waves under a little noise, so that a JPEG of it has work to do at every frequency.
+// Returns smooth waves with a little noise, so that a JPEG of it has content at every frequency.
 inline lab::image::RgbImage sample_image(int width, int height, std::uint64_t seed = 1) {
   lab::random::RandomStream random(seed, 0, 0);
   const auto period = [&] { return 8 + static_cast<int>(random.below(40)); };
@@ -47,17 +47,17 @@ inline std::string sample_jpeg(int width, int height, std::uint64_t seed = 1) {
   return as_text(lab::image::encode_jpeg(sample_image(width, height, seed).view(), 92));
 }
 
-// What a JPEG file can be beside its pixels.
+// The properties of a JPEG file other than its pixels.
 struct JpegKind {
   int quality = 100;
-  int halved_across = 1;  // 2: colours at half the width, and likewise
+  int halved_across = 1;  // 2: colors at half the width; likewise below
   int halved_down = 1;
-  bool own_codes = false;  // chosen for this image, not the usual ones
+  bool own_codes = false;  // Huffman codes made for this image
   bool progressive = false;
   int restart_rows = 0;
 };
 
-// One, three or four values a pixel, as they are: grey, red, green and blue, or Adobe's CMYK.
+// Encodes one, three or four values per pixel without conversion: gray, RGB, or Adobe's CMYK.
 inline std::string jpeg_of_values(const std::vector<std::uint8_t>& values, int width, int channels,
                                   const JpegKind& kind = {}) {
   jpeg_compress_struct info{};
@@ -111,7 +111,8 @@ inline void put_file(const std::filesystem::path& path, const std::string& bytes
   write_whole(path, bytes);
 }
 
-// ImageNet's layout: two classes, 5 + 3 images each, some of them grey, CMYK or a single pixel.
+// Writes a folder with ImageNet's layout: two classes with 5 + 3 images each, some of them gray,
+// CMYK or a single pixel.
 inline void put_sample_folder(const std::filesystem::path& root) {
   for (const std::string name : {"cat", "dog"}) {
     const std::uint64_t seed = name == "cat" ? 10 : 20;
@@ -127,7 +128,7 @@ inline void put_sample_folder(const std::filesystem::path& root) {
   }
 }
 
-// Three files that are no whole JPEG.
+// Writes three files that are not complete JPEG files.
 inline void put_bad_files(const std::filesystem::path& root) {
   const std::string whole = sample_jpeg(90, 70, 3);
   put_file(root / "train" / "cat" / "cut.JPEG", whole.substr(0, whole.size() / 2));

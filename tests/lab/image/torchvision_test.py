@@ -1,6 +1,6 @@
 """Compares decoding, cropping, resizing and augmenting with torchvision's and Pillow's on the same parameters.
 
-python torchvision_test.py IMAGE_EXCHANGE    exits with 77 where torchvision is not installed
+python torchvision_test.py IMAGE_EXCHANGE    exits with 77 if torchvision is not installed
 """
 
 import pathlib
@@ -20,13 +20,15 @@ except ImportError as missing:
 
 BILINEAR = InterpolationMode.BILINEAR
 
-# Places are rounded to 1/2048 pixel and sines to 2^-16, which 16·√2 pixels from the middle is another 1.8e-4 pixel: at most
-# 2.5e-4 + 1.8e-4 on each axis, between neighbours at most 255 apart.
+# Positions are rounded to 1/2048 pixel and sines to 2^-16, which adds 1.8e-4 pixel at 16·√2 pixels from the center: at most 2.5e-4
+# + 1.8e-4 on each axis, between neighbors that differ by at most 255.
 AUGMENT_TOLERANCE = 255 * 2 * (2.5e-4 + 1.8e-4)
-# Each of the two passes rounds to a whole level, half a level off at most; the other order is as far off on the other side.
+# Each of the two passes rounds to a whole level, which is an error of at most half a level; the other order may err as much in the
+# opposite direction.
 OTHER_ORDER = 2
-# At a smaller scale the decoder averages over squares before the triangle filter does: a little blur, most where the scale is
-# barely enough. Measured on these waves, of deviation 70: up to 6 levels of 255. Eight pixels aside it is over 19.
+# At a smaller scale the decoder averages over squares before the triangle filter: a slight blur, strongest where the scale is
+# barely sufficient. On these waves, with deviation 70, it was measured at up to 6 levels of 255; a shift by eight pixels gives over
+# 19.
 SCALED_MEAN_DIFFERENCE = 7
 
 
@@ -43,7 +45,7 @@ def make_picture(width, height, seed):
 
 def make_files(folder):
     picture = make_picture(500, 375, 1)
-    picture.save(folder / "half.jpg", quality=90)  # colours at half the size
+    picture.save(folder / "half.jpg", quality=90)  # colors at half the size
     picture.save(folder / "full.jpg", quality=90, subsampling=0)
     picture.save(folder / "wide.jpg", quality=90, subsampling=1)
     picture.save(folder / "steps.jpg", quality=90, progressive=True)
@@ -62,7 +64,7 @@ def crop_with(exchange, folder, crops):
 
 
 def crop_of_pillow(file, x, y, width, height, size, mirrored):
-    """Across first, then down; by itself Pillow takes the order that it thinks the faster."""
+    """Resizes across first, then down; by default Pillow chooses the order that it expects to be faster."""
     shown = Image.open(file).convert("RGB").crop((x, y, x + width, y + height))
     shown = shown.resize((size, height), Image.Resampling.BILINEAR).resize((size, size), Image.Resampling.BILINEAR)
     return numpy.asarray(functional.hflip(shown) if mirrored else shown).astype(int)
@@ -77,7 +79,7 @@ def crop_of_torchvision(file, x, y, width, height, size, mirrored):
 def compare_crops(exchange, folder):
     files = make_files(folder)
     boxes = [(0, 0, 500, 375), (37, 51, 201, 160), (16, 32, 150, 199), (301, 200, 199, 175), (250, 100, 40, 30), (499, 374, 1, 1)]
-    # Not smaller than half the box: decoded at full scale.
+    # The size is at least half the box, so the file is decoded at full scale.
     crops = [
         (file, *box, size, size % 2 == 1)
         for file in files
@@ -130,7 +132,7 @@ def compare_augmentations(exchange, folder, channels, size):
         wanted = augment_of_torchvision(torch.from_numpy(pixels[index]), int(x), int(y), mirrored, degrees, 4)
         difference = (image - wanted).abs().max().item()
         exact = degrees in (0.0, 90.0)
-        # grid_sample's own coordinates are float32.
+        # grid_sample computes its coordinates in float32.
         assert difference <= (1e-2 if exact else AUGMENT_TOLERANCE), ((index, x, y, mirrored, degrees), difference)
         worst = max(worst, difference)
     print(f"{len(rows)} augmentations of {channels} × {size} × {size}: worst difference {worst:.3f} of 255")

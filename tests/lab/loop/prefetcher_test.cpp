@@ -1,4 +1,4 @@
-// Checks the thread that makes items ahead of their use.
+// Checks the thread that makes items before they are used.
 #include "lab/loop/prefetcher.hpp"
 
 #include <gtest/gtest.h>

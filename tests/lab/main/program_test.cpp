@@ -1,4 +1,4 @@
-// Checks what the program `sing` does with command lines, good and bad.
+// Checks what the program `sing` does with good and bad command lines.
 #include "lab/main/program.hpp"
 
 #include <gmock/gmock.h>

@@ -77,7 +77,7 @@ void run(const std::string& folder, const sing::lab::model::ResnetOptions& optio
   model.module->train();
   const at::Tensor logits = model.forward(batch);
   result.add("logits", logits);
-  // classification_loss computes in float32; the comparison wants all digits.
+  // classification_loss computes in float32; the comparison needs all digits.
   at::cross_entropy_loss(logits, batch[1], {}, at::Reduction::Mean, -100, kLabelSmoothing)
       .backward();
   result.add("loss", sing::lab::image::classification_loss(loss, logits, batch).to(at::kDouble));

@@ -1,6 +1,6 @@
 """Compares the C++ ResNets with torchvision's: names, logits, gradients, running statistics, for the same weights.
 
-python resnet_test.py RESNET_EXCHANGE    exits with 77 where torchvision is not installed
+python resnet_test.py RESNET_EXCHANGE    exits with 77 if torchvision is not installed
 """
 
 import pathlib
@@ -16,14 +16,14 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
-# Both sides compute in double and differ in the order of their sums: some 50 layers of sums of up to 4608 products, each
-# rounded to 1.1e-16, amplified by batch normalization over few values. Float32 arithmetic anywhere would show as 1e-7.
+# Both sides compute in double and differ in the order of their sums: about 50 layers of sums of up to 4608 products, each rounded
+# to 1.1e-16, amplified by batch normalization over few values. Any float32 arithmetic would appear as 1e-7.
 RELATIVE = 1e-10
 CLASSES = 7
 
 
 class BlurPoolConv2d(torch.nn.Module):
-    """What FFCV puts in the place of a convolution (libffcv/ffcv-imagenet, train_imagenet.py)."""
+    """Replaces a convolution as FFCV does (libffcv/ffcv-imagenet, train_imagenet.py)."""
 
     def __init__(self, conv):
         super().__init__()

@@ -1,4 +1,4 @@
-// The Hessian's diagonal against functions whose Hessian is known, and training with it.
+// Checks the Hessian's diagonal on functions whose Hessian is known, and training with it.
 #include "lab/optimizer/hessian_diagonal.hpp"
 
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@ at::Tensor parameter(std::initializer_list<std::int64_t> shape) {
   return at::ones(at::IntArrayRef(shape), at::kDouble).requires_grad_(true);
 }
 
-// ½ Σ aᵢ xᵢ² has the gradient a x and the diagonal a; its Hessian has nothing beside it, so any
-// signs give |a|.
+// ½ Σ aᵢ xᵢ² has the gradient a x and the diagonal a; its Hessian is diagonal, so any signs give
+// |a|.
 TEST(HessianDiagonal, IsExactWhereTheHessianIsDiagonal) {
   const at::Tensor x = parameter({3});
   const at::Tensor a = at::tensor({2.0, -3.0, 0.5}, at::kDouble);
@@ -31,7 +31,7 @@ TEST(HessianDiagonal, IsExactWhereTheHessianIsDiagonal) {
   }
 }
 
-// xy + x²: H = [2 1; 1 0], so |H z| is (3, 1) or (1, 1), both as probable.
+// For xy + x², H = [2 1; 1 0], so |H z| is (3, 1) or (1, 1) with equal probability.
 TEST(HessianDiagonal, SignsComeFromSeedAndStep) {
   const at::Tensor x = parameter({1});
   const at::Tensor y = parameter({1});
@@ -61,7 +61,7 @@ TEST(HessianDiagonal, PartsOfABatchAddUpBeforeTheSignIsDropped) {
   EXPECT_TRUE(at::allclose(hessian.diagonal()[0], at::full({2}, 2.0, at::kDouble), 1e-14));
 }
 
-// A filter's window of 1, 2, 3, 4 has the mean 2.5.
+// A filter's window of 1, 2, 3, 4 has mean 2.5.
 TEST(HessianDiagonal, TheWindowOfAFilterIsAveraged) {
   const at::Tensor x = parameter({2, 1, 2, 2});
   const at::Tensor a = at::arange(1, 5, at::kDouble).view({1, 1, 2, 2});
@@ -79,8 +79,8 @@ TEST(HessianDiagonal, AStraightLossHasNone) {
   EXPECT_FALSE(unused.grad().defined());
 }
 
-// The three rules whose training differs from the others': a second backward pass, an average that
-// is evaluated, matrix products.
+// The training of these three rules differs from the others: a second backward pass, an average
+// that is evaluated, matrix products.
 TEST(TrainWithCurvature, TheLossFalls) {
   for (const std::string name : {"adahessian", "schedule_free_adamw", "muon"}) {
     const test::TemporaryFolder folder;

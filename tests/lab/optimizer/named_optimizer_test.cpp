@@ -1,4 +1,4 @@
-// Checks what the names of optimizers stand for.
+// Checks which optimizers the names stand for.
 #include "lab/optimizer/named_optimizer.hpp"
 
 #include <gmock/gmock.h>

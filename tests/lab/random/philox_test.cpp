@@ -1,4 +1,4 @@
-// Checks the random numbers against the vectors of their authors' library, and their use.
+// Checks the random numbers against the test vectors of their authors' library, and their use.
 #include "lab/random/philox.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace sing::lab::random {
 namespace {
 
-// From the file kat_vectors of Random123, lines "philox4x32 10".
+// The values come from the file kat_vectors of Random123, lines "philox4x32 10".
 TEST(Philox, GivesTheKnownAnswersOfRandom123) {
   EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}),
             (PhiloxCounter{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
@@ -41,8 +41,8 @@ TEST(RandomStream, DiffersBySeedItemAndPurpose) {
   EXPECT_EQ(first.size(), 10U + 10U + 5U);
 }
 
-// Without the refused draws a third of the values would come twice as often: residue 0 in half of
-// the draws. The bound is six standard deviations of a binomial share.
+// Without rejected draws, a third of the values would come twice as often: residue 0 in half of the
+// draws. The bound is six standard deviations of a binomial share.
 TEST(RandomStream, BelowHasNoBias) {
   constexpr int kDraws = 20'000;
   constexpr double kBound = 6 * 0.00334;

@@ -1,4 +1,4 @@
-// The paper's accuracy on RDE, computed pixel by pixel: the oracle of the task's own tensor form.
+// Computes the paper's accuracy on RDE pixel by pixel, as the reference for the task's tensor form.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace sing::lab::rde {
 
-// B images of `pixels` pixels with `count` rectangles each, in host memory.
+// Holds B images of `pixels` pixels with `count` rectangles each, in host memory.
 struct Predictions {
   const float* predictions = nullptr;        // [B, pixels]
   const float* targets = nullptr;            // [B, pixels], height / count
@@ -35,7 +35,7 @@ inline bool is_right(const Predictions& batch, std::size_t image) {
     if (shown[k] == 0) {
       continue;
     }
-    // The target is height / count rounded to float: its height is the nearest integer.
+    // The target is height / count rounded to float, so the height is the nearest integer.
     const double height = std::round(target[k] * batch.count);
     const double mean = sum[k] / static_cast<double>(shown[k]) * batch.count;
     right = right && std::abs(mean - height) < 0.5;
@@ -43,9 +43,9 @@ inline bool is_right(const Predictions& batch, std::size_t image) {
   return right;
 }
 
-// Images in which the mean prediction over the visible pixels of every rectangle lies nearer to
-// that rectangle's target than to any other multiple of 1 / count; halfway is not nearer, NaN is
-// not near. The background is not judged.
+// Counts the images in which, for every rectangle, the mean prediction over its visible pixels is
+// closer to the rectangle's target than to any other multiple of 1 / count. Halfway is not closer,
+// and NaN is never close. The background does not count.
 inline std::int64_t count_right_images(const Predictions& batch) {
   std::int64_t right = 0;
   for (std::int64_t image = 0; image < batch.images; ++image) {

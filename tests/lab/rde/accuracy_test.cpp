@@ -1,4 +1,4 @@
-// Checks the accuracy on predictions whose rightness is known.
+// Checks the accuracy on predictions that are known to be right or wrong.
 #include "tests/lab/rde/accuracy.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace sing::lab::rde {
 namespace {
 
-// Two images of six pixels with two rectangles of heights 1 and 2.
+// Has two images of six pixels with two rectangles of heights 1 and 2.
 struct Batch {
   std::vector<std::uint8_t> rectangles = {0, 1, 1, 2, 2, 2, 2, 2, 0, 0, 1, 1};
   std::vector<float> targets = {0, 0.5F, 0.5F, 1, 1, 1, 1, 1, 0, 0, 0.5F, 0.5F};
@@ -80,7 +80,7 @@ TEST(RdeAccuracy, NanIsNotRight) {
   EXPECT_EQ(batch.right(), 1);
 }
 
-// Targets in thirds and the like are rounded to float: their levels must still be found.
+// Targets such as thirds are rounded to float: their levels must still be found.
 TEST(RdeAccuracy, KnowsTheLevelsOfEveryCount) {
   for (const int count : {1, 3, 5, 7}) {
     constexpr std::size_t kImages = 20;

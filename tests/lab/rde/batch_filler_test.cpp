@@ -1,4 +1,4 @@
-// Checks that batches are the same bytes everywhere, and that every part says the same.
+// Checks that batches have the same bytes everywhere, and that all their parts agree.
 #include "lab/rde/batch_filler.hpp"
 
 #include <gmock/gmock.h>
@@ -58,7 +58,7 @@ Batch filled(const RdeOptions& options, const std::vector<std::uint64_t>& indice
   return batch;
 }
 
-// FNV-1a, 64 bits.
+// Computes the 64-bit FNV-1a hash.
 class Hash {
  public:
   template <class Element>
@@ -73,8 +73,8 @@ class Hash {
   std::uint64_t value_ = 0xcbf29ce484222325;
 };
 
-// The bytes of 32 training and 32 test images: a change here is a new data set, and old results are
-// no longer comparable.
+// These are the bytes of 32 training and 32 test images: changing them makes a new data set, whose
+// results cannot be compared with those of the old one.
 TEST(RdeBatchFiller, MakesTheSameBytesOnEveryMachine) {
   const std::map<std::string, std::uint64_t> expected = {
       {"default", 0x38a0102bc6cd2e0c}, {"one", 0x2a220c8b9ebe508d},
@@ -162,7 +162,7 @@ TEST(RdeBatchFiller, RefusesBadOptions) {
               HasSubstr("at least 1 thread, got 0"));
 }
 
-// More images than one piece of the stream.
+// The set has more images than one piece of the stream.
 TEST(RdeSetFile, HoldsTheBytesOfTheBatch) {
   const sing::test::TemporaryFolder folder;
   const RdeOptions options = test::variants().at(6).options;

@@ -1,5 +1,5 @@
-// The RDE definition once more, pixel by pixel and as directly as it can be written: the second
-// opinion on the generator, which works on a coarse grid.
+// Implements the RDE definition pixel by pixel, as directly as possible, to check the generator,
+// which works on a coarse grid.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ inline Pixels paint(const Scene& scene) {
   return pixels;
 }
 
-// (upper, lower) for each two rectangles with neighbouring pixels.
+// Returns (upper, lower) for every pair of rectangles with neighboring pixels.
 inline Pairs contacts(const Pixels& pixels) {
   Pairs found;
   const auto add = [&](int a, int b) {
@@ -54,7 +54,8 @@ inline Pairs contacts(const Pixels& pixels) {
   return found;
 }
 
-// The contacts with a junction that tells: [a b; a a] or [a b; a c], turned and mirrored.
+// Returns the contacts with a junction that reveals the order: [a b; a a] or [a b; a c], rotated
+// and mirrored.
 inline Pairs telling(const Pixels& pixels) {
   Pairs found;
   const auto read = [&](int top_left, int top_right, int bottom_left, int bottom_right) {

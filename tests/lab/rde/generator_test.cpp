@@ -1,4 +1,5 @@
-// Checks the images against the definition written a second time, and the draws' distribution.
+// Checks the images against a second implementation of the definition, and the distribution of the
+// draws.
 #include "lab/rde/generator.hpp"
 
 #include <gmock/gmock.h>
@@ -25,8 +26,8 @@ class EveryVariant : public ::testing::TestWithParam<test::Variant> {};
 INSTANTIATE_TEST_SUITE_P(Rde, EveryVariant, ::testing::ValuesIn(test::variants()),
                          [](const auto& variant) { return variant.param.name; });
 
-// The generator takes the first attempt that keeps the rules: none that breaks one, and none that
-// keeps them is passed over.
+// The generator returns the first attempt that satisfies the rules: it accepts none that breaks a
+// rule and skips none that satisfies them.
 TEST_P(EveryVariant, IsTheFirstAttemptThatBruteForceAccepts) {
   const RdeOptions& options = GetParam().options;
   for (std::uint64_t index = 0; index < 60; ++index) {
@@ -93,7 +94,8 @@ TEST_P(EveryVariant, RectanglesLieInsideAndGreysApart) {
   }
 }
 
-// Pearson's statistic of `counts` against equal shares, in standard deviations from its mean.
+// Returns Pearson's statistic of `counts` against equal shares, in standard deviations from its
+// mean.
 double excess_over_uniform(const std::vector<int>& counts) {
   double total = 0;
   for (const int count : counts) {
@@ -119,7 +121,7 @@ TEST(Rde, SidesAndPlacesAreDrawnUniformly) {
       const Rectangle& r = scene.rectangles[k];
       ++sides[static_cast<std::size_t>(r.right - r.left - 32)];
       ++sides[static_cast<std::size_t>(r.bottom - r.top - 32)];
-      // Of widths with a multiple of 20 places, the place's twentieth.
+      // For widths whose number of positions is a multiple of 20, counts the position's twentieth.
       if (const int free = 128 - (r.right - r.left) + 1; free % 20 == 0) {
         ++places[static_cast<std::size_t>(r.left * 20 / free)];
       }
@@ -132,7 +134,8 @@ TEST(Rde, SidesAndPlacesAreDrawnUniformly) {
   EXPECT_LT(excess_over_uniform(places), kMost);
 }
 
-// A grey tells nothing of a rectangle's place in the order: the darkest is each one equally often.
+// A gray level does not reveal a rectangle's place in the order: each one is the darkest equally
+// often.
 TEST(Rde, GreysDoNotTellTheOrder) {
   std::vector<int> darkest(4, 0);
   for (std::uint64_t index = 0; index < 8000; ++index) {
@@ -202,7 +205,7 @@ TEST(RdeEpochs, AFixedSetIsShuffledAnewEveryEpoch) {
   for (std::size_t place = 0; place < first.size(); ++place) {
     in_place += first[place] == place ? 1 : 0;
   }
-  EXPECT_LT(in_place, 10);  // 1 is expected of a random order
+  EXPECT_LT(in_place, 10);  // a random order is expected to give 1
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Checks the solver on hand-drawn images and against the order of drawing on many.
+// Checks the solver on hand-drawn images, and against the drawing order on many images.
 #include "lab/rde/solver.hpp"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A square drawn with letters; '.' is the background.
+// Returns a square drawn with letters; '.' is the background.
 std::vector<float> image_of(const std::vector<std::string>& rows) {
   std::vector<float> image;
   for (const std::string& row : rows) {
@@ -31,7 +31,7 @@ std::vector<float> image_of(const std::vector<std::string>& rows) {
   return image;
 }
 
-// Height by letter; empty: undecided.
+// Returns the height of each letter; empty: undecided.
 std::map<char, int> heights_of(const std::vector<std::string>& rows) {
   const std::vector<float> image = image_of(rows);
   const Solution solution = solve(image.data(), static_cast<int>(rows.size()));
@@ -63,28 +63,28 @@ TEST(RdeSolver, PiecesOfOneGreyAreOneRectangle) {
 }
 
 TEST(RdeSolver, HeightIsTheLongestWayDown) {
-  // d lies over a, b and c; c over a and b; b over a.
+  // d lies over a, b and c; c lies over a and b; b lies over a.
   EXPECT_EQ(heights_of({"aaaaaa....", "abbbbbb...", "abbbccccc.", "abbbccccc.", "abddddddc.",
                         "aaddddddc.", "..ddddddc.", "..ddddddc.", "..dddddd..", ".........."}),
             (Heights{{'a', 1}, {'b', 2}, {'c', 3}, {'d', 4}}));
 }
 
-// From border to border nothing tells which is over which.
+// A boundary from border to border does not show which rectangle lies over the other.
 TEST(RdeSolver, ABoundaryFromBorderToBorderIsUndecided) {
   EXPECT_EQ(heights_of({"aabb", "aabb", "aabb", "aabb"}), Heights{});
 }
 
-// Both ends of the boundary between a and b run under another rectangle or the border.
+// Both ends of the boundary between a and b are covered by another rectangle or the border.
 TEST(RdeSolver, ABoundaryThatEndsUnderOthersIsUndecided) {
   EXPECT_EQ(heights_of({".aabb.", ".aabb.", ".aabb.", "cccccc", "cccccc", "......"}), Heights{});
 }
 
-// The corner at the top tells b over a, the T at the bottom a over b.
+// The corner at the top shows b over a, the T at the bottom shows a over b.
 TEST(RdeSolver, ContradictionsAreUndecided) {
   EXPECT_EQ(heights_of({"aaa.", "aba.", "aba.", "a.a."}), Heights{});
 }
 
-// Each of the four is told over the next one.
+// Each of the four appears to lie over the next one.
 TEST(RdeSolver, ACircleIsUndecided) {
   EXPECT_EQ(heights_of({"aaab", "d..b", "d..b", "dccc"}), Heights{});
 }
@@ -105,7 +105,7 @@ TEST(RdeSolver, AnEmptyImageIsSolved) {
   EXPECT_EQ(solution.regions, 0);
 }
 
-// Turned, mirrored and with its greys exchanged, an image has the same answer.
+// An image that is rotated, mirrored and given other gray levels has the same answer.
 TEST(RdeSolver, TurningMirroringAndRecoloringChangeNothing) {
   constexpr std::size_t kSize = 128;
   std::vector<float> image(kSize * kSize);
@@ -143,7 +143,7 @@ TEST(RdeCensus, NoDecidedContactIsWrongAndEveryKeptImageIsSolved) {
   }
 }
 
-// The rules are needed: without them some images mislead or leave the solver undecided.
+// The rules are needed: without them some images mislead the solver or leave it undecided.
 TEST(RdeCensus, WithoutTheRulesTheSolverIsMisled) {
   const Census census = take_census({}, 12, 5'000, 2);
   EXPECT_GT(census.without_rules.wrong_contacts, 0);
@@ -159,7 +159,7 @@ TEST(RdeCensus, CountsTheSameOnAnyNumberOfThreads) {
   EXPECT_NE(text_of(take_census({}, 14, 700, 1)), one);
 }
 
-// A census draws the images that training sees: kept ones are those of make_scene.
+// A census draws the images that training sees: the images it keeps are those of make_scene.
 TEST(RdeCensus, KeepsTheImagesOfTheGenerator) {
   const Census census = take_census({}, 15, 500, 1);
   std::array<std::int64_t, kMaxRectangles + 1> heights{};

@@ -1,4 +1,4 @@
-// The variants of the RDE images that tests go through.
+// Lists the variants of the RDE images that tests iterate over.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 """Opens a report in headless Chromium: its curves are drawn in their colors, its script runs, its console is silent.
 
-python browser_test.py SING RUNS; exits with 77 (skipped) where there is no Chromium.
+python browser_test.py SING RUNS; exits with 77 (skipped) if there is no Chromium.
 """
 
 import pathlib
@@ -13,7 +13,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from browser import SIZE, open_page, pixels, run_tests  # noqa: E402
 
-# Colors 0 to 2 of the page's light style: the runs' curves.
+# Colors 0 to 2 of the page's light style, which the runs' curves have.
 CURVES = ((0x1F, 0x6F, 0xD6), (0xD9, 0x48, 0x0F), (0x16, 0x87, 0x3E))
 
 sing, runs = sys.argv[1:3] if len(sys.argv) > 2 else (None, None)
@@ -41,7 +41,7 @@ class Browser(unittest.TestCase):
         self.assertEqual(console, [])
         rows = pixels(picture)
         self.assertEqual((len(rows[0]), len(rows)), SIZE)
-        # Below the tables, whose swatches have the same colors.
+        # Only the part below the tables counts, because the tables' swatches have the same colors.
         for color in CURVES:
             drawn = sum(row.count(color) for row in rows[500:])
             self.assertGreater(drawn, 100, f"pixels of color {color}")
@@ -63,13 +63,13 @@ class Browser(unittest.TestCase):
         document, console = open_page(self.page, self.folder.name, "--dump-dom")
         self.assertEqual(console, [])
         tip = re.search(r'data-tip="([^"]*)"', document)[1]
-        # The middle of the drawing is at step 109. The fixture's losses there, to the tenth of a pixel they are drawn with.
+        # The middle of the drawing is at step 109. The losses there are the fixture's, to the tenth of a pixel they are drawn with.
         self.assertEqual(tip.splitlines()[0], "step 110")
         for name, loss in (("adamw_0", 0.0337), ("adamw_1", 0.0314), ("sing", 0.0217), ("diverged", 100)):
             shown = float(re.search(rf"^{name}: ([\d.]+)$", tip, re.MULTILINE)[1])
             self.assertAlmostEqual(shown / loss, 1, delta=0.02, msg=name)
         self.assertIn('data-hidden="10"', document)
-        # 0.3 and 0.4 times exp(-0.8 * 20 / 200): the norm of the layer is 0.46
+        # The norm of the layer is 0.46, from 0.3 and 0.4 times exp(-0.8 * 20 / 200).
         self.assertIn('data-norm="patch_embed.proj, step 20: about 0.46"', document)
 
     def test_a_fault_would_be_seen(self):

@@ -1,4 +1,4 @@
-// Checks what stands in the page, and the command that writes it.
+// Checks the content of the page and the command that writes it.
 #include "lab/report/report_page.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Trains two steps of every recipe at the smallest scale: each option in it is known and has a
-// value that is allowed.
+// Trains two steps of every recipe at the smallest scale, to check that each option in it is known
+// and has an allowed value.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ TEST_P(EveryTable, TrainsTwoStepsOfEachRecipe) {
   for (const PaperRow& row : table.rows) {
     const std::string recipe = std::string(SING_RECIPES "/") + row.recipe + ".toml";
     if (!has_optimizer(recipe)) {
-      continue;  // `sing reproduce` says so
+      continue;  // `sing reproduce` reports it
     }
     test::Words words = {"train", table.task, "--config", recipe};
     for (const std::string& flag : scale_flags("smoke", table.task, folder / "absent").flags) {

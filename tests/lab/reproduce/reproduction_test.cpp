@@ -1,5 +1,5 @@
-// Checks `sing reproduce` with a program that stands in for the training, and that every row of the
-// tables has its recipe.
+// Checks `sing reproduce` with a program that replaces the training, and that every row of the
+// tables has a recipe.
 #include "lab/reproduce/reproduction.hpp"
 
 #include <gmock/gmock.h>
@@ -72,7 +72,8 @@ TEST(Reproduce, PutsOursBesideThePapers) {
   write_whole(folder / "plan", kPlan);
   const Said said = reproduce(folder, {"--table", "cifar100", "--seeds", "2"});
   EXPECT_EQ(said.code, command::kSuccess) << said.error;
-  // 0.5 and 0.625: spread 0.125 / √2; 0.25 and 0.75: spread 0.5 / √2. The paper has no losses.
+  // 0.5 and 0.625 have the spread 0.125 / √2, 0.25 and 0.75 the spread 0.5 / √2. The paper has no
+  // losses.
   EXPECT_THAT(
       said.out,
       HasSubstr("\nResNet18 on CIFAR-100\n"
@@ -122,7 +123,7 @@ TEST(Reproduce, ListsWhatIsDone) {
   }
 }
 
-// A row that cannot be trained is said to be so, never dropped.
+// A row that cannot be trained is reported, never dropped.
 TEST(Reproduce, SaysWhatThisProgramDoesNotHave) {
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder / "recipes");
@@ -138,7 +139,7 @@ TEST(Reproduce, SaysWhatThisProgramDoesNotHave) {
   EXPECT_THAT(said.out, HasSubstr("[1/1] cifar100_sgd_seed0: accuracy 50 %"));
   EXPECT_EQ(calls(folder).size(), 1U);
 
-  // Without --program the tasks are those of this program, here one that does not train.
+  // Without --program the tasks are those of this program, which cannot train here.
   const Said list = test::say({"sing", "reproduce", "--list", "--out", folder / "runs"});
   EXPECT_EQ(list.code, command::kSuccess) << list.error;
   EXPECT_THAT(list.out, HasSubstr("this program has no task imagefolder\n"));
@@ -168,7 +169,7 @@ TEST(Reproduce, SmokeTakesGeneratedDataWhereThereAreNoFilesAndSaysSo) {
   EXPECT_THAT(scale_flags("short", "cifar100", data).flags, ElementsAre("--epochs", "30"));
 }
 
-// sing train refuses a flag that comes twice.
+// `sing train` refuses a flag that is given twice.
 TEST(Reproduce, AFlagAfterTheDashesWinsOverTheScale) {
   const TemporaryFolder folder;
   write_whole(folder / "plan", kPlan);

@@ -22,7 +22,7 @@ using test::TemporaryFolder;
 using test::write_whole;
 using ::testing::HasSubstr;
 
-// RFC 3720, B.4, and the check value of the CRC catalogues.
+// The values come from RFC 3720, B.4, and the check value of the CRC catalogs.
 TEST(Crc32c, KnownAnswers) {
   EXPECT_EQ(crc32c(""), 0U);
   EXPECT_EQ(crc32c("123456789"), 0xe3069283U);
@@ -70,7 +70,7 @@ TEST(AppendedFile, ResumesAtTheLengthThatACheckpointKnew) {
   AppendedFile file(folder / "file", 6);
   file.append("second\n");
   EXPECT_EQ(read_whole(folder / "file"), "first\nsecond\n");
-  // A file shorter than the checkpoint says keeps what it has.
+  // A file shorter than the checkpoint says keeps its content.
   EXPECT_EQ(AppendedFile(folder / "file", 1000).size(), 13U);
   EXPECT_THAT(test::message_of<FileError>([&] { AppendedFile("/dev/full", 0).append("x"); }),
               HasSubstr("'/dev/full': cannot write to it: No space left on device"));
@@ -99,8 +99,8 @@ TEST(MetricsLine, IsJsonAndWhatIsNotFiniteIsNull) {
             "\"final_accuracy\":null,\"final_loss\":null,\"seconds\":3.0}\n");
 }
 
-// One line and one event per record; a resumed run cuts both files back to what the checkpoint
-// knew, and what the writer wrote the reader reads.
+// There are one line and one event per record; a resumed run truncates both files to their sizes in
+// the checkpoint, and the reader reads what the writer wrote.
 TEST(RunWriter, TheReaderReadsWhatWasWritten) {
   const TemporaryFolder folder;
   const RunDirectory directory(folder / "run");

@@ -1,5 +1,5 @@
-// Checks the reading of run directories: good ones, cut ones, resumed ones, and folders that are
-// none.
+// Checks the reading of run directories: complete, truncated and resumed ones, and folders that are
+// not run directories.
 #include "lab/run/run_reader.hpp"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 const std::filesystem::path kRuns = SING_TEST_DATA "/lab/report/runs";
 
-// A run directory with these lines.
+// Reads a run directory with these lines.
 RunRecord run_of(const std::string& metrics, const std::string& config = "{}") {
   const TemporaryFolder folder;
   write_whole(folder / "config.json", config);

@@ -1,6 +1,6 @@
 """Opens the page of `sing theory` in headless Chromium: figures are drawn, the balls move, the console is silent.
 
-python browser_test.py SING; exits with 77 (skipped) where there is no Chromium.
+python browser_test.py SING; exits with 77 (skipped) if there is no Chromium.
 """
 
 import pathlib
@@ -26,10 +26,11 @@ class Browser(unittest.TestCase):
         subprocess.run([sing, "theory", "figures", "--report", self.page], check=True, stdout=subprocess.DEVNULL)
 
     def with_script(self, script):
-        """The document after the script has run at the end of the page."""
+        """Returns the document after the script has run at the end of the page."""
         text = self.page.read_text(encoding="utf-8")
         self.page.write_text(text.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
-        # Animations begin after the load event; in virtual time the timer that waits for them is due before the answer.
+        # Animations begin after the load event; in virtual time the timer that waits for them expires before the document is
+        # returned.
         document, console = open_page(self.page, self.folder.name, "--dump-dom", "--virtual-time-budget=1000")
         self.assertEqual(console, [])
         return document
@@ -62,7 +63,7 @@ class Browser(unittest.TestCase):
           }));""")
         start, other_start, second, wide = map(float, re.search(r'data-places="([^"]*)"', document)[1].split())
         self.assertEqual(start, other_start)
-        # The drawing shows -4.1 ... 6.2 on 8 ... 632: the second minimum is at 0.054, the wide one at 3.
+        # The drawing maps -4.1 ... 6.2 to 8 ... 632: the second minimum is at 0.054, the wide one at 3.
         self.assertAlmostEqual(second, 8 + 624 * (0.054 + 4.1) / 10.3, delta=2)
         self.assertAlmostEqual(wide, 8 + 624 * (3 + 4.1) / 10.3, delta=2)
 

@@ -1,5 +1,5 @@
-// Checks that every claim holds of the library, and that wrong methods fail exactly the claims that
-// are about what is wrong with them.
+// Checks that every claim holds for the library, and that wrong methods fail exactly the claims
+// about their faults.
 #include "lab/theory/claims.hpp"
 
 #include <gmock/gmock.h>
@@ -64,7 +64,7 @@ TEST(Claims, AWrongLengthOfTheStepIsNoticed) {
                   "convergence-proof", "convergence-rate", "calibrated-escape", "figure-escape"));
 }
 
-// Lemmas too: some of their tensors have norms near 2⁻⁴⁰⁰.
+// The lemmas notice it too: some of their tensors have norms near 2⁻⁴⁰⁰.
 TEST(Claims, AnEpsilonIsNoticed) {
   EXPECT_THAT(failing(test::with_epsilon(), {"invariance", "lemmas"}),
               ElementsAre("invariance-scale", "invariance-layers", "lemma-1", "lemma-2", "lemma-3",

@@ -1,4 +1,4 @@
-// Checks what the experiments are made of: functions, random numbers, estimates, iterates; by hand
+// Checks the parts of the experiments: functions, random numbers, estimates, iterates; by hand
 // where numbers are small.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,7 +42,8 @@ TEST(Objectives, GradientsAreThoseOfTheValues) {
   }
 }
 
-// ⟨∇F(x), x⟩ is not negative in the ball and is just outside it, on the axis that ends first.
+// ⟨∇F(x), x⟩ is not negative in the ball and is negative just outside it, on the axis with the
+// smallest extent.
 TEST(Objectives, BasinsHaveTheRadiusTheySay) {
   constexpr double kRadius = 0.8;
   const std::vector<Objective> basins = {radial_basin(kRadius),
@@ -84,7 +85,7 @@ TEST(ThreeMinima, SlopeAndBasins) {
   }
 }
 
-// In one dimension a SING step is the learning rate in the direction of descent.
+// In one dimension, a SING step moves by the learning rate in the direction of descent.
 TEST(ThreeMinima, SingStepsAreOfTheRate) {
   const std::vector<double> path = descend(library_method(), Descent::kSing, 0.5,
                                            {WarmupCosine{.total_steps = kFigureSteps}}, -4);
@@ -105,7 +106,7 @@ TEST(RandomNumbers, NormalsHaveTheirMoments) {
     }
     beyond_two += std::abs(x) > 2 ? 1.0 / kCount : 0;
   }
-  // Four standard errors of each moment.
+  // The bounds are four standard errors of each moment.
   EXPECT_NEAR(moments[1], 0, 4 * std::sqrt(1.0 / kCount));
   EXPECT_NEAR(moments[2], 1, 4 * std::sqrt(2.0 / kCount));
   EXPECT_NEAR(moments[3], 0, 4 * std::sqrt(15.0 / kCount));
@@ -155,7 +156,7 @@ TEST(Iterates, AreTheHostsOnTheStandardizedGradient) {
   EXPECT_THAT(iterates.values(), Pointwise(DoubleNear(1e-15), {1 + step, 1 - step, 0.7, 0.6}));
 }
 
-// The same steps as the library's optimizer that standardizes and updates in one.
+// The steps equal those of the library's optimizer that standardizes and updates in one pass.
 TEST(Iterates, AgreeWithTheFusedOptimizer) {
   Vector values = {1, 2, 3, 4, 5, 6};
   Vector gradient = {0.3, -1, 2, 0.5, 0.25, -4};
@@ -177,7 +178,7 @@ TEST(Iterates, AgreeWithTheFusedOptimizer) {
   EXPECT_THAT(iterates.values(), Pointwise(DoubleNear(1e-14), values));
 }
 
-// σ = 2, ε = 0.3: B = ⌈44.4⌉; F(x₀) = 5, L = 2: T = ⌈2 · 5 / 0.18⌉, η = 0.3.
+// For σ = 2, ε = 0.3: B = ⌈44.4⌉; F(x₀) = 5, L = 2: T = ⌈2 · 5 / 0.18⌉, η = 0.3.
 TEST(StochasticDescent, PlansAreTheTheoremsRoundedUp) {
   const Problem problem{.name = "",
                         .objective = quadratic({2, 2}),
@@ -204,7 +205,7 @@ TEST(StochasticDescent, StepsAndCountsByHandWithoutNoise) {
   EXPECT_DOUBLE_EQ(step.value, 2);
   EXPECT_DOUBLE_EQ(step.next_value, 1.125);
   EXPECT_THAT(descent.point(), ElementsAre(1.5));
-  // Gradients 2, 1.5, 1, 0.5.
+  // The gradients are 2, 1.5, 1, 0.5.
   EXPECT_DOUBLE_EQ(average_gradient(library_method(), problem, plan, normalization_only()).mean,
                    1.25);
   EXPECT_EQ(needed_steps(library_method(), problem, plan, normalization_only(), 1), 2);

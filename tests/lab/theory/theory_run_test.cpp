@@ -1,4 +1,4 @@
-// Checks a run of the theory: what it prints, its JSON and its page.
+// Checks a run of the theory: its output, its JSON and its page.
 #include "lab/theory/theory_run.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Methods that are not the library's: what the checks of the theory must notice.
+// Defines methods that differ from the library's, which the checks of the theory must notice.
 #pragma once
 
 #include <cmath>
@@ -37,7 +37,7 @@ inline lab::theory::Method without_centralization() {
   };
 }
 
-// One norm for all tensors together, as normalized gradient descent has it.
+// Uses one norm for all tensors together, as normalized gradient descent does.
 inline lab::theory::Method with_global_norm() {
   return [](Standardize options) -> lab::theory::StandardizeFunction {
     const bool normalizes = options.normalize != Normalize::kOff;
@@ -54,7 +54,7 @@ inline lab::theory::Method with_global_norm() {
   };
 }
 
-// As if the standardized gradient had length 1 and not √D.
+// Scales as if the standardized gradient had length 1 and not √D.
 inline lab::theory::Method with_length_one() {
   return [](const Standardize& options) -> lab::theory::StandardizeFunction {
     return [normalizes = options.normalize != Normalize::kOff,
@@ -68,7 +68,7 @@ inline lab::theory::Method with_length_one() {
   };
 }
 
-// An epsilon in the norm where none was asked for.
+// Adds an epsilon to the norm although none was requested.
 inline lab::theory::Method with_epsilon() {
   return [](Standardize options) {
     options.norm_epsilon = 1e-8;

@@ -1,4 +1,4 @@
-// A program started by a test, whose output is read line by line and which can be killed.
+// Runs a program for a test, which can read its output line by line and kill it.
 #pragma once
 
 #include <fcntl.h>
@@ -51,7 +51,7 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  // False at the end of the output.
+  // Returns false at the end of the output.
   bool read_line(std::string& line) {
     line.clear();
     for (int byte; (byte = std::fgetc(output_)) != EOF;) {
@@ -65,7 +65,7 @@ class ChildProcess {
 
   void send(int signal) { ::kill(process_, signal); }
 
-  // As waitpid gives it: WIFSIGNALED, WEXITSTATUS.
+  // Returns the status of waitpid, for WIFSIGNALED and WEXITSTATUS.
   int wait() {
     int status = 0;
     ::waitpid(process_, &status, 0);
@@ -78,7 +78,8 @@ class ChildProcess {
   std::FILE* output_ = nullptr;
 };
 
-// Reads the child's output until `count` evaluations were printed; false if it ended before.
+// Reads the child's output until `count` evaluations were printed; returns false if it ended
+// before.
 inline bool wait_for_evaluations(ChildProcess& child, std::uint32_t count) {
   for (std::string line; count > 0;) {
     if (!child.read_line(line)) {

@@ -51,8 +51,8 @@ TEST(EarlierRun, IsRead) {
   EXPECT_EQ(config.options.size(), 59U);
 }
 
-// That version ended in a test loss of 0.06227881833910942. Its optimizer rounded differently in
-// places, so that the last digits may differ.
+// That version ended with a test loss of 0.06227881833910942. Its optimizer rounded differently in
+// places, so the last digits may differ.
 TEST(EarlierRun, IsResumedToTheSameResultAndReported) {
   const TemporaryFolder folder;
   const fs::path run = folder / "run";

@@ -17,8 +17,8 @@ namespace {
 using Tensors = std::vector<at::Tensor>;
 using Layer = std::function<Tensors(const Tensors&)>;
 
-// A rounding to bf16 moves an element by at most 2⁻⁹ of it, and a plain twin rounds up to four
-// times on its way.
+// Rounding to bf16 moves an element by at most 2⁻⁹ of its size, and the plain layer rounds up to
+// four times.
 constexpr double kRounding = 0x1p-7;
 constexpr double kFloatRounding = 1e-5;  // sums of up to 4096 terms in float32
 
@@ -33,8 +33,8 @@ class FusedLayers : public test::DeviceTest {
     return ((a.to(at::kDouble) - exact).abs().max() / exact.abs().max()).item<double>();
   }
 
-  // Results and gradients of `layer` beside those of `formula` in float64 from the same inputs and
-  // the same gradients of the results.
+  // Compares the results and gradients of `layer` with those of `formula` in float64, from the same
+  // inputs and the same gradients of the results.
   void expect_agreement(const Layer& layer, const Layer& formula, const Tensors& inputs) const {
     Tensors exact_inputs;
     for (const at::Tensor& input : inputs) {
@@ -72,7 +72,7 @@ TEST_P(FusedLayers, Linear) {
       {bf16({640, 384}), weight, bias});
 }
 
-// Widths of every number of packs a lane can hold, and one that has no kernel.
+// Tests widths of every number of packs that a lane can hold, and one that has no kernel.
 TEST_P(FusedLayers, AddNorm) {
   for (const std::int64_t width : {128, 256, 384, 512, 640, 768, 896, 1024, 192}) {
     for (const std::int64_t x_rows : {600, 40}) {
@@ -101,7 +101,7 @@ TEST_P(FusedLayers, BiasGelu) {
   }
 }
 
-// 64 tokens and heads of 64 have a kernel, the others go to torch's.
+// 64 tokens and heads of 64 have a kernel; the others use torch's.
 TEST_P(FusedLayers, Attention) {
   for (const auto& [tokens, width] : {std::pair{64, 64}, {64, 32}, {80, 64}}) {
     SCOPED_TRACE(fmt::format("{} tokens, heads of {}", tokens, width));
@@ -131,8 +131,8 @@ TEST_P(FusedLayers, Convolution) {
       {bf16({4, 16, 9, 9}), weight});
 }
 
-// A shifted input, whose mean is many deviations from zero; channel counts that fill a block of
-// threads, do not, and have no kernel; one reader of the result or two.
+// The input is shifted, with a mean many deviations from zero. The channel counts fill a block of
+// threads, do not fill one, or have no kernel; the result has one reader or two.
 TEST_P(FusedLayers, BatchNorm) {
   for (const std::int64_t channels : {64, 24, 512, 2048, 12}) {
     for (const bool has_residual : {false, true}) {
@@ -180,7 +180,7 @@ TEST_P(FusedLayers, BatchNorm) {
   }
 }
 
-// A gradient that never comes, as that of the last sum in a model, counts as none.
+// A gradient that never arrives, such as that of the last sum in a model, counts as zero.
 TEST_P(FusedLayers, AddNormWithoutAGradientOfTheSum) {
   const Tensors in = {float32({24, 384}), bf16({24, 384}), float32({384}), float32({384}),
                       float32({384})};
@@ -198,16 +198,16 @@ TEST_P(FusedLayers, AddNormWithoutAGradientOfTheSum) {
   EXPECT_TRUE(at::equal(gradient, in[0].grad()));
 }
 
-// The whole model against the plain one under autocast, which rounds elsewhere: the two may differ
-// by bf16's rounding through the depth, not by a missing bias or a swapped layer, which move
-// gradients by their own size.
+// Compares the whole model with the plain one under autocast, which rounds at other points. The two
+// may differ by bf16's rounding through the depth, but not by a missing bias or a swapped layer,
+// which change gradients by their own size.
 TEST_P(FusedLayers, OfAModel) {
   const auto vit = std::make_shared<model::VitImpl>(
       model::shape_of({.depth = 2, .width = 384, .heads = 6}, 128, 1), std::nullopt);
   {
     const at::NoGradGuard no_gradient;
     for (at::Tensor& parameter : vit->parameters()) {
-      parameter += 0.02 * at::randn_like(parameter);  // biases and norms do their part too
+      parameter += 0.02 * at::randn_like(parameter);  // biases and norms take part too
     }
   }
   vit->to(device_);
@@ -238,11 +238,11 @@ TEST_P(FusedLayers, OfAModel) {
   }
 }
 
-// The same for a residual network with every kind of block, and its buffers. Rounding turns ReLUs
-// on and off here, which moves gradients by 0.2 to 0.5 of themselves, so the plain model under
-// autocast is no measure: in float64 it is. The fused layers, which round less often, must be about
-// as near to it on the whole; a layer that is left out or swapped moves its gradient by more than
-// its size.
+// Compares a residual network with every kind of block, and its buffers, in the same way. Rounding
+// switches ReLUs on and off here, which changes gradients by 0.2 to 0.5 of their size, so the
+// reference is the plain model in float64, not under autocast. The fused layers, which round less
+// often, must be about as close to it overall; a missing or swapped layer changes its gradient by
+// more than its size.
 TEST_P(FusedLayers, OfAResidualNetwork) {
   for (const model::Stem stem : {model::Stem::kCifar, model::Stem::kImagenet}) {
     const auto make = [&](at::ScalarType type) {

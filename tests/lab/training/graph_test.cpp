@@ -1,5 +1,5 @@
-// Checks trainings on a GPU: replayed graphs give the bits of the steps they were recorded from,
-// weight copies are what the optimizer wrote, and a killed run goes on to the same weights.
+// Checks training on a GPU: replayed graphs give the bits of the steps they were recorded from,
+// weight copies equal what the optimizer wrote, and a killed run resumes to the same weights.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -24,7 +24,7 @@ class GpuTraining : public ::testing::Test {
     }
   }
 
-  // Wide enough for the fused layers: 128 features, 64 tokens, heads of 64.
+  // The model is wide enough for the fused layers: 128 features, 64 tokens, heads of 64.
   Words run_of(const std::string& name, const Words& more) const {
     const Words usual = {"--device",     "cuda", "--width",     "128", "--heads",     "2",
                          "--image-size", "32",   "--steps",     "40",  "--precision", "bf16",
@@ -57,7 +57,7 @@ TEST_F(GpuTraining, AReplayedGraphGivesTheBitsOfItsSteps) {
   }
 }
 
-// The running moments of batch normalization are written by the recorded kernels too.
+// The recorded kernels also write the running moments of batch normalization.
 TEST_F(GpuTraining, AReplayedResidualNetworkGivesTheBitsOfItsSteps) {
   const auto last_tensors = [&](const std::string& name, const Words& more) {
     Words words = {"train", "cifar100",    "--out", folder_ / name,   "--stand-in", "--width",
@@ -73,8 +73,8 @@ TEST_F(GpuTraining, AReplayedResidualNetworkGivesTheBitsOfItsSteps) {
   EXPECT_NE(last_tensors("plain", {"--fused=false"}), steps);
 }
 
-// At a rate so small that the two paths, which round differently, do not part: the loss falls by
-// more than half, so weights that never reached the copies would show.
+// The rate is so small that the two paths, which round differently, do not diverge: the loss falls
+// by more than half, so weights that never reached the copies would be detected.
 TEST_F(GpuTraining, FusedLayersTrainAsPlainOnes) {
   const Words more = {"--optimizer", "adamw", "--lr", "1e-3", "--steps", "60"};
   Words plain = more;

@@ -1,5 +1,5 @@
-// Checks the vision transformer: shapes, names, sizes, patches, frozen layers; and the accuracy of
-// the RDE task against the one written for it in plain loops.
+// Checks the vision transformer (shapes, names, sizes, patches, frozen layers) and the RDE task's
+// accuracy against a version in plain loops.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
@@ -30,9 +30,9 @@ std::shared_ptr<model::VitImpl> make_vit(const model::VitOptions& options,
 }
 
 TEST(Vit, CountsOfParametersAreThoseByHand) {
-  // Patches 16 · 16 · 384 + 384, positions 64 · 384; a block: two norms of 768, qkv 384 · 1152 +
-  // 1152, proj 384 · 384 + 384, fc1 384 · 1536 + 1536, fc2 1536 · 384 + 384, that is 1 774 464;
-  // norm 768, head 384 · 256 + 256.
+  // Patches have 16 · 16 · 384 + 384 parameters, positions 64 · 384; a block has two norms of 768,
+  // qkv 384 · 1152 + 1152, proj 384 · 384 + 384, fc1 384 · 1536 + 1536, fc2 1536 · 384 + 384, that
+  // is 1 774 464; norm 768, head 384 · 256 + 256.
   const auto small = make_vit({.model = model::VitSize::kS16});
   EXPECT_EQ(count_parameters(*small), 98688 + 24576 + 12 * 1774464 + 768 + 98560);
   EXPECT_EQ(small->parameters().size(), 151U);
@@ -62,7 +62,8 @@ TEST(Vit, ParametersAreNamedAsInTimm) {
             at::IntArrayRef({64, 1, 8, 8}));
 }
 
-// A block that adds nothing leaves norm and head, so that the first patch's embedding shows.
+// A block that adds nothing leaves only norm and head, so that the first patch's embedding is
+// visible.
 TEST(Vit, PatchesAreThoseOfAConvolution) {
   ::torch::manual_seed(1);
   const auto vit = make_vit({.model = model::VitSize::kMicro, .depth = 1}, 32);
@@ -82,8 +83,8 @@ TEST(Vit, PatchesAreThoseOfAConvolution) {
   EXPECT_TRUE(at::allclose(vit->forward(images), wanted, 1e-4, 1e-4));
 }
 
-// With all blocks silent and the head a fixed value a place in the patch, the output shows where
-// each of a patch's values lands.
+// With all blocks adding nothing and the head giving a fixed value per position in the patch, the
+// output shows where each of a patch's values lands.
 TEST(Vit, OutputPatchesLandWhereTheInputPatchesWere) {
   const auto vit = make_vit({.model = model::VitSize::kMicro, .depth = 1}, 16);
   const at::NoGradGuard no_gradient;
@@ -94,8 +95,8 @@ TEST(Vit, OutputPatchesLandWhereTheInputPatchesWere) {
   ASSERT_EQ(output.sizes(), at::IntArrayRef({1, 1, 16, 16}));
   const at::Tensor patch = at::arange(64, at::kFloat).view({8, 8});
   EXPECT_TRUE(at::equal(output[0][0], patch.repeat({2, 2})));
-  // Only the second patch of the first row of the input can change that place of the output when
-  // attention is silent.
+  // Without attention, only the second patch of the first row of the input can change that patch of
+  // the output.
   parameters["blocks.0.attn.proj.weight"].zero_();
   parameters["head.weight"].normal_();
   at::Tensor image = at::rand({1, 1, 16, 16});
@@ -131,7 +132,7 @@ TEST(RdeTask, CountsRightImagesAsTheLoopsDo) {
   task->prepare({.seed = 5});
   const task::Batch batch = task->to_device(task->make_batch({task::Split::kTest, 0, 0, 40}));
   ::torch::manual_seed(2);
-  // From nearly right to nearly all wrong.
+  // The predictions range from nearly right to nearly all wrong.
   for (const double noise : {0.0, 0.05, 0.1, 0.15, 0.3}) {
     const at::Tensor shift = at::randn({40, 1, 1, 1}) * noise;
     const at::Tensor prediction = batch[1] + shift + at::randn({40, 1, 128, 128}) * 0.1;

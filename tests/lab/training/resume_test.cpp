@@ -1,4 +1,5 @@
-// Checks that a run that was killed, interrupted or damaged goes on exactly, or says why it cannot.
+// Checks that a run that was killed, interrupted or damaged resumes exactly, or reports why it
+// cannot.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,8 +24,8 @@ Words resumed(const fs::path& run) {
   return words;
 }
 
-// The moments come from a seed: after how many evaluations, and how much work of this process
-// later.
+// A seed determines when the run is killed: after how many evaluations, and how long this process
+// waits after that.
 TEST(Resume, KilledTenTimesTheRunEndsInTheSameBits) {
   const TemporaryFolder folder;
   const fs::path run = folder / "killed";
@@ -106,7 +107,8 @@ TEST(Resume, ADamagedCheckpointIsNamedAndKept) {
   std::string changed = whole;
   changed[changed.size() / 2] ^= 1;
   refused(changed, "the file is damaged");
-  // The header: numbers of the training and of the optimizer, which would be trained on.
+  // The header holds numbers of the training and of the optimizer, which would be used if they were
+  // accepted.
   const auto replaced = [&](const std::string& before, const std::string& after) {
     std::string text = whole;
     const std::size_t at = text.find(before);

@@ -1,6 +1,6 @@
 """Trains a little and reads the events back with the real TensorBoard.
 
-python tensorboard_test.py SING    exits with 77 where TensorBoard is not installed
+python tensorboard_test.py SING    exits with 77 if TensorBoard is not installed
 """
 
 import json

@@ -1,4 +1,5 @@
-// A training so small that it takes a fraction of a second, and ways to run it and look at it.
+// Defines a training so small that it takes a fraction of a second, and functions to run and
+// inspect it.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace sing::test {
 
 using Words = std::vector<std::string>;
 
-// `more`, and what it does not say of the flags of `usual`.
+// Returns `more` with those flags of `usual` that it does not set.
 inline Words with_usual(const Words& usual, const Words& more) {
   Words words;
   for (std::size_t flag = 0; flag < usual.size(); flag += 2) {
@@ -29,7 +30,7 @@ inline Words with_usual(const Words& usual, const Words& more) {
   return words;
 }
 
-// 27 056 parameters, 16 × 16 pixels, two rectangles.
+// The model has 27 056 parameters; images have 16 × 16 pixels and two rectangles.
 inline Words tiny_run(const std::filesystem::path& out, const Words& more = {}) {
   const Words usual = {"--model",      "vit-micro", "--depth",       "2",   "--width",       "32",
                        "--image-size", "16",        "--patch-size",  "4",   "--rectangles",  "2",
@@ -69,7 +70,7 @@ inline std::vector<nlohmann::json> metrics_of(const std::filesystem::path& run) 
   return lines;
 }
 
-// Metrics without what depends on the clock.
+// Returns the metrics without the values that depend on the clock.
 inline std::vector<nlohmann::json> timeless_metrics_of(const std::filesystem::path& run) {
   std::vector<nlohmann::json> lines = metrics_of(run);
   for (nlohmann::json& line : lines) {
@@ -79,7 +80,7 @@ inline std::vector<nlohmann::json> timeless_metrics_of(const std::filesystem::pa
   return lines;
 }
 
-// Every tensor of a safetensors file: name to bytes.
+// Returns every tensor of a safetensors file: name to bytes.
 inline std::map<std::string, std::string> tensors_of(const std::filesystem::path& file) {
   const SafetensorsReader reader(file);
   std::map<std::string, std::string> tensors;

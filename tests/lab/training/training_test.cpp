@@ -1,4 +1,4 @@
-// Checks `sing train` and `sing eval` inside one process: what they learn, write, refuse.
+// Checks what `sing train` and `sing eval` learn, write and refuse, inside one process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -83,7 +83,7 @@ TEST(Train, TheScheduleIsFiveHundredthsOfWarmUpThenACosine) {
   ASSERT_EQ(rates.size(), 40U);
   EXPECT_DOUBLE_EQ(rates[0], 0.025);
   EXPECT_DOUBLE_EQ(rates[1], 0.05);
-  EXPECT_DOUBLE_EQ(rates[21], 0.05 * 0.5);  // half of the fall of 38 steps
+  EXPECT_DOUBLE_EQ(rates[21], 0.05 * 0.5);  // half of the decay over 38 steps
   EXPECT_NEAR(rates[39], 0.05 * 0.5 * (1 + std::cos(M_PI * 37 / 38)), 1e-12);
 }
 
@@ -215,7 +215,7 @@ TEST(Train, ADivergedRunHasNoNumbers) {
   EXPECT_GT(last["loss"].get<double>(), lines.front()["loss"].get<double>());
   EXPECT_GE(last["step"].get<int>(), 30);
   EXPECT_LT(last["step"].get<int>(), 400);
-  // It stays as it is.
+  // The run does not change.
   EXPECT_EQ(run_sing(tiny_run(folder / "high", {"--resume"})).code, lab::command::kDivergedExit);
   EXPECT_EQ(metrics_of(folder / "high"), lines);
 }
@@ -291,7 +291,7 @@ TEST(Train, AFullDiskIsSaidAndTheLastCheckpointStays) {
   ASSERT_EQ(run_sing(tiny_run(folder / "reference", steps)).code, 0);
   rlimit old{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
-  // The weights alone take 108 KB, with the optimizer's state 433 KB.
+  // The weights alone take 108 KB; with the optimizer's state, 433 KB.
   const rlimit small{.rlim_cur = 300'000, .rlim_max = old.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
   const Outcome stopped = run_sing(tiny_run(run, steps));
@@ -349,7 +349,7 @@ TEST(Bench, TimesEveryOptimizerAndWritesTheFigures) {
   Words words =
       tiny_run(folder / "unused", {"--rounds", "2", "--json", (folder / "times.json").string()});
   words[0] = "bench";
-  words.erase(words.begin() + 2, words.begin() + 4);  // a benchmark leaves no run: no --out
+  words.erase(words.begin() + 2, words.begin() + 4);  // --out: a benchmark writes no run
   const Outcome outcome = run_sing(words);
   ASSERT_EQ(outcome.code, 0) << outcome.error;
   EXPECT_THAT(outcome.out,

@@ -18,7 +18,7 @@ TEST(Ladder, DecaysAreFiveTimesPowersOfTen) {
   EXPECT_THAT(values_of(decay_at, {-5, 1}), ElementsAre(5e-5, 5e-4, 5e-3, 5e-2, 5e-1, 5, 50));
 }
 
-// Section 5.1 of the paper.
+// The values are those of section 5.1 of the paper.
 TEST(Ladder, GridsOfThePaper) {
   EXPECT_THAT(values_of(rate_at, paper_rates("adamw")), ElementsAre(5e-4, 1e-3, 5e-3, 1e-2));
   EXPECT_THAT(values_of(rate_at, paper_rates("sing-adamw")), ElementsAre(5e-3, 1e-2, 5e-2, 1e-1));

@@ -1,4 +1,4 @@
-// Checks `sing tune` with the program itself: small trainings on generated digits, one after the
+// Checks `sing tune` with the real program: small trainings on generated digits, one after the
 // other.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Words = std::vector<std::string>;
 
-// Momentum SGD on ten patterns, in batches of eight.
+// Trains with momentum SGD on ten patterns, in batches of eight.
 Words tune_words(const fs::path& out, int images, const Words& more) {
   Words words = {"tune", "mnist", "--optimizer", "sgd", "--out", out.string()};
   words.insert(words.end(), more.begin(), more.end());
@@ -69,7 +69,7 @@ Told tune(const fs::path& out, int images, const Words& more) {
 
 json record_of(const fs::path& folder) { return json::parse(read_whole(folder / "tune.json")); }
 
-// The last line of a kind in what a run itself left.
+// Returns the last line of a kind in the metrics that a run wrote.
 json last_of(const fs::path& run, const std::string& kind) {
   std::istringstream lines(read_whole(run / "metrics.jsonl"));
   json last;
@@ -99,7 +99,7 @@ json best_of(const std::vector<json>& results) {
   return *std::min_element(results.begin(), results.end(), is_better);
 }
 
-// Waits until the training that holds a run's folder has left it.
+// Waits until the training that holds a run's folder has released it.
 void wait_until_left(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const FileDescriptor lock(::open((entry.path() / "lock").c_str(), O_RDWR | O_CLOEXEC));
@@ -109,8 +109,8 @@ void wait_until_left(const fs::path& folder) {
   }
 }
 
-// The rates of the grid, of which the largest is the best by far, hence beyond it; decays at the
-// best of them; killed in between.
+// Tries the rates of the grid, then larger ones, because the largest is the best by far, then
+// decays at the best rate; the program is killed in between.
 TEST(RealTuning, FollowsThePaperAndGoesOnAfterAKill) {
   const TemporaryFolder folder;
   const fs::path out = folder / "runs";
@@ -139,7 +139,7 @@ TEST(RealTuning, FollowsThePaperAndGoesOnAfterAKill) {
   const json at_first_decay = where(record["results"], "weight_decay", 5e-3);
   const json best_rate = best_of(at_first_decay)["learning_rate"];
   EXPECT_GE(best_rate, 5e-2);
-  // Either something worse was tried on each side, or as much as was allowed.
+  // Either a worse value was tried on each side, or all allowed values were tried.
   EXPECT_TRUE(best_rate != rates.back() || rates.size() == 6U) << record;
   const std::vector<json> at_best = where(record["results"], "learning_rate", best_rate);
   for (const double decay : {5e-4, 5e-3, 5e-2, 5e-1}) {
@@ -160,7 +160,8 @@ TEST(RealTuning, FollowsThePaperAndGoesOnAfterAKill) {
   EXPECT_THAT(page, HasSubstr("<td class=\"best\" style=\"background:rgb(253,231,37)"));
 }
 
-// Each round keeps the better half of the one before and trains it anew for twice as long.
+// Each round keeps the better half of the previous one and trains it from scratch for twice as
+// long.
 TEST(RealTuning, HalvesRoundAfterRound) {
   const TemporaryFolder folder;
   const fs::path out = folder / "runs";

@@ -1,4 +1,4 @@
-// Checks both searches against walks made by hand.
+// Checks both searches against walks worked out by hand.
 #include "lab/tune/search.hpp"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ Trial finished(double accuracy, double loss = 1) {
 
 Trial diverged() { return {.end = EndRecord{.status = RunStatus::kDiverged, .final_accuracy = 1}}; }
 
-// Accuracies by place; a place without one diverges.
+// Gives the accuracy of each position; a position without one diverges.
 struct Hill {
   std::map<int, double> accuracies;
   std::vector<int> visited;

@@ -1,5 +1,5 @@
-// Checks `sing tune` with a program that stands in for the training: which runs it starts, keeps
-// and resumes, and what it leaves.
+// Checks `sing tune` with a program that replaces the training: which runs it starts, keeps and
+// resumes, and what it writes.
 #include "lab/tune/tuning.hpp"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ Said tune(const TemporaryFolder& folder, std::vector<std::string> words,
   return test::say_with_plan(folder, std::move(words), flags);
 }
 
-// Names of the runs that were started, in order.
+// Returns the names of the runs that were started, in order.
 std::vector<std::string> started(const TemporaryFolder& folder) {
   std::vector<std::string> names;
   for (const auto& call : calls(folder)) {
@@ -41,7 +41,7 @@ json record(const TemporaryFolder& folder) {
   return json::parse(read_whole(folder / "runs/tune.json"));
 }
 
-// The best rate is the last of the grid until 0.05 diverges; decay 0.05 is AdamW's own.
+// The best rate is the last of the grid until 0.05 diverges; decay 0.05 is AdamW's default.
 constexpr const char* kPlan = R"({
   "lr5e-04_wd0.05_seed0": {"accuracy": 0.25, "loss": 4},
   "lr0.001_wd0.05_seed0": {"accuracy": 0.375, "loss": 3},
@@ -59,7 +59,7 @@ TEST(Tune, WalksTheRatesThenTheDecaysAsThePaperDoes) {
   const Said said = tune(folder, {"--optimizer", "adamw"});
   EXPECT_EQ(said.code, command::kSuccess) << said.error;
   EXPECT_EQ(said.error, "");
-  // The fourth decay of the grid, 0.05 at rate 0.01, is the run that the rates had.
+  // The fourth decay of the grid, 0.05 at rate 0.01, is a run that the search for the rate made.
   EXPECT_THAT(started(folder),
               ElementsAre("lr5e-04_wd0.05_seed0", "lr0.001_wd0.05_seed0", "lr0.005_wd0.05_seed0",
                           "lr0.01_wd0.05_seed0", "lr0.05_wd0.05_seed0", "lr0.01_wd5e-04_seed0",
@@ -103,7 +103,7 @@ TEST(Tune, AnotherTuningInTheSameFolderIsRefused) {
   EXPECT_EQ(other.code, command::kUsage);
   EXPECT_THAT(other.error, HasSubstr(R"(holds a tuning with optimizer "adamw", given "sgd")"));
   EXPECT_EQ(record(folder), before);
-  // The same one may go further.
+  // The same tuning may be extended.
   EXPECT_EQ(tune(folder, {"--optimizer", "adamw"}).code, command::kSuccess);
   EXPECT_EQ(record(folder)["best"]["weight_decay"], 5e-4);
 }
@@ -127,7 +127,7 @@ TEST(Tune, LeavesARecordAndAHeatMap) {
   EXPECT_THAT(page, HasSubstr("<h2>Tuning of adamw</h2>"));
   EXPECT_THAT(page,
               HasSubstr("<th>5e-04</th><th>0.001</th><th>0.005</th><th>0.01</th><th>0.05</th>"));
-  // The best has the light end of the scale, the worst the dark one, a diverged run no color.
+  // The best run has the light end of the scale, the worst the dark end, a diverged run no color.
   EXPECT_THAT(page,
               HasSubstr("<td class=\"best\" style=\"background:rgb(253,231,37);color:#000\">75 %"));
   EXPECT_THAT(page, HasSubstr("<td style=\"background:rgb(68,1,84);color:#fff\">12.5 %</td>"));
@@ -218,7 +218,7 @@ TEST(Tune, HalvingTrainsEachRoundAnew) {
   for (std::size_t rate = 0; rate < 4; ++rate) {
     for (std::size_t decay = 0; decay < 4; ++decay) {
       for (const char* epochs : {"1", "2", "4", "8"}) {
-        // In round 1 the larger rates are better; from then on the larger decays.
+        // In round 1 the larger rates are better; after that, the larger decays.
         const double accuracy = *epochs == '1' ? static_cast<double>(4 * rate + decay) / 16
                                                : static_cast<double>(4 * decay + rate) / 16;
         plan["lr" + rates[rate] + "_wd" + decays[decay] + "_epochs" + epochs + "_seed0"] = {
@@ -233,7 +233,7 @@ TEST(Tune, HalvingTrainsEachRoundAnew) {
   EXPECT_EQ(said.code, command::kSuccess) << said.error;
   const std::vector<std::string> names = started(folder);
   ASSERT_EQ(names.size(), 16U + 8 + 4 + 2);
-  // Round 2: rates 0.005 and 0.01. Round 3: its best four, decays 0.5, 0.05, 0.05 and 0.005.
+  // Round 2 has rates 0.005 and 0.01. Round 3 has its best four, decays 0.5, 0.05, 0.05 and 0.005.
   EXPECT_EQ(names[16], "lr0.01_wd0.5_epochs2_seed0");
   EXPECT_THAT(std::vector(names.begin() + 24, names.end()),
               ElementsAre("lr0.005_wd0.5_epochs4_seed0", "lr0.01_wd0.05_epochs4_seed0",
