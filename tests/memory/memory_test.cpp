@@ -1,5 +1,5 @@
-// What an optimizer needs beside the parameters: counted by the backend that is asked for memory
-// and by every operator new of this program.
+// Checks the memory that an optimizer needs in addition to the parameters, as counted by the
+// backend that allocates it and by every operator new of this program.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -26,8 +26,8 @@ void* count_and_allocate(std::size_t bytes) {
 
 }  // namespace
 
-// Never inlined: a compiler that sees free() and not the replaced operator new takes them for a
-// mismatch (g++ 12 under ThreadSanitizer does).
+// The functions are never inlined: a compiler that sees free() but not the replaced operator new
+// reports a mismatch (g++ 12 under ThreadSanitizer does).
 #define SING_NOT_INLINED __attribute__((noinline))
 SING_NOT_INLINED void* operator new(std::size_t bytes) { return count_and_allocate(bytes); }
 SING_NOT_INLINED void* operator new[](std::size_t bytes) { return count_and_allocate(bytes); }
@@ -42,7 +42,7 @@ namespace {
 using test::DeviceTensor;
 using Shape = std::vector<std::int64_t>;
 
-// Passes everything on and adds up what is asked for.
+// Forwards everything and adds up the requested memory.
 class CountingBackend final : public Backend {
  public:
   explicit CountingBackend(std::shared_ptr<Backend> inner) : inner_(std::move(inner)) {}
@@ -85,7 +85,7 @@ std::size_t elements_of(const std::vector<Shape>& shapes) {
   return static_cast<std::size_t>(count);
 }
 
-// Parameters and gradients of one value; their memory comes from a backend of their own.
+// Holds parameters and gradients; their memory comes from a separate backend.
 struct Tensors {
   Tensors(const std::vector<Shape>& shapes, Dtype dtype, const std::shared_ptr<Backend>& backend) {
     for (const Shape& shape : shapes) {
@@ -152,9 +152,9 @@ class CpuScratch : public test::BackendTest {};
 SING_ON_BACKENDS(CpuScratch, std::vector{test::cpu_backend(InstructionSet::kBest, 1),
                                          test::cpu_backend(InstructionSet::kBest, 2)});
 
-// 256 chunks of a tensor at most, each with an item for measure and apply (12 bytes each, and a
-// vector may hold twice what it needs) and one partial result (48 bytes); besides a plan, a run and
-// a scale of a few hundred bytes.
+// A tensor has at most 256 chunks, each with one item for measuring and one for applying (12 bytes
+// each, and a vector may hold twice what it needs) and one partial result (48 bytes). A plan, a run
+// and a scale add a few hundred bytes.
 constexpr std::size_t kScratchATensor = 256 * (2 * 2 * 12 + 48) + 1024;
 
 std::size_t scratch_of(const std::vector<Shape>& shapes, const std::shared_ptr<Backend>& backend) {
@@ -177,7 +177,7 @@ TEST_P(CpuScratch, DoesNotGrowWithTensorsFourTimesAsLarge) {
   EXPECT_EQ(larger, smaller);
 }
 
-// What the program's operator new hands out while an optimizer is built and steps.
+// Returns what the program's operator new allocates while an optimizer is built and steps.
 std::size_t allocated_for(const Shape& shape, const std::shared_ptr<Backend>& backend) {
   const Tensors tensors({shape, {9}}, Dtype::kBFloat16, backend);
   const std::size_t before = allocated_bytes;
@@ -187,7 +187,8 @@ std::size_t allocated_for(const Shape& shape, const std::shared_ptr<Backend>& ba
   return allocated_bytes - before;
 }
 
-// Both shapes have the same number of digits: messages about parameters are prepared as text.
+// Both shapes have the same number of digits, because messages about parameters are prepared as
+// text.
 TEST_P(CpuScratch, NoHiddenAllocationGrowsWithTheParameters) {
   const std::size_t smaller = allocated_for({5, 2'000'000}, GetParam().make());
   const std::size_t larger = allocated_for({5, 8'000'000}, GetParam().make());

@@ -1,4 +1,5 @@
-// Arrays that share blocks: zeroed, apart from each other, alive as long as their owner.
+// Checks arrays that share blocks: they are zeroed, do not overlap, and live as long as their
+// owner.
 #include "sing/backend/cpu/state_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ struct Array {
   std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(memory.get()); }
 };
 
-// Short ones, some that share blocks of every size, one that has a block of its own.
+// Allocates short arrays, arrays that share blocks of every size, and one with its own block.
 std::vector<Array> allocate_all(StateMemory& memory) {
   std::vector<Array> arrays;
   for (const std::size_t kilobytes :
@@ -31,7 +32,7 @@ std::vector<Array> allocate_all(StateMemory& memory) {
 
 TEST(StateMemory, ArraysAreZeroedAlignedAndApart) {
   StateMemory memory;
-  for (int turn = 0; turn < 3; ++turn) {  // later turns find memory that was used
+  for (int turn = 0; turn < 3; ++turn) {  // later turns reuse memory
     std::vector<Array> arrays = allocate_all(memory);
     for (const Array& array : arrays) {
       const auto* bytes = static_cast<const unsigned char*>(array.memory.get());

@@ -1,5 +1,5 @@
-// Files that must not be loaded: each is refused with a message that names the file and what is
-// wrong with it, and the optimizer goes on as if it had never been asked.
+// Checks that bad files are refused with a message that names the file and the error, and that the
+// optimizer then continues as if nothing had been loaded.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ using test::ResumableRun;
 using test::same_bytes;
 using test::TemporaryFolder;
 
-// A state file in parts that a test can change.
+// Holds the parts of a state file, which a test can change.
 struct FileParts {
   std::map<std::string, std::string> metadata;
   Json optimizer;
@@ -83,8 +83,7 @@ class BadStateFile : public test::BackendTest {
     saved.optimizer().save(path_);
   }
 
-  // Changes a good file and returns the message of loading it, after checking that nothing
-  // happened.
+  // Changes a good file and returns the message of loading it, after checking that nothing changed.
   std::string refusal(const std::function<void(FileParts&)>& change) {
     FileParts parts(path_);
     change(parts);
@@ -266,7 +265,7 @@ TEST_P(BadStateFile, OtherNumberOfGroups) {
               AllOf(HasSubstr("2 groups"), HasSubstr("1")));
 }
 
-// Saved by an optimizer with another rule, without LookAhead, of another type.
+// The files were saved by optimizers with another rule, without LookAhead, or of another type.
 TEST_P(BadStateFile, OfAnotherOptimizer) {
   const auto save = [&](Dtype dtype, const Options& options) {
     ResumableRun other(backend_, dtype, options);
@@ -277,7 +276,7 @@ TEST_P(BadStateFile, OfAnotherOptimizer) {
   EXPECT_THAT(save(Dtype::kFloat32, {.rule = AdaBelief{}}),
               AllOf(HasSubstr("adabelief"), HasSubstr("adamw")));
   EXPECT_THAT(save(Dtype::kFloat32, {.rule = Sgd{}}), HasSubstr("sgd"));
-  // Of the same arrays.
+  // Yogi has the same arrays.
   EXPECT_THAT(save(Dtype::kFloat32, {.rule = Yogi{}}), HasSubstr("the rule cannot change"));
   EXPECT_THAT(save(Dtype::kFloat32, {.lookahead = std::nullopt}), HasSubstr("drop 'slow' of "));
   EXPECT_THAT(save(Dtype::kFloat64, {}), HasSubstr("float64"));

@@ -1,4 +1,5 @@
-// State files of version 0.1.0 load, and the steps after them give the bits that version gave.
+// Checks that state files of version 0.1.0 load, and that the steps after them give the bits that
+// version gave.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -16,7 +17,7 @@ namespace {
 
 const std::filesystem::path kFolder = SING_EARLIER_STATE;
 
-// Two groups and three element types, with LookAhead in the middle of a period when it is saved.
+// Has two groups and three element types, and is saved in the middle of a LookAhead period.
 class Problem {
  public:
   explicit Problem(const std::string& rule) : optimizer_(options(rule)) {

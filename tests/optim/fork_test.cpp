@@ -1,5 +1,5 @@
-// A process forked after a step has none of the library's threads: it can step and destroy the
-// optimizer all the same.
+// Checks that a process forked after a step, which has none of the library's threads, can step and
+// destroy the optimizer.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 namespace sing {
 namespace {
 
-// Large enough for two threads to take part.
+// The problem is large enough for two threads to take part.
 struct LargeProblem {
   std::vector<float> weights = std::vector<float>(200'000, 1.0F);
   std::vector<float> gradients = std::vector<float>(200'000, 0.5F);

@@ -1,5 +1,5 @@
-// What another library needs to own or move an optimizer's memory: allocators, owners, moved
-// storage, state ahead of time, learning rates in backend memory.
+// Checks what another library needs to own or move an optimizer's memory: allocators, owners, moved
+// storage, state allocated ahead of time, learning rates in backend memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ class LiveMemory : public test::BackendTest {
 };
 SING_ON_BACKENDS(LiveMemory, test::backend_kinds());
 
-// Counts what it gave and what came back.
+// Counts the allocations and the returned ones.
 struct Ledger {
   std::size_t given = 0;
   std::size_t bytes = 0;
@@ -65,7 +65,7 @@ TEST(Allocators, GiveAllStateAndAllCounters) {
         sizeof(OptimizerProgress) + sizeof(GroupProgress) + sizeof(TensorProgress);
     EXPECT_EQ(ledger->bytes, counters);
     optimizer.step();
-    // Two moments and the slow weights.
+    // The arrays are two moments and the slow weights.
     EXPECT_EQ(ledger->bytes, counters + 3 * 21 * sizeof(float));
     EXPECT_EQ(ledger->given, 6U);
     optimizer.load_bytes(optimizer.save_bytes());
@@ -111,7 +111,7 @@ TEST_P(LiveMemory, StateOutlivesTheOptimizer) {
   EXPECT_EQ(read<GroupProgress>(group.get(), 1)[0].steps, 2);
 }
 
-// The counters are the ones that steps read: writing them is how another format is loaded.
+// Steps read these counters, so writing them is how another format is loaded.
 TEST_P(LiveMemory, WrittenCountersDriveTheNextStep) {
   std::vector<std::vector<double>> ends;
   for (const bool writes : {false, true}) {
@@ -122,7 +122,7 @@ TEST_P(LiveMemory, WrittenCountersDriveTheNextStep) {
       trained.step();
     }
     if (!writes) {
-      trained.step();  // the fifth: merges
+      trained.step();  // the fifth step merges
       ends.push_back(weight.values());
       continue;
     }
@@ -206,8 +206,8 @@ TEST_P(LiveMemory, TwoParametersMaySwapButNotShare) {
   optimizer.set_data(1, a.data());
   optimizer.step();
   EXPECT_EQ(optimizer.tensor_progress()[0].steps, 1);
-  EXPECT_NE(b.values()[1], 4.0);  // of "a" now, whose gradient moves both elements
-  EXPECT_EQ(a.values()[1], 2.0);  // of "b" now, whose second gradient is 0
+  EXPECT_NE(b.values()[1], 4.0);  // now holds "a", whose gradient moves both elements
+  EXPECT_EQ(a.values()[1], 2.0);  // now holds "b", whose second gradient is 0
   EXPECT_THROW(optimizer.set_data(0, nullptr), std::invalid_argument);
   EXPECT_THROW(optimizer.set_data(2, a.data()), std::invalid_argument);
 }

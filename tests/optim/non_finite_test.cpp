@@ -1,4 +1,4 @@
-// The four policies for gradients that are not finite, on every backend: what changes, what does
+// Checks on every backend what the four policies for non-finite gradients change and what they do
 // not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ using Numbers = std::vector<double>;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// Three tensors, the middle one large enough to be worked on in pieces.
+// Has three tensors, the middle one large enough to be processed in pieces.
 class ThreeTensors {
  public:
   ThreeTensors(const std::shared_ptr<Backend>& backend, NonFinite policy) : backend_(backend) {
@@ -44,7 +44,7 @@ class ThreeTensors {
     optimizer_ = std::make_unique<Optimizer>(list, options, backend);
   }
 
-  // The gradients of these tensors get one NaN, at their end; all others are all ones.
+  // Puts one NaN at the end of the gradients of these tensors; all other elements are 1.
   void spoil(const std::vector<std::size_t>& tensors) {
     for (std::size_t i = 0; i < gradients_.size(); ++i) {
       Numbers values(static_cast<std::size_t>(gradients_[i].size()), 1.0);
@@ -73,7 +73,7 @@ class ThreeTensors {
   DeviceTensor& parameter(std::size_t i) { return parameters_[i]; }
   Optimizer& optimizer() { return *optimizer_; }
 
-  // A step whose error, if any, is waited for.
+  // Takes a step and waits for its error, if any.
   void step() {
     optimizer_->step();
     optimizer_->status();
@@ -120,8 +120,8 @@ TEST_P(NonFinitePolicy, SkipTensorCountsEachTensor) {
   EXPECT_EQ(model.optimizer().tensor_progress()[1].non_finite, 2);
 }
 
-// Counters included: after a skipped step everything goes on as if it had never been asked for,
-// LookAhead's merge in particular.
+// This includes the counters: after a skipped step everything continues as if the step had not been
+// requested, LookAhead's merge in particular.
 TEST_P(NonFinitePolicy, SkipStepChangesNothing) {
   for (const std::size_t bad : {0U, 1U, 2U}) {
     ThreeTensors model(backend_, NonFinite::kSkipStep);
@@ -198,7 +198,7 @@ TEST_P(NonFinitePolicy, ThrowKeepsTheCountsOfSkippedStepsAndTensors) {
   EXPECT_EQ(model.optimizer().status().skipped_steps, 2);
 }
 
-// The norm of all gradients together is that of the gradients that are used.
+// The norm of all gradients together covers only the gradients that are used.
 TEST_P(NonFinitePolicy, ClippingLeavesSkippedTensorsOut) {
   const auto run = [&](bool spoiled) {
     const Numbers ones(3, 1.0);
@@ -235,7 +235,7 @@ TEST_P(NonFinitePolicy, PassThroughLetsTheNumbersGoWhereTheyGo) {
   EXPECT_EQ(model.optimizer().status().skipped_steps, 0);
 }
 
-// Where nothing is centralized or normalized, an element meets no other.
+// Without centralization and normalization, an element does not affect any other.
 TEST_P(NonFinitePolicy, PassThroughOfAPlainRuleSpoilsOneElement) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (const std::int64_t size : {3, 70'000}) {
@@ -263,7 +263,7 @@ TEST_P(NonFinitePolicy, PassThroughOfAPlainRuleSpoilsOneElement) {
   }
 }
 
-// The update itself measures then; 70 000 elements are worked on in pieces, 5 are not.
+// The update itself measures in this case; 70 000 elements are processed in pieces, 5 are not.
 TEST_P(NonFinitePolicy, PassThroughOfAPlainRuleStillMeasures) {
   for (const std::int64_t size : {5, 70'000}) {
     for (const Dtype dtype : {Dtype::kFloat32, Dtype::kBFloat16, Dtype::kFloat64}) {

@@ -1,5 +1,5 @@
-// The optimizer's bookkeeping on every backend: parameters, absent gradients, groups, master and
-// 16-bit copies, slow weights. What rules compute is tested elsewhere.
+// Checks the optimizer's bookkeeping on every backend: parameters, absent gradients, groups, master
+// and 16-bit copies, slow weights. The rules' numbers are tested elsewhere.
 #include "sing/optim/optimizer.hpp"
 
 #include <gmock/gmock.h>
@@ -203,7 +203,7 @@ TEST_P(OptimizerTest, LearningRateAndItsFactorMultiply) {
   EXPECT_EQ(weight.values()[0], 0.875);
 }
 
-// Factor 1/2 halves the decay as well: it is part of the learning rate.
+// A factor of 1/2 also halves the decay, which is multiplied by the learning rate.
 TEST_P(OptimizerTest, VectorsAreDecayedOnlyOnDemand) {
   for (const bool decay_vectors : {false, true}) {
     DeviceTensor vector = tensor({1});
@@ -338,7 +338,8 @@ TEST_P(OptimizerTest, SlowWeightsSwapInAndBackExactly) {
   }
 }
 
-// Steps after an excursion to the slow weights are those of an optimizer that never made one.
+// Steps after a temporary switch to the slow weights equal those of an optimizer that never
+// switched.
 TEST_P(OptimizerTest, AnExcursionToTheSlowWeightsLeavesNoTrace) {
   for (const bool excursion : {false, true}) {
     static Numbers expected;

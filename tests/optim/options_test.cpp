@@ -1,4 +1,5 @@
-// Options by name: every one of them, their kinds and bounds, misspelt names, defaults of groups.
+// Checks options by name: every one of them, their kinds and bounds, misspelled names, defaults of
+// groups.
 #include "sing/optim/options.hpp"
 
 #include <gmock/gmock.h>
@@ -63,7 +64,7 @@ TEST(Options, TheListNamesEachOnceWithHelp) {
   }
 }
 
-// Whatever the list gives, set_option() takes back: what files and other languages rely on.
+// set_option() accepts every value that the list gives, which files and other languages rely on.
 TEST(Options, EveryListedValueCanBeSetAgain) {
   for (const std::string& rule : rule_names()) {
     Options options;
@@ -123,7 +124,7 @@ TEST(Options, UnknownNamesAreRefusedWithTheNearest) {
               HasSubstr("'beta1'"));
 }
 
-// An option of another rule is as unknown as a misspelt one; the message says of which rule.
+// An option of another rule is as unknown as a misspelled one; the message names the rule.
 TEST(Options, OptionsOfAnotherRuleAreRefused) {
   EXPECT_THAT(refusal({}, "momentum", 0.9), AllOf(HasSubstr("'momentum'"), HasSubstr("'adamw'")));
 }
@@ -165,7 +166,8 @@ TEST(Options, NesterovNeedsMomentum) {
   EXPECT_NO_THROW(validate({.rule = Sgd{.momentum = 0.9, .nesterov = true}}));
 }
 
-// Groups: what they leave out is the optimizer's default, even where it equals the compiled-in one.
+// Options that a group leaves out have the optimizer's default, even if that equals the compiled-in
+// one.
 TEST(Groups, FallBackToTheOptimizersDefaults) {
   float a = 1;
   float b = 1;

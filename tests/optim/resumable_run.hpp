@@ -1,5 +1,5 @@
-// A small run with two groups and a late parameter whose steps depend on their number alone, so
-// that it can be stopped, resumed and compared.
+// Defines a small run with two groups and a late parameter, whose steps depend only on their
+// number, so that it can be stopped, resumed and compared.
 #pragma once
 
 #include <limits>
@@ -49,14 +49,14 @@ class ResumableRun {
     gradients_[tensor].set(values);
   }
 
-  // Parameters are the caller's to save; here they are copied by hand.
+  // The caller has to save the parameters; here they are copied by hand.
   void copy_parameters(const ResumableRun& other) {
     for (std::size_t i = 0; i < kTensors; ++i) {
       parameters_[i].set_bytes(other.parameters_[i].bytes());
     }
   }
 
-  // Parameters, state, counters and options.
+  // Returns the parameters, state, counters and options.
   std::vector<std::string> everything() {
     std::vector<std::string> all;
     const std::vector<TensorProgress> progress = optimizer_.tensor_progress();

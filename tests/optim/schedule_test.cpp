@@ -1,4 +1,4 @@
-// Learning-rate schedules: hand-computed factors, borders, order and the access by name.
+// Checks learning-rate schedules: hand-computed factors, boundaries, order and access by name.
 #include "sing/optim/schedule.hpp"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ using test::message_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Factors lie in [0, 1] and come from a handful of double operations.
+// Factors lie in [0, 1] and come from a few double operations.
 constexpr double kRounding = 1e-15;
 constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
 
@@ -29,7 +29,7 @@ void expect_factors(const Schedule& schedule, const std::vector<double>& wanted)
   }
 }
 
-// One of each kind that falls, 40 steps long.
+// Returns one schedule of each kind that falls, 40 steps long.
 std::vector<Schedule> falling_schedules() {
   return {{WarmupCosine{.warmup_steps = 10, .total_steps = 40}},
           {WarmupCosine{.warmup_steps = 10, .total_steps = 40, .final_factor = 0.25}},
@@ -55,7 +55,7 @@ TEST(Schedule, WarmupOfThreeStepsIsThirdsOfTheRate) {
 }
 
 TEST(Schedule, WarmupCosineEndsAtItsFinalFactor) {
-  // Between 1 and 0.2 the middle is 0.6.
+  // The middle between 1 and 0.2 is 0.6.
   const Schedule schedule{WarmupCosine{.total_steps = 2, .final_factor = 0.2}};
   expect_factors(schedule, {1, 0.6, 0.2, 0.2});
   EXPECT_EQ(schedule.factor(kLargest), 0.2);
@@ -124,7 +124,8 @@ TEST(Schedule, RisesToOneThenNeverRisesAgain) {
   }
 }
 
-// The steepest part is the cosine's middle, π/2 divided by its 23 steps: 0.0683, or the rise, 0.1.
+// The steepest part is the middle of the cosine, π/2 divided by its 23 steps: 0.0683, or the rise,
+// 0.1.
 TEST(Schedule, NeverJumps) {
   for (const Schedule& schedule : falling_schedules()) {
     for (std::int64_t step = 1; step < 60; ++step) {

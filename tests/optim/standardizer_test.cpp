@@ -1,4 +1,5 @@
-// Gradients standardized without an optimizer: the same numbers as a step sees, in place and apart.
+// Checks gradients standardized without an optimizer: the same numbers as in a step, in place and
+// out of place.
 #include "sing/optim/standardizer.hpp"
 
 #include <gmock/gmock.h>
@@ -27,7 +28,7 @@ class StandardizerTest : public test::BackendTest {
             .destination = destination.data()};
   }
 
-  // −p after a step of gradient descent at rate 1 from 0.
+  // Returns −p after a step of gradient descent at rate 1 from 0.
   std::vector<double> by_a_step(const Standardize& options, const DeviceTensor& gradient) {
     DeviceTensor weight(backend_, gradient.dtype(), gradient.shape());
     Options descent;
@@ -98,7 +99,7 @@ TEST_P(StandardizerTest, FollowsGradientsThatMoveAndListsThatChange) {
     b.set(std::vector<double>{-8, 6});
     c.set(std::vector<double>{2, 0, 0, 0});
   };
-  // The third list is the first with the two gradients in each other's place.
+  // The third list is the first with its two gradients swapped.
   for (const std::vector<StandardizeTensor>& list :
        {std::vector{listed(a, a), listed(b, b)}, std::vector{listed(c, c)},
         std::vector{listed(b, b), listed(a, a)}, std::vector{listed(a, a), listed(b, b)}}) {

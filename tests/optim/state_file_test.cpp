@@ -1,4 +1,4 @@
-// Saving and loading: a resumed run has the bits of one that never stopped, for every rule and
+// Checks saving and loading: a resumed run has the bits of an uninterrupted one, for every rule and
 // type.
 #include <gtest/gtest.h>
 
@@ -71,8 +71,8 @@ TEST_P(StateFile, BytesAreThoseOfTheFile) {
   EXPECT_TRUE(same_bytes(second.everything(), first.everything()));
 }
 
-// In the middle of a LookAhead period (2 and 4 of 5), before and after the late parameter's first
-// gradient.
+// The run is saved in the middle of a LookAhead period (2 and 4 of 5), before and after the late
+// parameter's first gradient.
 TEST_P(StateFile, ResumesExactlyForEveryRuleAndType) {
   for (const test::RuleVariant& variant : test::rule_variants()) {
     for (const Dtype dtype : kFloatingTypes) {
@@ -85,7 +85,7 @@ TEST_P(StateFile, ResumesExactlyForEveryRuleAndType) {
   }
 }
 
-// Before the first step, at a merge, after it.
+// The run is saved before the first step, at a merge and after it.
 TEST_P(StateFile, ResumesExactlyFromAnyStep) {
   for (const test::RuleVariant& variant : test::all_rules()) {
     for (const int saved_after : {0, 1, 5, 7}) {
@@ -124,7 +124,7 @@ TEST_P(StateFile, RestoresOptionsFactorAndCounters) {
   EXPECT_TRUE(same_bytes(loaded.everything(), saved.everything()));
   EXPECT_EQ(loaded.optimizer().status().skipped_steps, 1);
   EXPECT_EQ(std::get<double>(get_option(loaded.optimizer().options(1), "weight_decay")), 0.75);
-  // The factor and the policy show in what follows.
+  // The factor and the policy affect the next step.
   saved.take_step(1);
   loaded.take_step(1);
   EXPECT_TRUE(same_bytes(loaded.everything(), saved.everything()));
@@ -136,7 +136,7 @@ TEST_P(StateFile, RestoresOptionsFactorAndCounters) {
   EXPECT_EQ(loaded.optimizer().status().skipped_steps, 2);
 }
 
-// A state that was there before the file was loaded is gone, not mixed in.
+// The file replaces the state that existed before it was loaded.
 TEST_P(StateFile, LoadReplacesWhateverWasThere) {
   const TemporaryFolder folder;
   ResumableRun saved(backend_, Dtype::kFloat32, {});
@@ -178,7 +178,7 @@ TEST_P(StateFile, NeitherSavesNorLoadsWhileSlowWeightsAreInUse) {
   EXPECT_NO_THROW(run.optimizer().load(folder / "state"));
 }
 
-// A file saved by one backend is read by any other.
+// A file saved by one backend can be read by any other.
 TEST_P(StateFile, TravelsBetweenBackends) {
   const TemporaryFolder folder;
   ResumableRun saved(backend_, Dtype::kFloat32, {});

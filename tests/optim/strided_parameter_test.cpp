@@ -1,5 +1,5 @@
-// Parameters whose axes lie in another order in memory: the same numbers by index as contiguous
-// ones, whatever axis is centralized, and the same state files.
+// Checks parameters whose axes have a different order in memory: the same numbers by index as
+// contiguous ones, for every centralized axis, and the same state files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using test::message_of;
 using ::testing::HasSubstr;
 using Shape = std::vector<std::int64_t>;
 
-// Values by index, last axis fastest, to the order in memory; or back.
+// Converts values by index, last axis fastest, to the order in memory, or back.
 std::vector<double> ordered(const std::vector<double>& values, const Shape& shape,
                             const Shape& from, const Shape& to) {
   std::vector<double> result(values.size());
@@ -30,7 +30,7 @@ std::vector<double> ordered(const std::vector<double>& values, const Shape& shap
   return result;
 }
 
-// One float64 tensor whose values and gradients are given and read by index.
+// Holds one float64 tensor whose values and gradients are set and read by index.
 class StridedRun {
  public:
   StridedRun(const std::shared_ptr<Backend>& backend, Shape shape, Shape strides,
@@ -99,7 +99,7 @@ TEST_P(StridedParameter, HasTheNumbersOfAContiguousOneAlongEveryAxis) {
         plain.take_step(step);
         turned.take_step(step);
       }
-      // Sums run in the order of memory: some tens of roundings of 1.1e-16 per step.
+      // Sums run in memory order: a few tens of roundings of 1.1e-16 per step.
       test::expect_values(turned.values(), plain.values(), 1e-12);
     }
   }
@@ -123,7 +123,7 @@ TEST_P(StridedParameter, IsServedByEveryRuleThatTakesItsOrder) {
         plain.take_step(step);
         turned.take_step(step);
       }
-      // Muon's iterations multiply rounding by their slope, 3.4 each.
+      // Each of Muon's iterations multiplies rounding errors by its slope, 3.4.
       test::expect_values(turned.values(), plain.values(), kIsOrthogonal<R> ? 1e-9 : 1e-12);
     }
   });
@@ -145,7 +145,7 @@ TEST_P(StridedParameter, DoesNotShowItsOrderInAStateFile) {
     for (int step = 0; step < 3; ++step) {
       resumed.take_step(step);
     }
-    resumed.take_step(9);  // another state, which the file replaces
+    resumed.take_step(9);  // a different state, which the file replaces
     resumed.optimizer().load_bytes(saved);
     ASSERT_TRUE(resumed.optimizer().save_bytes() == saved);
   }

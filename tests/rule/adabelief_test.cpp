@@ -1,4 +1,4 @@
-// AdaBelief against steps worked out by hand, on every backend.
+// Checks AdaBelief against steps computed by hand, on every backend.
 #include "sing/rule/adabelief.hpp"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,8 @@ TEST_P(AdaBeliefSteps, WithoutRectification) {
   expect_values(path.state(1), {0.625}, kHandTolerance);
 }
 
-// The same roots √2 and √(10/7) in softplus₂(x) = ln(1+e²ˣ)/2, ε left out of the denominator.
+// The roots √2 and √(10/7) are the same, in softplus₂(x) = ln(1+e²ˣ)/2, without ε in the
+// denominator.
 TEST_P(AdaBeliefSteps, SoftplusWithoutRectification) {
   AdaBelief rule = half_and_three_quarters();
   rule.epsilon = 0.25;
@@ -78,7 +79,7 @@ TEST_P(AdaBeliefSteps, RectificationBeginsWhereRhoReachesFive) {
   expect_values(path.state(1), {0.01251220703125}, kHandTolerance);
 }
 
-// As above with ε = 1/4: s = 0.9123992919921875, and ε joins √s before the bias correction:
+// As above with ε = 1/4: s = 0.9123992919921875, and ε is added to √s before the bias correction:
 // 0.1 · r · √(1 − 0.75⁸)/(√s + 1/4) = 0.0466455920802.
 TEST_P(AdaBeliefSteps, RectifiedEpsilonJoinsTheUncorrectedRoot) {
   AdaBelief rule = half_and_three_quarters();
@@ -90,7 +91,7 @@ TEST_P(AdaBeliefSteps, RectifiedEpsilonJoinsTheUncorrectedRoot) {
   expect_values(path.take({1}), {0.25335440791977476}, kHandTolerance);
 }
 
-// Step η·r·m̂/softplus₂(√ŝ), √ŝ = 0.1179160578272281, softplus₂ = ln(1+e^0.2358)/2 = 0.409.
+// The step is η·r·m̂/softplus₂(√ŝ), √ŝ = 0.1179160578272281, softplus₂ = ln(1+e^0.2358)/2 = 0.409.
 TEST_P(AdaBeliefSteps, RectifiedSoftplus) {
   AdaBelief rule = half_and_three_quarters();
   rule.softplus_beta = 2;
@@ -101,7 +102,7 @@ TEST_P(AdaBeliefSteps, RectifiedSoftplus) {
   expect_values(path.take({1}), {0.15510568924423027}, kHandTolerance);
 }
 
-// β2 = 0.999: ρ_5 = 4.996, ρ_6 = 5.994, so momentum alone for five steps.
+// With β2 = 0.999, ρ_5 = 4.996 and ρ_6 = 5.994, so five steps use momentum alone.
 TEST_P(AdaBeliefSteps, WithTheDefaultsRectificationBeginsAtStepSix) {
   Trajectory path(backend_, bare_rule(AdaBelief{.learning_rate = 0.1}), {1}, {1});
   double before = 1;

@@ -1,4 +1,4 @@
-// AdaBound against steps worked out by hand, on every backend.
+// Checks AdaBound against steps computed by hand, on every backend.
 #include "sing/rule/adabound.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ AdaBound half_and_three_quarters() {
 class AdaBoundSteps : public test::BackendTest {};
 SING_ON_BACKENDS(AdaBoundSteps, test::backend_kinds());
 
-// Bounds 1/4 and 1, then 1/3 and 3/4. A step's size is 0.1 · (1, √7/3) / √v:
+// The bounds are 1/4 and 1, then 1/3 and 3/4. A step's size is 0.1 · (1, √7/3) / √v:
 //   g      m       v          size                  step
 //   2      1       1          0.1     → 1/4         1/4
 //   1      1       1          0.088   → 1/3         1/3
@@ -44,14 +44,14 @@ TEST_P(AdaBoundSteps, SizesAreHeldBetweenBoundsThatClose) {
                 kHandTolerance);
 }
 
-// A schedule's 1/2 halves the bounds too: 1/8 for the first element above.
+// A schedule's factor of 1/2 also halves the bounds: 1/8 for the first element above.
 TEST_P(AdaBoundSteps, TheScheduleMovesTheBounds) {
   Trajectory path(backend_, bare_rule(half_and_three_quarters()), {1}, {1});
   path.optimizer().set_learning_rate_factor(0.5);
   expect_values(path.take({2}), {0.875}, kHandTolerance);
 }
 
-// So does a learning rate that is half of the one the bounds are meant for.
+// A learning rate that is half of the one that the bounds are made for has the same effect.
 TEST_P(AdaBoundSteps, AGivenBaseStaysWhenTheLearningRateChanges) {
   AdaBound rule = half_and_three_quarters();
   rule.base_learning_rate = 0.1;

@@ -1,4 +1,4 @@
-// AdaFactor against steps worked out by hand, on every backend.
+// Checks AdaFactor against steps computed by hand, on every backend.
 #include "sing/rule/adafactor.hpp"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,8 @@ TEST_P(AdaFactorSteps, UpdatesAreClippedByTheirRootMeanSquare) {
   expect_path(rule, {0.95, 1.95}, {0.95 - 0.1 * std::sqrt(0.5), 1.95});
 }
 
-// Rate 0.1 · RMS(p): √2.5 = 1.5811388300841898, then RMS(0.841886116991581, 1.841886116991581).
+// The rate is 0.1 · RMS(p): √2.5 = 1.5811388300841898, then RMS(0.841886116991581,
+// 1.841886116991581).
 TEST_P(AdaFactorSteps, TheStepScalesWithTheParameter) {
   AdaFactor rule = bare_adafactor();
   rule.scale_parameter = true;
@@ -59,7 +60,7 @@ TEST_P(AdaFactorSteps, TheStepScalesWithTheParameter) {
               {0.6683263573565814, 1.841886116991581});
 }
 
-// RMS(p) = 1.6e-5 is below scale_epsilon = 1e-3, which takes its place.
+// RMS(p) = 1.6e-5 is below scale_epsilon = 1e-3, which replaces it.
 TEST_P(AdaFactorSteps, TheScaleHasAFloor) {
   AdaFactor rule = bare_adafactor();
   rule.scale_parameter = true;
@@ -75,7 +76,7 @@ TEST_P(AdaFactorSteps, RelativeStep) {
   expect_path(rule, {0.1, 1.1}, {-0.7570129544499469, 1.1});
 }
 
-// p is first multiplied by 1 − 0.1 · RMS(p) · 0.5.
+// First, p is multiplied by 1 − 0.1 · RMS(p) · 0.5.
 TEST_P(AdaFactorSteps, DecoupledDecayTakesTheScaledRate) {
   AdaFactor rule = bare_adafactor();
   rule.scale_parameter = true;
@@ -100,9 +101,9 @@ TEST_P(AdaFactorSteps, TheSquareEpsilonIsAddedBeforeTheMean) {
   expect_values(path.take({0, 3}), {0, -0.3 / std::sqrt(10.0)}, kHandTolerance);
 }
 
-// (2, 3) matrix [1 2 3; 4 5 6]: row means of squares R = (14/3, 77/3), column means
-// C = (17/2, 29/2, 45/2), mean(R) = 91/6, so V = R_i·C_j/mean(R) = (14 or 77)·(17, 29, 45)/91,
-// U = g/√V with RMS(U) = 0.9708645 below the threshold.
+// The (2, 3) matrix [1 2 3; 4 5 6] has row means of squares R = (14/3, 77/3), column means C =
+// (17/2, 29/2, 45/2), mean(R) = 91/6, so V = R_i·C_j/mean(R) = (14 or 77)·(17, 29, 45)/91, U = g/√V
+// with RMS(U) = 0.9708645 below the threshold.
 TEST_P(AdaFactorSteps, Matrix) {
   Trajectory path(backend_, bare_rule(bare_adafactor()), {2, 3}, {0, 0, 0, 0, 0, 0});
   test::Values first;
@@ -116,9 +117,9 @@ TEST_P(AdaFactorSteps, Matrix) {
   expect_values(path.state(1), {8.5, 14.5, 22.5}, 2e-14);
 }
 
-// Then [2 0 1; 0 1 3] with rest = 2^−0.8 = 0.574349177498517: means (5/3, 10/3) and (2, 1/2, 5),
-// R = 0.42565·(14/3, 77/3) + 0.57435·(5/3, 10/3) = (2.943619134171114, 12.839535035866444), C
-// alike.
+// The second step has [2 0 1; 0 1 3] with rest = 2^−0.8 = 0.574349177498517: means (5/3, 10/3) and
+// (2, 1/2, 5), R = 0.42565·(14/3, 77/3) + 0.57435·(5/3, 10/3) = (2.943619134171114,
+// 12.839535035866444), and C likewise.
 TEST_P(AdaFactorSteps, MatrixSecondStep) {
   Trajectory path(backend_, bare_rule(bare_adafactor()), {2, 3}, {0, 0, 0, 0, 0, 0});
   path.take({1, 2, 3, 4, 5, 6});
@@ -130,7 +131,7 @@ TEST_P(AdaFactorSteps, MatrixSecondStep) {
   expect_values(path.state(1), {4.766730346259637, 6.459111515020756, 12.448889393775945}, 2e-14);
 }
 
-// The same two steps with U = g/softplus₂(√V).
+// Takes the same two steps with U = g/softplus₂(√V).
 TEST_P(AdaFactorSteps, MatrixSoftplus) {
   AdaFactor rule = bare_adafactor();
   rule.softplus_beta = 2;
@@ -142,8 +143,8 @@ TEST_P(AdaFactorSteps, MatrixSoftplus) {
                 kHandTolerance);
 }
 
-// Two (2, 3) matrices in one tensor: the moments of one do not see the other, RMS(U) sees both.
-// The second matrix is the first times 10, so V is a hundredfold and U the same.
+// One tensor holds two (2, 3) matrices: each has its own moments, but RMS(U) covers both. The
+// second matrix is 10 times the first, so V is 100 times as large and U is the same.
 TEST_P(AdaFactorSteps, ATensorOfRankThreeIsAStackOfMatrices) {
   Trajectory path(backend_, bare_rule(bare_adafactor()), {2, 2, 3}, test::Values(12));
   Trajectory alone(backend_, bare_rule(bare_adafactor()), {2, 3}, test::Values(6));

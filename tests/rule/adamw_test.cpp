@@ -1,4 +1,4 @@
-// AdamW against steps worked out by hand, on every backend.
+// Checks AdamW against steps computed by hand, on every backend.
 #include "sing/rule/adamw.hpp"
 
 #include <gtest/gtest.h>
@@ -42,15 +42,15 @@ TEST_P(AdamWSteps, BiasCorrected) {
   expect_path(rule_of_the_table(), 0.9, second, second - 0.1 * (4.0 / 7) / std::sqrt(48.0 / 37));
 }
 
-// Denominators 2.5, 2.0118578920369088, 1.638989594902999: ε stands outside the root and is not
-// corrected. Steps 0.08, 0.0662737332796, 0.0348646857311.
+// The denominators are 2.5, 2.0118578920369088, 1.638989594902999: ε is added outside the root and
+// is not corrected. The steps are 0.08, 0.0662737332796, 0.0348646857311.
 TEST_P(AdamWSteps, Epsilon) {
   AdamW rule = rule_of_the_table();
   rule.epsilon = 0.5;
   expect_path(rule, 0.92, 0.8537262667203896, 0.8188615809892767);
 }
 
-// p is first multiplied by 1 − 0.1 · 0.5 = 0.95: 0.95 − 0.08 = 0.87, 0.8265 − 0.0662737332796,
+// First, p is multiplied by 1 − 0.1 · 0.5 = 0.95: 0.95 − 0.08 = 0.87, 0.8265 − 0.0662737332796,
 // 0.72221495338437 − 0.0348646857311.
 TEST_P(AdamWSteps, DecoupledDecay) {
   AdamW rule = rule_of_the_table();
@@ -59,7 +59,8 @@ TEST_P(AdamWSteps, DecoupledDecay) {
   expect_path(rule, 0.87, 0.7602262667203896, 0.6873502676532572);
 }
 
-// softplus₂ of the roots: ln(1+e⁴)/2 = 2.0090749639589047, 1.535595503975279, 1.1877757285217525.
+// The softplus₂ of the roots is ln(1+e⁴)/2 = 2.0090749639589047, 1.535595503975279,
+// 1.1877757285217525.
 TEST_P(AdamWSteps, SoftplusReplacesRootPlusEpsilon) {
   AdamW rule = rule_of_the_table();
   rule.softplus_beta = 2;
@@ -67,7 +68,7 @@ TEST_P(AdamWSteps, SoftplusReplacesRootPlusEpsilon) {
   expect_path(rule, 0.9004516986235805, 0.8136232773445613, 0.765514147168973);
 }
 
-// 50 · √v̂ is above 20 in all three steps, where softplus is the root itself.
+// 50 · √v̂ is above 20 in all three steps, where softplus equals the root.
 TEST_P(AdamWSteps, SoftplusIsLinearFarFromZero) {
   AdamW rule = rule_of_the_table();
   rule.softplus_beta = 50;
@@ -75,7 +76,8 @@ TEST_P(AdamWSteps, SoftplusIsLinearFarFromZero) {
   expect_path(rule, 0.9, second, second - 0.1 * (4.0 / 7) / std::sqrt(48.0 / 37));
 }
 
-// A zero gradient from the start: m = v = 0, softplus₅₀(0) = ln2/50, so p stays and nothing is NaN.
+// With a zero gradient from the start, m = v = 0 and softplus₅₀(0) = ln2/50, so p does not change
+// and nothing is NaN.
 TEST_P(AdamWSteps, SoftplusOfZero) {
   AdamW rule = rule_of_the_table();
   rule.softplus_beta = 50;
@@ -96,7 +98,7 @@ TEST_P(AdamWSteps, StateIsTheTwoMoments) {
   expect_values(path.state(1), {0.75}, kHandTolerance);
 }
 
-// With the defaults the first step of any gradient is the learning rate times its sign.
+// With the defaults, the first step of any gradient is the learning rate times its sign.
 TEST_P(AdamWSteps, FirstStepIsTheLearningRate) {
   Trajectory path(backend_, bare_rule(AdamW{.learning_rate = 0.25, .epsilon = 0}), {3}, {0, 0, 0});
   expect_values(path.take({1e-6, -3, 700}), {-0.25, 0.25, -0.25}, kHandTolerance);

@@ -1,4 +1,4 @@
-// The rule without a host: what the parameter holds afterwards is the standardized gradient.
+// Checks the rule without a host: the parameter afterwards holds the standardized gradient.
 #include "sing/rule/gradient.hpp"
 
 #include <cmath>
@@ -17,7 +17,7 @@ using test::Trajectory;
 class GradientSteps : public test::BackendTest {};
 SING_ON_BACKENDS(GradientSteps, test::backend_kinds());
 
-// (1, 3 | 0, 8) less the row means 2 and 4: (−1, 1 | −4, 4), of norm √34.
+// (1, 3 | 0, 8) minus the row means 2 and 4 is (−1, 1 | −4, 4), with norm √34.
 TEST_P(GradientSteps, CentredAndOfUnitNorm) {
   Options options = bare_rule(Gradient{});
   options.standardize = {.norm_epsilon = 0};

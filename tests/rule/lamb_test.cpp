@@ -1,4 +1,4 @@
-// LAMB against steps worked out by hand, on every backend.
+// Checks LAMB against steps computed by hand, on every backend.
 #include "sing/rule/lamb.hpp"
 
 #include <gtest/gtest.h>
@@ -18,14 +18,14 @@ using test::Trajectory;
 
 const double kRoot = std::sqrt(0.5);
 
-// Decays of 1/2 and no epsilon, so that numbers stay short.
+// Betas of 1/2 and no epsilon keep the numbers short.
 Lamb short_lamb() {
   return {
       .learning_rate = 0.1, .beta1 = 0.5, .beta2 = 0.5, .epsilon = 0, .norm_limit = std::nullopt};
 }
 
-// p = (3, 4) has norm 5 and sees the gradient (1, 2): m = (1/2, 1), v = (1/2, 2),
-// u = m / √v = (√½, √½) of norm 1, so the trust ratio is 5.
+// p = (3, 4) has norm 5 and gets the gradient (1, 2): m = (1/2, 1), v = (1/2, 2), u = m / √v = (√½,
+// √½) with norm 1, so the trust ratio is 5.
 class LambSteps : public test::BackendTest {
  protected:
   test::Values first_step(const Lamb& rule, const test::Values& start = {3, 4}) {
@@ -39,7 +39,7 @@ TEST_P(LambSteps, TheStepHasTheSizeOfTheParameter) {
   expect_values(first_step(short_lamb()), {3 - 0.5 * kRoot, 4 - 0.5 * kRoot}, kHandTolerance);
 }
 
-// Then (−1, 0): m = (−1/4, 1/2), v = (3/4, 1), u = (−1/√12, 1/2), ‖u‖ = √(1/3).
+// The second gradient is (−1, 0): m = (−1/4, 1/2), v = (3/4, 1), u = (−1/√12, 1/2), ‖u‖ = √(1/3).
 TEST_P(LambSteps, SecondStep) {
   Trajectory path(backend_, bare_rule(short_lamb()), {2}, {3, 4});
   const test::Values first = path.take({1, 2});
@@ -69,7 +69,7 @@ TEST_P(LambSteps, DecayIsPartOfTheNorm) {
                 kHandTolerance);
 }
 
-// p is first multiplied by 1 − 0.1 · 0.5 = 0.95; its norm is then 4.75.
+// First, p is multiplied by 1 − 0.1 · 0.5 = 0.95; its norm is then 4.75.
 TEST_P(LambSteps, DecoupledDecayComesBeforeTheNorm) {
   Lamb rule = short_lamb();
   rule.weight_decay = 0.5;
@@ -95,8 +95,8 @@ TEST_P(LambSteps, WithoutDecayNoRatioIfSaidSo) {
   expect_values(first_step(rule), {3 - 0.5 * kRoot, 4 - 0.5 * kRoot}, kHandTolerance);
 }
 
-// Gradients of three tensors, together of norm √(3² + 4² + 12²) = 13. A group that does not clip
-// counts and is not clipped; a tensor without a gradient does not count.
+// The gradients of three tensors together have norm √(3² + 4² + 12²) = 13. A group that does not
+// clip counts but is not clipped; a tensor without a gradient does not count.
 class LambClip : public test::BackendTest {
  protected:
   std::vector<double> first_moments(NonFinite policy, double limit) {

@@ -1,4 +1,4 @@
-// Lion against steps worked out by hand, on every backend.
+// Checks Lion against steps computed by hand, on every backend.
 #include "sing/rule/lion.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// LookAhead against paths worked out by hand: gradient descent at rate 1 on a gradient of 1.
+// Checks LookAhead against paths computed by hand: gradient descent at rate 1 on a gradient of 1.
 #include "sing/rule/lookahead.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class LookaheadSteps : public test::BackendTest {
 };
 SING_ON_BACKENDS(LookaheadSteps, test::backend_kinds());
 
-// At step 3 half of −3 and half of the start; at step 6 half of −4.5 and half of −1.5.
+// Step 3 merges half of −3 and half of the start; step 6 merges half of −4.5 and half of −1.5.
 TEST_P(LookaheadSteps, MergesEveryPeriod) {
   expect_path(descent(3, 0.5), {-1, -2, -1.5, -2.5, -3.5, -3, -4, -5, -4.5});
 }
@@ -65,7 +65,7 @@ TEST_P(LookaheadSteps, TheSlowCopyIsTheStartThenTheMergedWeights) {
   EXPECT_EQ(path.state(0).at(0), 6);
 }
 
-// Momentum 1/2 on a gradient of 1: m = 1, 1.5, 1.75, 1.875 whether or not a merge lies between.
+// Momentum 1/2 on a gradient of 1 gives m = 1, 1.5, 1.75, 1.875 with or without a merge in between.
 TEST_P(LookaheadSteps, MomentsAreLeftAlone) {
   Options options = descent(2, 0.5);
   options.rule = Sgd{.learning_rate = 1, .momentum = 0.5};
@@ -99,7 +99,7 @@ class TwoParameters {
 };
 using Given = TwoParameters::Given;
 
-// The group's counter advances at every step, so the first own step of a late parameter may merge.
+// The group's counter advances at every step, so a late parameter may be merged in its first step.
 TEST_P(LookaheadSteps, ALateParameterJoinsTheGroupsCount) {
   TwoParameters parameters(backend_);
   EXPECT_EQ(parameters.step(Given::kNothing), 0);
@@ -108,7 +108,7 @@ TEST_P(LookaheadSteps, ALateParameterJoinsTheGroupsCount) {
   EXPECT_EQ(parameters.step(Given::kOne), -1.5);
 }
 
-// Absent in step 3: no merge there; step 6 merges −5 with the start.
+// The gradient is absent in step 3, so there is no merge there; step 6 merges −5 with the start.
 TEST_P(LookaheadSteps, AParameterWithoutAGradientAtTheMergeIsNotMerged) {
   TwoParameters parameters(backend_);
   EXPECT_EQ(parameters.step(Given::kOne), -1);

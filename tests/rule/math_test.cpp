@@ -14,7 +14,7 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// Every float in [low, high] is too many: `stride` steps through their bit patterns.
+// Testing every float in [low, high] takes too long, so `stride` steps through their bit patterns.
 template <class Visit>
 void for_floats(float low, float high, std::uint32_t stride, Visit visit) {
   const auto last = std::bit_cast<std::uint32_t>(high);
@@ -23,7 +23,7 @@ void for_floats(float low, float high, std::uint32_t stride, Visit visit) {
   }
 }
 
-// softplus_β(factor · √v), the quotient taken as the rules take it: one division.
+// Computes softplus_β(factor · √v) with the quotient that the rules use: one division.
 template <class Real>
 Real softplus_of(Real v, double beta, double factor = 1) {
   const Quotient<Real> value = softplus(v, Softplus<Real>::of(beta, factor));
@@ -34,8 +34,8 @@ double softplus_exact(double x, double beta) {
   return beta * x > 20 ? x : std::log1p(std::exp(beta * x)) / beta;
 }
 
-// The fit is off by 1.4e-7, below 3·2⁻²⁴; h, the quotient's two parts and the division round twice
-// each at most where it counts. The line beyond h = 6.6 leaves out 1.5e-7 at its beginning.
+// The fit is off by 1.4e-7, below 3·2⁻²⁴; h, both parts of the quotient and the division add at
+// most two roundings each. The linear part beyond h = 6.6 omits 1.5e-7 at its start.
 TEST(Softplus, FloatAgreesWithDoubleEverywhere) {
   for (const double beta : {1e-3, 0.5, 1.0, 5.0, 50.0, 1000.0}) {
     double worst = 0;
@@ -49,8 +49,8 @@ TEST(Softplus, FloatAgreesWithDoubleEverywhere) {
   }
 }
 
-// The fit is off by 6.4e-8, about 2⁻²⁴, and the root, h, the polynomial and the sum round once each
-// where it counts.
+// The fit is off by 6.4e-8, about 2⁻²⁴, and the root, h, the polynomial and the sum add one
+// rounding each.
 TEST(Softplus, NearZeroAgreesWithDoubleUpToItsLimit) {
   for (const double beta : {1e-3, 1.0, 50.0, 1000.0}) {
     Softplus<float> constants = Softplus<float>::of(beta, 3);
@@ -83,8 +83,8 @@ TEST(Softplus, AtZeroIsLn2OverBeta) {
   EXPECT_DOUBLE_EQ(softplus_of(0.0, 50), std::log(2.0) / 50);
 }
 
-// At βx = 20 the curved part is e⁻²⁰ = 2.06e-9 above the line: torch switches there, so does the
-// double version.
+// At βx = 20 the curved part is e⁻²⁰ = 2.06e-9 above the line: torch switches there, and so does
+// the double version.
 TEST(Softplus, IsLinearAboveTwenty) {
   for (const double x : {0.4000001, 0.5, 1.0, 1e10, 1e150}) {
     EXPECT_DOUBLE_EQ(softplus_of(x * x, 50), x);

@@ -1,4 +1,4 @@
-// Muon against steps worked out by hand, on every backend.
+// Checks Muon against steps computed by hand, on every backend.
 #include "sing/rule/muon.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ double iterated(double x, int steps) {
 class MuonSteps : public test::BackendTest {};
 SING_ON_BACKENDS(MuonSteps, test::backend_kinds());
 
-// Of a matrix with one entry a row and column the iteration is that of its entries: 3/5 and 4/5.
+// For a matrix with one entry per row and column, the iteration acts on its entries: 3/5 and 4/5.
 TEST_P(MuonSteps, AWideMatrix) {
   Trajectory path(backend_, bare_rule(short_muon()), {2, 3}, test::Values(6));
   expect_values(path.take({0, 6, 0, 0, 0, -8}),
@@ -44,7 +44,7 @@ TEST_P(MuonSteps, AWideMatrix) {
   EXPECT_EQ(path.optimizer().state(0).size(), 1U);
 }
 
-// Rows over columns is 3/2.
+// The ratio of rows to columns is 3/2.
 TEST_P(MuonSteps, ATallMatrixHasALargerRate) {
   Trajectory path(backend_, bare_rule(short_muon()), {3, 2}, test::Values(6));
   const double rate = 0.1 * std::sqrt(1.5);
@@ -52,7 +52,8 @@ TEST_P(MuonSteps, ATallMatrixHasALargerRate) {
                 {-rate * iterated(0.6, 5), 0, 0, -rate * iterated(0.8, 5), 0, 0}, kHandTolerance);
 }
 
-// m = 3, then 3/2 + 4 = 5.5 and 0 after −4 · ½ + 2 = 0: a single entry has norm 1.
+// m is 3, then 3/2 + 4 = 5.5; the other entry is −4 · ½ + 2 = 0, so a single entry is left, with
+// norm 1.
 TEST_P(MuonSteps, MomentumGoesOn) {
   Trajectory path(backend_, bare_rule(short_muon()), {2, 2}, test::Values(4));
   path.take({6, 0, 0, -8});
@@ -75,7 +76,7 @@ TEST_P(MuonSteps, Nesterov) {
   expect_values(path.take({0, 2}), {-0.1 - 0.1 * 0.25 / norm, -0.1 * 1.5 / norm}, kHandTolerance);
 }
 
-// 0.2 √3 of the rate, and p loses 0.1 · 0.5 of itself.
+// The rate is multiplied by 0.2 √3, and p shrinks by 0.1 · 0.5 of its size.
 TEST_P(MuonSteps, TheOtherRateAndDecay) {
   Muon rule = short_muon();
   rule.rate_adjustment = RateAdjustment::kMatchRmsAdamw;
@@ -85,7 +86,7 @@ TEST_P(MuonSteps, TheOtherRateAndDecay) {
                 kHandTolerance);
 }
 
-// A convolution is a matrix of its filters: [2, 3·1·1] here.
+// A convolution is the matrix of its filters: [2, 3·1·1] here.
 TEST_P(MuonSteps, FiltersAreRows) {
   Trajectory path(backend_, bare_rule(short_muon()), {2, 3, 1, 1}, test::Values(6));
   expect_values(path.take({0, 6, 0, 0, 0, -8}),
@@ -97,7 +98,7 @@ TEST_P(MuonSteps, AZeroMatrixStaysWhereItIs) {
   expect_values(path.take({0, 0, 0, 0}), {1, 2, 3, 4}, 0);
 }
 
-// The first step of AdamW is the rate against the sign.
+// The first step of AdamW is the rate times the negative sign of the gradient.
 TEST_P(MuonSteps, VectorsTakeAdamW) {
   Trajectory path(backend_, bare_rule(short_muon()), {2}, {0, 0});
   expect_values(path.take({3, -4}), {-0.1, 0.1}, 1e-9);
@@ -113,7 +114,7 @@ TEST_P(MuonSteps, AndSoDoMatricesIfSaidSo) {
   EXPECT_EQ(path.optimizer().state(0).size(), 2U);
 }
 
-// The same step with the caller's products and with the library's own.
+// Takes the same step with the caller's products and with the library's own.
 std::vector<MatrixProduct> products_of(const Shape& shape, const test::Values& gradient) {
   std::vector<MatrixProduct> products;
   const auto multiply = [&](const MatrixProduct& product) {
@@ -129,7 +130,7 @@ std::vector<MatrixProduct> products_of(const Shape& shape, const test::Values& g
   return products;
 }
 
-// Three products an iteration: X Xᵀ, A A and P X.
+// Each iteration has three products: X Xᵀ, A A and P X.
 TEST(MuonProducts, MayBeTheCallers) {
   const std::vector<MatrixProduct> products = products_of({2, 2}, {1, -2, 3, 4});
   ASSERT_EQ(products.size(), 15U);
@@ -137,10 +138,10 @@ TEST(MuonProducts, MayBeTheCallers) {
   EXPECT_TRUE(products[1].is_symmetric);
   EXPECT_FALSE(products[2].is_symmetric);
   EXPECT_EQ(products[1].alpha, 2.0315);
-  EXPECT_EQ(products[1].beta, 1);  // of a I + b A
+  EXPECT_EQ(products[1].beta, 1);  // for a I + b A
 }
 
-// Two products of the whole matrix for three iterations, and two for the other two.
+// Two products of the whole matrix serve three iterations, and two more serve the other two.
 TEST(MuonProducts, AreOfSmallSquaresWhereTheMatrixIsLong) {
   for (const Shape& shape : {Shape{2, 3}, Shape{3, 2}}) {
     const std::vector<MatrixProduct> products = products_of(shape, {1, -2, 3, 4, 5, -6});
@@ -172,7 +173,7 @@ TEST(MuonProducts, BothFormsAgreeForEveryNumberOfIterations) {
   }
 }
 
-// More columns than one panel of the library's own products.
+// The matrix has more columns than one panel of the library's own products.
 TEST(MuonProducts, OfLargeSquares) {
   const Shape shape{300, 460};
   const test::Values gradient = test::random_values(4, shape[0] * shape[1]);
@@ -182,8 +183,8 @@ TEST(MuonProducts, OfLargeSquares) {
   expect_values(path.take(gradient), oracle.take(gradient), 1e-12);
 }
 
-// One direction a thousand times as strong as all others, as gradients often are: errors of the
-// others are multiplied by 3.4445 an iteration. In bfloat16 nothing is left of them.
+// One direction is a thousand times as strong as all others, which is common in gradients: errors
+// of the others are multiplied by 3.4445 per iteration. In bfloat16 they would be lost.
 TEST(MuonProducts, OfANearlySingularMatrixInSinglePrecision) {
   const Shape shape{48, 150};
   test::Values gradient(static_cast<std::size_t>(shape[0] * shape[1]));
@@ -199,7 +200,7 @@ TEST(MuonProducts, OfANearlySingularMatrixInSinglePrecision) {
   const test::Values start(gradient.size());
   Trajectory oracle(make_reference_backend(), bare_rule(rule), shape, start);
   Trajectory path(make_cpu_backend({}), bare_rule(rule), shape, start, Dtype::kFloat32);
-  // 485 roundings of 6e-8.
+  // The bound is 485 roundings of 6e-8.
   expect_values(path.take(gradient), oracle.take(gradient), 3e-5);
 }
 

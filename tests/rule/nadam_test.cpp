@@ -1,4 +1,4 @@
-// NAdam against steps worked out by hand, on every backend.
+// Checks NAdam against steps computed by hand, on every backend.
 #include "sing/rule/nadam.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ NAdam half_and_three_quarters() {
 class NAdamSteps : public test::BackendTest {};
 SING_ON_BACKENDS(NAdamSteps, test::backend_kinds());
 
-// Gradients 2, 1: m = 1, 1 and v = 1, 1, so that √v̂ = 2, 4/√7. Without momentum decay μ = 1/4:
+// The gradients 2, 1 give m = 1, 1 and v = 1, 1, so √v̂ = 2, 4/√7. Without momentum decay μ = 1/4:
 //   t   μ/(1 − μᵗ⁺¹)   (1 − μ)/(1 − μᵗ)   step / 0.1
 //   1   4/15           1                  (4/15 + 2)/2
 //   2   16/63          4/5                (16/63 + 4/5)/(4/√7)
@@ -48,7 +48,8 @@ TEST_P(NAdamSteps, RisingMomentum) {
 }
 
 // With ε = 0 and g = 1 throughout, v̂ = 1 and m = 1 − β1ᵗ: only the products of μ remain. The rule
-// has them without keeping any; here they are multiplied up. 0.99 · … is not yet 0 after 400 steps.
+// computes them without storing any; this test multiplies them. 0.99 · … is not yet 0 after 400
+// steps.
 TEST_P(NAdamSteps, TheProductOfTheMomentaIsExactAtAnyStep) {
   for (const double momentum_decay : {0.0, 4e-3, 0.5, 40.0}) {
     NAdam rule{.learning_rate = 0.1, .beta1 = 0.99, .epsilon = 0, .momentum_decay = momentum_decay};
@@ -64,7 +65,7 @@ TEST_P(NAdamSteps, TheProductOfTheMomentaIsExactAtAnyStep) {
       const double expected = 0.1 * (next * (1 - std::pow(0.99, step)) / (1 - product * next) +
                                      (1 - momentum(step)) / (1 - product));
       const double after = path.take({1})[0];
-      // The moments are running sums of up to 400 roundings, the parameter reaches −40.
+      // The moments are running sums of up to 400 roundings, and the parameter reaches −40.
       ASSERT_NEAR(before - after, expected, 1e-13) << momentum_decay << " step " << step;
       before = after;
     }

@@ -1,4 +1,4 @@
-// RAdam against steps worked out by hand, on every backend.
+// Checks RAdam against steps computed by hand, on every backend.
 #include "sing/rule/radam.hpp"
 
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@ RAdam half_and_three_quarters() {
   return {.learning_rate = 0.1, .beta1 = 0.5, .beta2 = 0.75, .epsilon = 0};
 }
 
-// √((ρ−4)(ρ−2)ρ∞ / ((ρ∞−4)(ρ∞−2)ρ)) at step 8, where ρ∞ = 7 and ρ = 7 − 16 · 0.75⁸/(1 − 0.75⁸)
-// first reaches 5.
+// The factor is √((ρ−4)(ρ−2)ρ∞ / ((ρ∞−4)(ρ∞−2)ρ)) at step 8, where ρ∞ = 7 and ρ = 7 − 16 · 0.75⁸/(1
+// − 0.75⁸) first reaches 5.
 constexpr double kFactor = 0.5926172134722928;
 
 class RAdamSteps : public test::BackendTest {};
@@ -36,7 +36,7 @@ TEST_P(RAdamSteps, MomentumAloneUntilRhoReachesFive) {
   expect_values(path.take({1}), {0.3 - 0.1 * kFactor}, kHandTolerance);
 }
 
-// ε joins √v before the bias correction s = √(1 − 0.75⁸) = √58975/256.
+// ε is added to √v before the bias correction s = √(1 − 0.75⁸) = √58975/256.
 TEST_P(RAdamSteps, EpsilonJoinsTheUncorrectedRoot) {
   RAdam rule = half_and_three_quarters();
   rule.epsilon = 0.25;
@@ -48,7 +48,8 @@ TEST_P(RAdamSteps, EpsilonJoinsTheUncorrectedRoot) {
   expect_values(path.take({1}), {0.3 - 0.1 * kFactor * root / (root + 0.25)}, kHandTolerance);
 }
 
-// The authors' form: no step and no decay before, then both; the moments run from the beginning.
+// In the authors' form there is no step and no decay before that point, then both; the moments run
+// from the beginning.
 TEST_P(RAdamSteps, AuthorsForm) {
   RAdam rule = half_and_three_quarters();
   rule.early_momentum = false;

@@ -1,4 +1,4 @@
-// Schedule-Free AdamW against steps worked out by hand, on every backend.
+// Checks Schedule-Free AdamW against steps computed by hand, on every backend.
 #include "sing/rule/schedule_free_adamw.hpp"
 
 #include <gtest/gtest.h>
@@ -23,9 +23,9 @@ ScheduleFreeAdamW short_rule() {
 class ScheduleFreeSteps : public test::BackendTest {};
 SING_ON_BACKENDS(ScheduleFreeSteps, test::backend_kinds());
 
-// The first step has weight 1 in the average: c = 1, z = y = x = 1, u = sign of the gradient,
-// all go to 0.5. Then g = −2: v = (4·½)·½ + 2 = 3, corrected 3/(3/4) = 4, u = −1, c = 1/2:
-// z = 0.5 + 0.5 = 1, y = 0.5 − 0.5·(1 − 0.75/2)·(−1) = 0.8125.
+// The first step has weight 1 in the average: c = 1, z = y = x = 1, u is the sign of the gradient,
+// and all become 0.5. Then g = −2: v = (4·½)·½ + 2 = 3, corrected 3/(3/4) = 4, u = −1, c = 1/2: z =
+// 0.5 + 0.5 = 1, y = 0.5 − 0.5·(1 − 0.75/2)·(−1) = 0.8125.
 TEST_P(ScheduleFreeSteps, TwoSteps) {
   Trajectory path(backend_, bare_rule(short_rule()), {1}, {1});
   expect_values(path.take({2}), {0.5}, kHandTolerance);
@@ -36,7 +36,7 @@ TEST_P(ScheduleFreeSteps, TwoSteps) {
   expect_values(path.state(3), {0.5}, kHandTolerance);
 }
 
-// y = 0.8125 and z = 1, so x = y + (1 − 4/3)(z − y) = 0.75: the mean of the z after each step.
+// y = 0.8125 and z = 1, so x = y + (1 − 4/3)(z − y) = 0.75: the mean of z after each step.
 TEST_P(ScheduleFreeSteps, TheAverageIsThereForEvaluationAndTheParameterComesBack) {
   test::DeviceTensor weight(backend_, Dtype::kFloat64, {1}, test::Values{1});
   test::DeviceTensor gradient(backend_, Dtype::kFloat64, {1}, test::Values{2});
@@ -54,7 +54,7 @@ TEST_P(ScheduleFreeSteps, TheAverageIsThereForEvaluationAndTheParameterComesBack
   EXPECT_EQ(weight.values(), before);
 }
 
-// A 16-bit parameter is averaged in full precision: with a master the average is that of the
+// A 16-bit parameter is averaged in full precision: with a master, the average is that of the
 // float32 sequence, rounded once.
 TEST_P(ScheduleFreeSteps, TheAverageOfA16BitParameterIsThatOfItsMaster) {
   test::DeviceTensor weight(backend_, Dtype::kBFloat16, {1}, test::Values{1});
@@ -66,14 +66,14 @@ TEST_P(ScheduleFreeSteps, TheAverageOfA16BitParameterIsThatOfItsMaster) {
   for (int step = 0; step < 64; ++step) {
     optimizer.step();
   }
-  // z goes down by 2⁻¹¹ a step, so its mean is 1 − 32.5 · 2⁻¹¹ = 0.98413; the nearest of
-  // bfloat16 is 252/256.
+  // z falls by 2⁻¹¹ per step, so its mean is 1 − 32.5 · 2⁻¹¹ = 0.98413; the nearest bfloat16 is
+  // 252/256.
   optimizer.use_slow_weights();
   EXPECT_EQ(weight.values()[0], 252.0 / 256);
 }
 
-// Rates 0.25, 0.5: weights 1/16 and 1/4, c = 0.8. z = 1 − 0.25 = 0.75 = y, then z = 1.25 and
-// y = 0.75 + 0.5·(1 − 0.75·0.2) = 1.175.
+// The rates 0.25, 0.5 give the weights 1/16 and 1/4, c = 0.8. z = 1 − 0.25 = 0.75 = y, then z =
+// 1.25 and y = 0.75 + 0.5·(1 − 0.75·0.2) = 1.175.
 TEST_P(ScheduleFreeSteps, WarmUp) {
   ScheduleFreeAdamW rule = short_rule();
   rule.own_warmup_steps = 2;
@@ -83,7 +83,7 @@ TEST_P(ScheduleFreeSteps, WarmUp) {
   expect_values(path.state(3), {0.3125}, kHandTolerance);
 }
 
-// Weights 1 and 2 without the rate's: c = 2/3, y = 0.5 + 0.5·(1 − 0.25) = 0.875.
+// The weights are 1 and 2 without the rate's share: c = 2/3, y = 0.5 + 0.5·(1 − 0.25) = 0.875.
 TEST_P(ScheduleFreeSteps, LaterStepsMayWeighMore) {
   ScheduleFreeAdamW rule = short_rule();
   rule.step_power = 1;

@@ -1,4 +1,4 @@
-// Stochastic gradient descent against steps worked out by hand, on every backend.
+// Checks stochastic gradient descent against steps computed by hand, on every backend.
 #include "sing/rule/sgd.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using test::Trajectory;
 
 class SgdSteps : public test::BackendTest {
  protected:
-  // One element that starts at 1 and sees the gradients 0.5, -0.25, 1.
+  // Steps one element that starts at 1 with the gradients 0.5, -0.25, 1.
   void expect_path(const Sgd& rule, double first, double second, double third) {
     Trajectory path(backend_, bare_rule(rule), {1}, {1});
     expect_values(path.take({0.5}), {first}, kHandTolerance);
@@ -29,7 +29,7 @@ SING_ON_BACKENDS(SgdSteps, test::backend_kinds());
 // 1 − 0.05 = 0.95; + 0.025; − 0.1.
 TEST_P(SgdSteps, Plain) { expect_path({.learning_rate = 0.1}, 0.95, 0.975, 0.875); }
 
-// m = 0.5, then 0.45 − 0.25 = 0.2, then 0.18 + 1 = 1.18; each step 0.1 m.
+// m = 0.5, then 0.45 − 0.25 = 0.2, then 0.18 + 1 = 1.18; each step is 0.1 m.
 TEST_P(SgdSteps, Momentum) {
   expect_path({.learning_rate = 0.1, .momentum = 0.9}, 0.95, 0.93, 0.812);
 }
@@ -39,7 +39,7 @@ TEST_P(SgdSteps, Nesterov) {
   expect_path({.learning_rate = 0.1, .momentum = 0.9, .nesterov = true}, 0.905, 0.912, 0.7058);
 }
 
-// The parameter is first multiplied by 1 − 0.1 · 0.5 = 0.95.
+// First, the parameter is multiplied by 1 − 0.1 · 0.5 = 0.95.
 TEST_P(SgdSteps, DecoupledDecay) {
   expect_path({.learning_rate = 0.1, .weight_decay = 0.5}, 0.9, 0.88, 0.736);
 }
@@ -60,7 +60,7 @@ TEST_P(SgdSteps, StateIsTheMomentumAndNothingWithoutOne) {
   EXPECT_EQ(without.optimizer().state_bytes(), 0U);
 }
 
-// L2 enters the momentum: 1 + 0.5 · 2 = 2, p = 1.8; m = 0.5 · 2 + 1 + 0.5 · 1.8 = 2.9.
+// L2 decay enters the momentum: 1 + 0.5 · 2 = 2, p = 1.8; m = 0.5 · 2 + 1 + 0.5 · 1.8 = 2.9.
 TEST_P(SgdSteps, L2Decay) {
   const Sgd rule{
       .learning_rate = 0.1, .momentum = 0.5, .weight_decay = 0.5, .decoupled_decay = false};

@@ -1,4 +1,5 @@
-// The scale that a tensor's sums give: target, epsilon, loss scale, guard, what counts as finite.
+// Checks the scale computed from a tensor's sums: target, epsilon, loss scale, guard, and what
+// counts as finite.
 #include "sing/rule/standardize.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ GradientScale scale_of(const Standardize& options, double squares, double centre
   return gradient_scale(options, {squares, centred_squares}, 4, Dtype::kFloat64, 1);
 }
 
-// A norm of 5 and ε = 0: the factor is 1/5.
+// With a norm of 5 and ε = 0, the factor is 1/5.
 TEST(GradientScale, MakesTheNormOne) {
   const GradientScale scale = scale_of({.norm_epsilon = 0}, 25, 25);
   EXPECT_EQ(scale.factor, 0.2);
@@ -23,7 +24,7 @@ TEST(GradientScale, MakesTheNormOne) {
   EXPECT_TRUE(scale.finite);
 }
 
-// The raw norm is 13, what centring leaves has norm 5 and decides the factor.
+// The raw norm is 13; the centered gradient has norm 5, which determines the factor.
 TEST(GradientScale, NormalizesWhatCentringLeaves) {
   const GradientScale scale = scale_of({.norm_epsilon = 0}, 169, 25);
   EXPECT_EQ(scale.factor, 0.2);
@@ -34,7 +35,7 @@ TEST(GradientScale, AddsEpsilonToTheNorm) {
   EXPECT_EQ(scale_of({.norm_epsilon = 3}, 25, 25).factor, 0.125);
 }
 
-// √(4/16) = 1/2 over a norm of 5.
+// The target √(4/16) = 1/2 is divided by a norm of 5.
 TEST(GradientScale, SizeCalibratedTarget) {
   const Standardize options{
       .normalize = Normalize::kSizeCalibrated, .norm_epsilon = 0, .reference_size = 16};
@@ -45,8 +46,8 @@ TEST(GradientScale, TheDefaultReferenceSizeIsTheLargestMatrixOfViTSmall) {
   EXPECT_EQ(Standardize{}.reference_size, 384 * 1536);
 }
 
-// Gradients multiplied by 8: the norm is reported as 5, and ε is multiplied too, so that the result
-// is 5/(5 + 3) of the direction as it would be unscaled.
+// The gradients are multiplied by 8: the norm is reported as 5, and ε is multiplied too, so the
+// result is 5/(5 + 3) of the direction, as without the scale.
 TEST(GradientScale, LossScaleIsRemoved) {
   const GradientSums scaled{25 * 64, 25 * 64};
   const GradientScale off =
@@ -62,7 +63,7 @@ TEST(GradientScale, NormalizationOffLeavesTheSize) {
   EXPECT_EQ(scale_of({.normalize = Normalize::kOff}, 25, 25).factor, 1);
 }
 
-// The guard: ‖centred‖ ≤ 8 ε ‖g‖ with ε = 2⁻²³ or 2⁻⁵², both ends of the line.
+// The guard is ‖centered‖ ≤ 8 ε ‖g‖ with ε = 2⁻²³ or 2⁻⁵²; both sides of the limit are tested.
 TEST(GradientScale, OnlyNoiseLeavesNothing) {
   struct Case {
     Dtype dtype;

@@ -1,4 +1,4 @@
-// Yogi against steps worked out by hand, on every backend.
+// Checks Yogi against steps computed by hand, on every backend.
 #include "sing/rule/yogi.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ SING_ON_BACKENDS(YogiSteps, test::backend_kinds());
 //   t   g   m       v                        m̂       v̂
 //   1   2   9/8     1/4 + 4/4 = 5/4          9/4     5
 //   2   1   17/16   5/4 − 1/4 = 1            17/12   16/7
-//   3   1   33/32   1: v = g², it stays      33/28   64/37
+//   3   1   33/32   1: v = g², unchanged     33/28   64/37
 TEST_P(YogiSteps, TheSecondMomentMovesByTheSquareAtMost) {
   const Yogi rule{
       .learning_rate = 0.1, .beta1 = 0.5, .beta2 = 0.75, .epsilon = 1, .initial_moment = 0.25};
@@ -40,7 +40,7 @@ TEST_P(YogiSteps, TheSecondMomentMovesByTheSquareAtMost) {
   expect_values(path.state(1), {1}, kHandTolerance);
 }
 
-// From zero and with ε = 0 the first step is the learning rate.
+// From zero and with ε = 0, the first step is the learning rate.
 TEST_P(YogiSteps, BothKindsOfDecay) {
   Yogi rule{.learning_rate = 0.1,
             .beta1 = 0.5,

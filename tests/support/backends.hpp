@@ -1,4 +1,5 @@
-// Every backend that tests run on, by name; one that this machine lacks is skipped, never absent.
+// Lists every backend that tests run on, by name; one that this machine lacks is skipped, never
+// absent.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@ namespace sing::test {
 struct BackendCase {
   std::string name;
   std::function<std::shared_ptr<Backend>()> make;
-  std::string missing;  // why it cannot run here; empty: it can
+  std::string missing;  // why it cannot run here; empty if it can
 };
 
 inline void PrintTo(const BackendCase& backend, std::ostream* stream) { *stream << backend.name; }
@@ -47,7 +48,8 @@ inline std::vector<InstructionSet> all_instruction_sets() {
   return {InstructionSet::kBaseline, InstructionSet::kAvx2, InstructionSet::kAvx512};
 }
 
-// One of each kind: for tests of what happens, where the number of threads is no question.
+// Returns one backend of each kind, for tests of behavior that does not depend on the number of
+// threads.
 inline std::vector<BackendCase> backend_kinds() {
   std::vector<BackendCase> cases{reference_backend()};
   for (const InstructionSet instruction_set : all_instruction_sets()) {
@@ -57,7 +59,7 @@ inline std::vector<BackendCase> backend_kinds() {
   return cases;
 }
 
-// Each instruction set with each number of threads, for tests of what the numbers are.
+// Returns each instruction set with each number of threads, for tests of the computed numbers.
 inline std::vector<BackendCase> all_backends() {
   std::vector<BackendCase> cases{reference_backend()};
   for (const InstructionSet instruction_set : all_instruction_sets()) {
@@ -69,7 +71,7 @@ inline std::vector<BackendCase> all_backends() {
   return cases;
 }
 
-// Base of a suite that is instantiated over a list of backends.
+// Base class of a suite that is instantiated over a list of backends.
 class BackendTest : public ::testing::TestWithParam<BackendCase> {
  protected:
   void SetUp() override {
@@ -86,6 +88,6 @@ class BackendTest : public ::testing::TestWithParam<BackendCase> {
 
 }  // namespace sing::test
 
-// SING_ON_BACKENDS(suite, cases): variadic because a list in braces has commas.
+// SING_ON_BACKENDS(suite, cases) is variadic because a list in braces has commas.
 #define SING_ON_BACKENDS(suite, ...) \
   INSTANTIATE_TEST_SUITE_P(, suite, ::testing::ValuesIn(__VA_ARGS__), sing::test::case_name)

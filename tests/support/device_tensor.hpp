@@ -1,4 +1,4 @@
-// A tensor in a backend's memory between sentinels, filled from and read back to the host.
+// Defines a tensor in a backend's memory between sentinels, filled from and read back to the host.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,8 @@ class DeviceTensor {
   static constexpr std::size_t kGuardBytes = 64;
   static constexpr char kSentinel = '\x5a';
 
-  // Zeros. `offset`: elements by which the memory is out of line.
+  // Fills the tensor with zeros. `offset` is the number of elements by which the memory is
+  // misaligned.
   DeviceTensor(std::shared_ptr<Backend> backend, Dtype dtype, std::vector<std::int64_t> shape,
                std::size_t offset = 0)
       : backend_(std::move(backend)),
@@ -80,7 +81,7 @@ class DeviceTensor {
            std::all_of(whole.end() - kGuardBytes, whole.end(), is_sentinel);
   }
 
-  // As a parameter that has no gradient yet.
+  // Returns the tensor as a parameter that has no gradient yet.
   Parameter parameter(std::string name) const {
     Parameter parameter;
     parameter.name = std::move(name);

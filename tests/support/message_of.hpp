@@ -1,4 +1,4 @@
-// The message of an exception that an action is expected to throw.
+// Returns the message of an exception that an action is expected to throw.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Numbers that depend on a seed and a position alone, the same on every machine.
+// Generates numbers that depend only on a seed and a position, the same on every machine.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace sing::test {
 
-// SplitMix64 (Steele, Lea and Flood, 2014) of the position.
+// Applies SplitMix64 (Steele, Lea and Flood, 2014) to the position.
 inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t position) {
   std::uint64_t z = seed * 0xd1342543de82ef95U + (position + 1) * 0x9e3779b97f4a7c15U;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -14,7 +14,7 @@ inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t position) {
   return z ^ (z >> 31);
 }
 
-// Uniform in [-1, 1).
+// Returns a uniform number in [-1, 1).
 inline double random_value(std::uint64_t seed, std::uint64_t position) {
   return static_cast<double>(random_bits(seed, position) >> 11) * 0x1p-52 - 1;
 }

@@ -12,7 +12,7 @@
 
 namespace sing::test {
 
-// Any PNG file, alpha laid over black. Throws std::runtime_error.
+// Reads any PNG file, with alpha over black. Throws std::runtime_error.
 inline lab::picture::Picture read_png(const std::filesystem::path& path) {
   png_image image;
   std::memset(&image, 0, sizeof(image));

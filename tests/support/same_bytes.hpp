@@ -1,4 +1,4 @@
-// Compares memory bit by bit and says where it differs, without printing all of it.
+// Compares memory bit by bit and reports where it differs, without printing all of it.
 #pragma once
 
 #include <gtest/gtest.h>

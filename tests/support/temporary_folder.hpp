@@ -1,4 +1,4 @@
-// A fresh folder for one test, removed with everything in it at the end.
+// Creates an empty folder for one test and removes it with its contents at the end.
 #pragma once
 
 #include <stdlib.h>

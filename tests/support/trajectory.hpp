@@ -1,4 +1,4 @@
-// Runs one tensor through an optimizer step by step, for comparison with steps worked out by hand.
+// Runs one tensor through an optimizer step by step, for comparison with steps computed by hand.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace sing::test {
 
 using Values = std::vector<double>;
 
-// The rule alone: gradients reach it as they are, no LookAhead, decay for vectors too.
+// Returns options for the rule alone: unchanged gradients, no LookAhead, decay for vectors too.
 inline Options bare_rule(const Rule& rule) {
   Options options;
   options.standardize = {.centralize = false, .normalize = Normalize::kOff};
@@ -23,7 +23,7 @@ inline Options bare_rule(const Rule& rule) {
   return options;
 }
 
-// One float64 parameter; take() gives it a gradient, makes a step and returns its new values.
+// Holds one float64 parameter; take() sets its gradient, takes a step and returns its new values.
 class Trajectory {
  public:
   Trajectory(const std::shared_ptr<Backend>& backend, const Options& options,
@@ -54,8 +54,8 @@ class Trajectory {
   Optimizer optimizer_;
 };
 
-// Hand-computed numbers are written with 15 digits or as expressions; double rounds at 1.1e-16 an
-// operation and a step has about ten.
+// Hand-computed numbers are written with 15 digits or as expressions; double rounds at 1.1e-16 per
+// operation, and a step has about ten.
 inline constexpr double kHandTolerance = 1e-14;
 
 inline void expect_values(const Values& actual, const Values& expected, double tolerance) {

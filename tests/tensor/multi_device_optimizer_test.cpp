@@ -1,5 +1,5 @@
-// One optimizer over several devices: the numbers, counters and files of one device, and steps that
-// are skipped on all devices or on none. The devices here are names for the CPU.
+// Checks one optimizer over several devices: it has the numbers, counters and files of one device,
+// and steps are skipped on all devices or on none. The devices here are names for the CPU.
 #include "adapters/tensor/multi_device_optimizer.hpp"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ Values random_floats(std::uint64_t seed, std::size_t count) {
   return {values.begin(), values.end()};
 }
 
-// Four 3 × 4 matrices "0" to "3" in two groups, on the devices given.
+// Has four 3 × 4 matrices "0" to "3" in two groups, on the given devices.
 class FourMatrices {
  public:
   explicit FourMatrices(std::vector<Device> devices, const Options& options = {})
@@ -120,14 +120,14 @@ TEST(MultiDevice, AFileThatOneDeviceRefusesChangesNone) {
   FourMatrices other(several());
   other.take_steps(0, 5);
   std::string bad = other.optimizer().save_bytes();
-  const std::size_t name = bad.find("\"2.slow\"");  // of the last device
+  const std::size_t name = bad.find("\"2.slow\"");  // on the last device
   ASSERT_NE(name, std::string::npos);
   bad[name + 1] = '7';
   EXPECT_THROW(run.optimizer().load_bytes(bad), FileError);
   EXPECT_TRUE(run.optimizer().save_bytes() == before);
 }
 
-// Elements of 1e25 are finite in float32, the sum of their squares is not.
+// Elements of 1e25 are finite in float32, but the sum of their squares is not.
 constexpr float kHuge = 1e25F;
 constexpr float kInfinite = std::numeric_limits<float>::infinity();
 
@@ -198,7 +198,7 @@ TEST(MultiDevice, ThePolicyMayChangeBetweenSteps) {
   before = run.weights();
   run.optimizer().step();
   EXPECT_EQ(run.weights(), before);
-  // A gradient that has gone is not asked about.
+  // A cleared gradient is not checked.
   run.optimizer().clear_gradient(2);
   run.optimizer().step();
   EXPECT_NE(run.weights()[0], before[0]);
@@ -270,7 +270,7 @@ TEST(MultiDevice, SlowWeightsComeAndGoOnAllDevices) {
   run.take_steps(0, 2);
   const std::vector<Values> fast = run.weights();
   run.optimizer().use_slow_weights();
-  EXPECT_EQ(run.weights(), start);  // nothing was merged yet
+  EXPECT_EQ(run.weights(), start);  // nothing has been merged yet
   run.optimizer().use_fast_weights();
   EXPECT_EQ(run.weights(), fast);
 }

@@ -1,4 +1,4 @@
-// What another library's tensor must be to serve as a parameter or as its gradient.
+// Checks which tensors of another library can serve as a parameter or as its gradient.
 #include "adapters/tensor/tensor_view.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-"""Puts faults into a scratch tree and expects tools/check_docs.py to find each of them, and none in the tree without faults."""
+"""Puts faults into a scratch tree and expects tools/check_docs.py to find each of them, and none in a tree without faults."""
 
 import importlib.util
 import pathlib

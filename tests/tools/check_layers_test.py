@@ -108,7 +108,7 @@ class CheckLayers(unittest.TestCase):
                 self.assertEqual(self.faults_of(source, line), [])
 
     def test_folders_that_include_each_other_are_found(self):
-        # Each of the two is permitted: the table of floors does not cover the folders of a backend.
+        # Each of the two includes is permitted: the table of layers does not cover the folders of a backend.
         ring = {"sing/backend/cpu/a.hpp": '#include "sing/backend/reference/b.hpp"\n', "sing/backend/reference/b.hpp": '#include "sing/backend/cpu/a.hpp"\n'}
         self.assertEqual(
             self.check(ring)[1],

@@ -1,4 +1,4 @@
-"""Checks which changes tools/mutate.py makes and how it judges them."""
+"""Checks which changes tools/mutate.py makes and how it evaluates them."""
 
 import pathlib
 import sys

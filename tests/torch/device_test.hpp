@@ -1,4 +1,5 @@
-// Base of the suites that run on the CPU and on CUDA; the latter is skipped where there is none.
+// Defines the base of the suites that run on the CPU and on CUDA; the latter is skipped if there is
+// no device.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -47,7 +48,7 @@ inline void set_gradient(const at::Tensor& tensor, const at::Tensor& gradient) {
   tensor.mutable_grad() = gradient;
 }
 
-// The rule alone: neither standardized gradients nor LookAhead.
+// Returns options for the rule alone, without standardized gradients or LookAhead.
 inline Options bare(const Rule& rule) {
   Options options;
   options.standardize = {.centralize = false, .normalize = Normalize::kOff};
@@ -61,7 +62,7 @@ inline bool same_bits(const at::Tensor& a, const at::Tensor& b) {
   return a.scalar_type() == b.scalar_type() && at::equal(a.detach(), b.detach());
 }
 
-// Parameters of several shapes whose gradients depend on the step's number alone.
+// Has parameters of several shapes whose gradients depend only on the step's number.
 class SmallModel {
  public:
   SmallModel(at::Device device, at::ScalarType type, bool channels_last = false)

@@ -1,4 +1,5 @@
-// The authors' trajectories through the LibTorch optimizer: its groups, gradients and options.
+// Runs the authors' trajectories through the LibTorch optimizer, with its groups, gradients and
+// options.
 #include "tests/golden/golden_file.hpp"
 #include "tests/torch/device_test.hpp"
 
@@ -11,7 +12,7 @@ using test::GoldenCase;
 
 class TorchGolden : public test::DeviceTest {
  protected:
-  // The file's numbers pass through float32, in which they were recorded.
+  // Converts the file's numbers through float32, in which they were recorded.
   at::Tensor given(const std::string& name, const std::vector<double>& values, Dtype dtype) const {
     return at::tensor(values, at::kDouble)
         .to(at::kFloat)
@@ -21,8 +22,8 @@ class TorchGolden : public test::DeviceTest {
 };
 SING_ON_DEVICES(TorchGolden);
 
-// As tests/golden: float64 to 1e-12 of the distance moved; float32 in units u = 2⁻²⁴ a step, 4 of
-// the parameter and 64 of the largest update, 0.05 · 3.2.
+// The bounds are those of tests/golden: float64 to 1e-12 of the distance moved; float32 in units u
+// = 2⁻²⁴ per step, 4 of the parameter and 64 of the largest update, 0.05 · 3.2.
 double tolerance(Dtype dtype, int steps, double moved, double size) {
   return dtype == Dtype::kFloat64 ? 1e-12 * moved : steps * 0x1p-24 * (4 * size + 64 * 0.05 * 3.2);
 }

@@ -1,4 +1,5 @@
-// 16-bit parameters, loss scaling, autocast, and standardized gradients for torch's optimizers.
+// Checks 16-bit parameters, loss scaling, autocast, and standardized gradients for torch's
+// optimizers.
 #include <sstream>
 
 #include "adapters/torch/autocast_guard.hpp"
@@ -15,7 +16,7 @@ using test::SmallModel;
 class TorchMixedPrecision : public test::DeviceTest {};
 SING_ON_DEVICES(TorchMixedPrecision);
 
-// With masters a 16-bit run is the float32 run, rounded once at the end of each step.
+// With masters, a 16-bit run equals the float32 run, rounded once at the end of each step.
 TEST_P(TorchMixedPrecision, MastersKeepWhatSixteenBitsLose) {
   for (const at::ScalarType type : {at::kBFloat16, at::kHalf}) {
     Options options;
@@ -65,7 +66,7 @@ TEST_P(TorchMixedPrecision, TheScalerSkipsShrinksAndGrows) {
   EXPECT_EQ(scaler.current_scale(), 2048);
   EXPECT_EQ(scaler.growth_tracker(), 0);
   EXPECT_EQ(take(0.25), 0.25);
-  EXPECT_EQ(take(1e306), 0.25);  // times 2048: infinite, nothing moves
+  EXPECT_EQ(take(1e306), 0.25);  // infinite after scaling by 2048, so nothing moves
   EXPECT_EQ(scaler.current_scale(), 1024);
   EXPECT_EQ(scaler.growth_tracker(), 0);
   EXPECT_EQ(optimizer.status().skipped_steps, 1);
@@ -116,7 +117,7 @@ TEST_P(TorchMixedPrecision, AutocastHoldsForItsScope) {
   EXPECT_EQ(at::autocast::get_autocast_dtype(type), dtype);
 }
 
-// Casts of weights are cached within the outermost scope only: a step may follow it.
+// Casts of weights are cached only within the outermost scope, so a step may follow it.
 TEST_P(TorchMixedPrecision, AutocastSeesWeightsAfterAStep) {
   const at::Tensor weight = random({4, 4}).requires_grad_();
   const at::Tensor input = random({4, 4});
@@ -158,7 +159,7 @@ TEST_P(TorchMixedPrecision, StandardizedGradientsAreThoseOfTheFormula) {
   EXPECT_NEAR(standardizer.gradient_norms()[1].second, norm, 1e-12);
 }
 
-// Standardize, then torch's AdamW: our AdamW on the same options, to rounding.
+// Standardizing and then torch's AdamW equals our AdamW with the same options, up to rounding.
 TEST_P(TorchMixedPrecision, StandardizeServesAnyTorchOptimizer) {
   SmallModel ours(device_, at::kDouble);
   SmallModel theirs(device_, at::kDouble);

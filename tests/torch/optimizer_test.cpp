@@ -1,4 +1,4 @@
-// The optimizer as a torch::optim::Optimizer: steps, groups, schedulers, closures, memory.
+// Checks the optimizer as a torch::optim::Optimizer: steps, groups, schedulers, closures, memory.
 #include <dirent.h>
 
 #include "sing/optim/schedule.hpp"
@@ -15,7 +15,7 @@ using test::SmallModel;
 class TorchOptimizer : public test::DeviceTest {};
 SING_ON_DEVICES(TorchOptimizer);
 
-// Double rounds at 1.1e-16; a step has about ten operations, and the two differ in their order.
+// Double rounds at 1.1e-16; a step has about ten operations, whose order differs between the two.
 TEST_P(TorchOptimizer, AllOffIsTorchsAdamW) {
   SmallModel ours(device_, at::kDouble);
   SmallModel theirs(device_, at::kDouble);
@@ -53,7 +53,7 @@ TEST_P(TorchOptimizer, TakesParametersInEveryForm) {
             named);
 }
 
-// torch::optim forgets the optimizer's defaults as soon as a group brings options.
+// torch::optim drops the optimizer's defaults as soon as a group has its own options.
 TEST_P(TorchOptimizer, GroupsKeepTheDefaultsTheyDoNotOverride) {
   SmallModel model(device_, at::kFloat);
   Options defaults;
@@ -77,7 +77,7 @@ TEST_P(TorchOptimizer, GroupsKeepTheDefaultsTheyDoNotOverride) {
   EXPECT_EQ(optimizer.param_groups()[1].options().get_lr(), 0.125);
 }
 
-// In torch's words, through the base class too.
+// Groups are added with torch's functions, also through the base class.
 TEST_P(TorchOptimizer, TakesUpGroupsAddedLater) {
   SmallModel model(device_, at::kDouble);
   torch::Optimizer optimizer({{"a", model[0]}}, bare(Sgd{.learning_rate = 0.5}));
@@ -139,7 +139,7 @@ TEST_P(TorchOptimizer, TheClosureRunsWithGradientsOnAndItsLossComesBack) {
   EXPECT_FALSE(optimizer.step().defined());
 }
 
-// Beside torch's own optimizer under schedulers of its own.
+// Compares with torch's own optimizer under the same schedulers.
 TEST_P(TorchOptimizer, FollowsTorchsSchedulers) {
   const at::Tensor a = tensor({100});
   const at::Tensor b = tensor({100});
@@ -209,14 +209,14 @@ TEST_P(TorchOptimizer, ChannelsLastIsContiguous) {
     torch::Optimizer b(last.parameters());
     for (int step = 0; step < 7; ++step) {
       plain.set_gradients(step);
-      last.set_gradients(step);  // contiguous, so that its layout is not the parameter's
+      last.set_gradients(step);  // contiguous, so its layout differs from the parameter's
       if (!mixed_layouts) {
         set_gradient(last[0], last[0].grad().contiguous(at::MemoryFormat::ChannelsLast));
       }
       a.step();
       b.step();
     }
-    // Row sums are added in another order: float32 roundings of a few steps of size 0.005.
+    // Row sums are added in a different order: float32 roundings of a few steps of size 0.005.
     EXPECT_TRUE(at::allclose(plain[0], last[0], 0, 1e-6));
     EXPECT_FALSE(last[0].is_contiguous());
     last.expect_same_bits(last, "itself");
@@ -226,7 +226,7 @@ TEST_P(TorchOptimizer, ChannelsLastIsContiguous) {
   }
 }
 
-// Rows are those of the indices, also when centralization starts or changes its axis between steps.
+// Rows follow the indices, also when centralization starts or changes its axis between steps.
 TEST_P(TorchOptimizer, AnyOrderOfTheAxesTrainsAsContiguousMemory) {
   const at::Tensor values = at::arange(24.0, at::device(device_)).reshape({2, 3, 4}).sin();
   for (const std::int64_t axis : {0, 1, 2}) {
@@ -372,14 +372,14 @@ int threads_of_this_process() {
   return count;
 }
 
-// A pool of its own would fight with LibTorch's.
+// A separate pool would compete with LibTorch's.
 TEST(TorchThreads, AreThoseOfLibTorch) {
   const int threads = at::get_num_threads();
   std::vector<at::Tensor> results;
   for (const int count : {1, 3}) {
     at::set_num_threads(count);
     at::parallel_for(0, count, 1, [](std::int64_t, std::int64_t) {});
-    at::rand({400'000}).exp_();  // the pool exists by now
+    at::rand({400'000}).exp_();  // the pool exists after this line
     const int before = threads_of_this_process();
     at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(std::uint64_t{5});
     results.push_back(at::randn({500, 700}, generator).requires_grad_());
@@ -403,7 +403,8 @@ TEST(TorchThreads, AreThoseOfLibTorch) {
   at::set_num_threads(threads);
 }
 
-// Slow weights are merged in the same steps on both devices, and the file knows no devices.
+// Slow weights are merged in the same steps on both devices, and the file does not depend on
+// devices.
 TEST(TorchDevices, MixInOneOptimizer) {
   if (!is_cuda_available() || !::torch::cuda::is_available()) {
     GTEST_SKIP() << "no CUDA device";

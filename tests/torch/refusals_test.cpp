@@ -1,4 +1,5 @@
-// What the adapter must not take: each gives an error that names the tensor, and nothing changes.
+// Checks that the adapter refuses bad input with an error that names the tensor, and that nothing
+// changes.
 #include "adapters/torch/standardize.hpp"
 #include "tests/support/message_of.hpp"
 #include "tests/torch/device_test.hpp"
@@ -47,7 +48,7 @@ TEST_P(TorchRefusals, OfParameters) {
   EXPECT_THAT(refusal_of(good_.detach()), AllOf(HasSubstr("'bad'"), HasSubstr("that of 'good'")));
 }
 
-// Kernels take any order of the axes; a rule that works on matrices may not.
+// Kernels accept any order of the axes; a rule that works on matrices may not.
 TEST_P(TorchRefusals, OfLayouts) {
   const at::Tensor last =
       at::zeros({2, 3, 4, 5}, at::device(device_)).contiguous(at::MemoryFormat::ChannelsLast);

@@ -1,4 +1,4 @@
-// What LibTorch brings beside gradients: matrix products and curvature.
+// Checks what LibTorch provides in addition to gradients: matrix products and curvature.
 #include "tests/torch/device_test.hpp"
 
 namespace sing {
@@ -7,7 +7,8 @@ namespace {
 class SecondInput : public test::DeviceTest {};
 SING_ON_DEVICES(SecondInput);
 
-// One step from 0 with newton_steps of the authors' polynomial, written out. Some are of one shape.
+// Compares one step from 0 with newton_steps of the authors' polynomial, written out. Some matrices
+// have the same shape.
 TEST_P(SecondInput, MuonMultipliesWithLibTorch) {
   std::vector<at::Tensor> weights;
   for (const auto& shape : {std::vector<std::int64_t>{5, 9},
@@ -40,7 +41,7 @@ TEST_P(SecondInput, MuonMultipliesWithLibTorch) {
   }
 }
 
-// In a gradient's type and layout that are not the curvature's own.
+// The gradient's type and layout differ from the curvature's.
 TEST_P(SecondInput, CurvatureReachesAdaHessian) {
   const at::Tensor weight = at::zeros({2, 3}, at::kFloat).to(device_).requires_grad_();
   const at::Tensor plain = at::zeros({2, 3}, at::kFloat).to(device_).requires_grad_();

@@ -1,4 +1,4 @@
-// Saving and resuming through torch::save and state files: the bits of a run that never stopped.
+// Checks saving and resuming through torch::save and state files: the bits of an uninterrupted run.
 #include <sstream>
 
 #include "tests/contract/rule_variants.hpp"
@@ -55,7 +55,7 @@ void by_file(torch::Optimizer& from, torch::Optimizer& to) {
   to.load(folder / "state.safetensors");
 }
 
-// Three is in the middle of a LookAhead period, one before the bias has its first gradient.
+// Step 3 is in the middle of a LookAhead period; step 1 is before the bias has its first gradient.
 TEST_P(TorchState, ResumesExactlyForEveryRule) {
   for (const test::RuleVariant& variant : test::all_rules()) {
     SCOPED_TRACE(variant.name);
@@ -79,14 +79,14 @@ TEST_P(TorchState, ResumesExactlyInEveryType) {
 TEST_P(TorchState, ResumesExactlyInChannelsLast) {
   for (const test::RuleVariant& variant : test::all_rules()) {
     SCOPED_TRACE(variant.name);
-    if (!std::holds_alternative<AdaFactor>(variant.rule)) {  // wants contiguous parameters
+    if (!std::holds_alternative<AdaFactor>(variant.rule)) {  // needs contiguous parameters
       expect_exact_resume({.rule = variant.rule}, at::kFloat, 3, by_archive, true);
       expect_exact_resume({.rule = variant.rule}, at::kFloat, 3, by_file, true);
     }
   }
 }
 
-// The file has every array in the order of its indices: a model in another memory format reads it.
+// The file stores every array in index order, so a model in another memory format can read it.
 TEST_P(TorchState, FilesDoNotDependOnTheMemoryFormat) {
   SmallModel last(device_, at::kDouble, true);
   SmallModel plain(device_, at::kDouble, false);
@@ -115,7 +115,7 @@ TEST_P(TorchState, OptionsAndRatesOfSchedulersComeBack) {
   model.set_gradients(0);
   for (int step = 0; step < 2; ++step) {
     from.step();
-    scheduler.step();  // the first leaves the rate, the second halves it
+    scheduler.step();  // the first call keeps the rate, the second halves it
   }
   from.set_option(0, "weight_decay", 0.75);
   torch::Optimizer to(model.parameters());

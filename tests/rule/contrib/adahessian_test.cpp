@@ -1,4 +1,4 @@
-// AdaHessian against steps worked out by hand, on every backend.
+// Checks AdaHessian against steps computed by hand, on every backend.
 #include "sing/rule/contrib/adahessian.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ AdaHessian short_rule() { return {.learning_rate = 0.1, .beta1 = 0.5, .beta2 = 0
 
 class AdaHessianSteps : public test::BackendTest {
  protected:
-  // One step from (1, 1) with gradient (3, 4) and the curvature given.
+  // Takes one step from (1, 1) with gradient (3, 4) and the given curvature.
   test::Values step(const AdaHessian& rule, const test::Values& curvature, double loss_scale = 1) {
     test::DeviceTensor weight(backend_, Dtype::kFloat64, {2}, test::Values{1, 1});
     const test::DeviceTensor gradient(backend_, Dtype::kFloat64, {2},
@@ -33,7 +33,7 @@ class AdaHessianSteps : public test::BackendTest {
 };
 SING_ON_BACKENDS(AdaHessianSteps, test::backend_kinds());
 
-// Corrected, m is the gradient and √v the curvature without its sign.
+// After correction, m is the gradient and √v is the absolute value of the curvature.
 TEST_P(AdaHessianSteps, TheGradientIsDividedByTheCurvature) {
   expect_values(step(short_rule(), {2, -8}), {1 - 0.15, 1 - 0.05}, kHandTolerance);
 }
@@ -62,7 +62,8 @@ TEST_P(AdaHessianSteps, Decay) {
   expect_values(step(rule, {2, 9}), {1 - 0.175, 1 - 0.05}, kHandTolerance);
 }
 
-// Then g = 1 and D = 4: m = 1.5/2 + 1/2 = 1.25, v = 2/2 + 8 = 9; corrected by 3/4.
+// In the second step, g = 1 and D = 4: m = 1.5/2 + 1/2 = 1.25, v = 2/2 + 8 = 9; both are divided by
+// 3/4.
 TEST_P(AdaHessianSteps, SecondStep) {
   test::DeviceTensor weight(backend_, Dtype::kFloat64, {1}, test::Values{1});
   test::DeviceTensor gradient(backend_, Dtype::kFloat64, {1}, test::Values{3});

@@ -1,4 +1,4 @@
-// AdaMod against steps worked out by hand, on every backend.
+// Checks AdaMod against steps computed by hand, on every backend.
 #include "sing/rule/contrib/adamod.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// AdamNorm against steps worked out by hand, on every backend.
+// Checks AdamNorm against steps computed by hand, on every backend.
 #include "sing/rule/contrib/adanorm.hpp"
 
 #include <gtest/gtest.h>
@@ -23,8 +23,8 @@ AdaNorm short_adanorm() {
 class AdaNormSteps : public test::BackendTest {};
 SING_ON_BACKENDS(AdaNormSteps, test::backend_kinds());
 
-// The gradient (3, 4) has norm 5, its mean norm e = 2.5 is below: m = g/2, v = g²/2, both corrected
-// by 1/2: a step of 0.1 against the sign.
+// The gradient (3, 4) has norm 5, and the mean norm e = 2.5 is below it: m = g/2, v = g²/2, both
+// corrected by 1/2, so the step is 0.1 against the sign.
 TEST_P(AdaNormSteps, ALongGradientIsTakenAsItIs) {
   Trajectory path(backend_, bare_rule(short_adanorm()), {2}, {1, 1});
   expect_values(path.take({3, 4}), {0.9, 0.9}, kHandTolerance);
@@ -33,8 +33,8 @@ TEST_P(AdaNormSteps, ALongGradientIsTakenAsItIs) {
   expect_values(path.state(2), {2.5}, kHandTolerance);
 }
 
-// Then (1, 0) of norm 1, e = 1.25 + 0.5 = 1.75: the first moment takes (1.75, 0), the second (1,
-// 0). m = (1.625, 1), v = (2.75, 4), corrections 3/4.
+// The second gradient (1, 0) has norm 1, e = 1.25 + 0.5 = 1.75: the first moment uses (1.75, 0),
+// the second (1, 0). m = (1.625, 1), v = (2.75, 4), corrections 3/4.
 TEST_P(AdaNormSteps, AShortGradientIsStretchedInTheFirstMomentAlone) {
   Trajectory path(backend_, bare_rule(short_adanorm()), {2}, {1, 1});
   path.take({3, 4});
@@ -54,7 +54,7 @@ TEST_P(AdaNormSteps, AZeroGradientStaysZero) {
   expect_values(path.state(2), {1.25}, kHandTolerance);
 }
 
-// v = 4.5 + 1/4 stays in the state; √(2 · 4.75) + 1/4.
+// v = 4.5 + 1/4 stays in the state; the denominator is √(2 · 4.75) + 1/4.
 TEST_P(AdaNormSteps, TheEpsilonStaysInTheState) {
   AdaNorm rule = short_adanorm();
   rule.epsilon = 0.25;

@@ -1,4 +1,4 @@
-// EAdam against steps worked out by hand, on every backend.
+// Checks EAdam against steps computed by hand, on every backend.
 #include "sing/rule/contrib/eadam.hpp"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST_P(EAdamSteps, BothKindsOfDecay) {
   expect_values(decoupled.take({2}), {0.7 - 0.2 / std::sqrt(5.0)}, kHandTolerance);
 }
 
-// A gradient that is 0 from the first step on leaves the parameter where it is.
+// A gradient that is always 0 leaves the parameter unchanged.
 TEST_P(EAdamSteps, ZeroGradients) {
   Trajectory path(backend_, bare_rule(EAdam{.learning_rate = 0.1, .epsilon = 1e-30}), {1}, {1});
   expect_values(path.take({0}), {1}, 0);

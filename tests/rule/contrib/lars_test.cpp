@@ -1,4 +1,4 @@
-// LARS against steps worked out by hand, on every backend.
+// Checks LARS against steps computed by hand, on every backend.
 #include "sing/rule/contrib/lars.hpp"
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@ using test::expect_values;
 using test::kHandTolerance;
 using test::Trajectory;
 
-// p = (3, 4) of norm 5 sees the gradient (6, 8) of norm 10: with decay 1/2 the ratio is
-// 0.1 · 5 / (10 + 2.5 + 0) = 0.04, times g + p/2 = (7.5, 10): d = (0.3, 0.4).
+// p = (3, 4), with norm 5, gets the gradient (6, 8), with norm 10. With decay 1/2 the ratio is 0.1
+// · 5 / (10 + 2.5 + 0) = 0.04, times g + p/2 = (7.5, 10): d = (0.3, 0.4).
 class LarsSteps : public test::BackendTest {};
 SING_ON_BACKENDS(LarsSteps, test::backend_kinds());
 
@@ -45,7 +45,7 @@ TEST_P(LarsSteps, WithoutMomentumThereIsNoState) {
   EXPECT_TRUE(path.optimizer().state(0).empty());
 }
 
-// d + m/2 = 1.5 d at the first step.
+// The first step is d + m/2 = 1.5 d.
 TEST_P(LarsSteps, Nesterov) {
   Lars rule = short_lars();
   rule.nesterov = true;
@@ -53,7 +53,7 @@ TEST_P(LarsSteps, Nesterov) {
   expect_values(path.take({6, 8}), {3 - 0.225, 4 - 0.3}, kHandTolerance);
 }
 
-// 0.1 · 5 / (10 + 2.5 + 12.5) = 0.02.
+// The ratio is 0.1 · 5 / (10 + 2.5 + 12.5) = 0.02.
 TEST_P(LarsSteps, TheEpsilonIsInTheDenominator) {
   Lars rule = short_lars();
   rule.epsilon = 12.5;
@@ -78,7 +78,7 @@ TEST_P(LarsSteps, AZeroParameterOrGradientHasRatioOne) {
   expect_values(flat.take({0, 0}), {2.25, 3}, kHandTolerance);
 }
 
-// p · 0.75 = (2.25, 3) of norm 3.75; ratio 0.1 · 3.75 / 10, times g: (0.225, 0.3).
+// p · 0.75 = (2.25, 3) has norm 3.75; the ratio 0.1 · 3.75 / 10 times g is (0.225, 0.3).
 TEST_P(LarsSteps, DecoupledDecayComesBeforeTheNorm) {
   Lars rule = short_lars();
   rule.decoupled_decay = true;

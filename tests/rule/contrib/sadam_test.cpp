@@ -1,4 +1,4 @@
-// SAdam against steps worked out by hand, on every backend.
+// Checks SAdam against steps computed by hand, on every backend.
 #include "sing/rule/contrib/sadam.hpp"
 
 #include <gtest/gtest.h>
@@ -20,15 +20,15 @@ SAdam half_and_three_quarters() {
   return {.learning_rate = 0.1, .beta1 = 0.5, .beta2 = 0.75, .epsilon = 0, .softplus_beta = 2};
 }
 
-// softplus₂(x) = ln(1 + e²ˣ)/2 of 1 and of √3/2.
+// The values are softplus₂(x) = ln(1 + e²ˣ)/2 at 1 and at √3/2.
 const double kOfOne = std::log1p(std::exp(2.0)) / 2;
 const double kOfLess = std::log1p(std::exp(std::sqrt(3.0))) / 2;
 
 class SAdamSteps : public test::BackendTest {};
 SING_ON_BACKENDS(SAdamSteps, test::backend_kinds());
 
-// Gradients 2, 0: m = 1, 1/2; v = 1, 3/4, of which the largest is 1, 1. The step sizes are
-// 0.1 √(1 − β2ᵗ)/(1 − β1ᵗ) = 0.1, 0.1 √7/3; the root is not corrected.
+// The gradients 2, 0 give m = 1, 1/2 and v = 1, 3/4, whose largest values so far are 1, 1. The step
+// sizes are 0.1 √(1 − β2ᵗ)/(1 − β1ᵗ) = 0.1, 0.1 √7/3; the root is not corrected.
 TEST_P(SAdamSteps, SoftplusOfTheLargestSecondMoment) {
   Trajectory path(backend_, bare_rule(half_and_three_quarters()), {1}, {1});
   const double first = 1 - 0.1 / kOfOne;
