@@ -18,7 +18,7 @@ from cuda_step_bench import DEFAULT, Sing, capture, interleaved, load, make_fuse
 
 
 class Ours:
-    """SING with its own copy of the parameters."""
+    """Runs SING with its own copy of the parameters."""
 
     def __init__(self, library, stream, parameters, gradients):
         self.parameters = [p.clone() for p in parameters]

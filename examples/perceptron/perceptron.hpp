@@ -43,7 +43,7 @@ class Perceptron {
 
   std::array<Layer, 3> layers_;
   std::array<Activations, 4> values_;     // the inputs, then the outputs of each layer
-  std::array<Activations, 4> gradients_;  // of the loss with respect to values_
+  std::array<Activations, 4> gradients_;  // gradients of the loss with respect to values_
 };
 
 }  // namespace example

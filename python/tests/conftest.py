@@ -1,5 +1,4 @@
-"""Defines what the tests of the package share: the build's folder, a small model, and parameters that are stepped through
-copies."""
+"""Defines what the tests of the package share: the build folder, a small model, and parameters stepped through copies."""
 
 import os
 import pathlib

@@ -53,7 +53,7 @@ class Expected:
 
     value: Bounded  # before it is rounded to 16 bits
     state: dict[str, Bounded]
-    norm: Bounded  # of the gradient, without the loss scale
+    norm: Bounded  # norm of the gradient, without the loss scale
 
 
 @dataclass

@@ -455,7 +455,7 @@ class Runner:
         self.library.train()
         self._expect_unchanged(before)
 
-    # What must not change
+    # Checks that nothing changed
 
     def _numbers(self, live):
         found = self.library.state.get(live.tensor) or {}

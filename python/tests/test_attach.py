@@ -1,5 +1,4 @@
-"""Tests attach(): every torch optimizer against a hand-written loop, and the pitfalls of hooks, closures, scalers and
-checkpoints."""
+"""Tests attach(): each torch optimizer against a hand-written loop, and hooks, closures, scalers and checkpoints."""
 
 import copy
 import io
@@ -449,7 +448,7 @@ def test_a_step_that_the_scaler_skips_is_no_step(fused):
     assert optimizer.param_groups[0]["lookahead_step"] == 6
     assert scaler.get_scale() == 256.0
     for a, b in zip(mine, theirs):
-        assert torch.allclose(a, b, rtol=0, atol=1e-6)  # norm_epsilon is compared with a scaled norm
+        assert torch.allclose(a, b, rtol=0, atol=1e-6)  # norm_epsilon is added to a scaled norm
 
 
 def test_non_finite_gradients_by_policy():

@@ -234,7 +234,7 @@ def test_parameters_are_matched_by_the_dictionarys_own_numbers():
 
 
 def test_tensor_rate_is_kept_and_filled_on_success_only():
-    """A captured graph reads it."""
+    """A captured graph reads the tensor, so loading must not replace it."""
     rate = torch.tensor(0.5)
     weight = torch.nn.Parameter(torch.randn(2, 3))
     optimizer = sing.SING([weight], lr=rate)

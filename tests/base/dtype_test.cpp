@@ -19,7 +19,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 // Defines a 16-bit IEEE 754 binary format.
 struct Format {
   int mantissa_bits;
-  int least_exponent;  // of normal numbers
+  int least_exponent;  // smallest exponent of normal numbers
   int bias;
   double largest;
 

@@ -31,7 +31,7 @@ constexpr std::size_t kLargeMatrix = 1;
 constexpr std::size_t kSmallVector = 2;
 constexpr std::size_t kLargeVector = 4;
 
-// Makes another backend plan every step anew.
+// Wraps a backend so that it makes a new plan for every step.
 class PlansEveryStep final : public Backend {
  public:
   explicit PlansEveryStep(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {}

@@ -25,7 +25,8 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// safetensors 0.8.0, numpy.save_file: weight (2, 2) float32, größe () int64, h (1) float16.
+// Returns the file that safetensors 0.8.0 writes with numpy.save_file for weight (2, 2) float32,
+// größe () int64, h (1) float16.
 std::string python_file() {
   const std::string header =
       R"({"__metadata__":{"format":"pt"},"größe":{"dtype":"I64","shape":[],"data_offsets":[0,8]},)"

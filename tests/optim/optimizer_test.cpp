@@ -22,7 +22,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Numbers = std::vector<double>;
 
-// Gradient descent at rate 1 on bare gradients: a step subtracts the gradient.
+// Returns gradient descent at rate 1 on bare gradients, so that a step subtracts the gradient.
 Options descent() { return bare_rule(Sgd{.learning_rate = 1}); }
 
 class OptimizerTest : public test::BackendTest {
@@ -258,7 +258,8 @@ TEST_P(OptimizerTest, AGradientOfTheWrongTypeIsRefused) {
   EXPECT_EQ(weight.values()[0], 0);
 }
 
-// Steps of 2⁻¹² from 1 are below half a unit of bfloat16 (2⁻⁸ below 1): lost without a master.
+// Steps of 2⁻¹² from 1 are below half a unit of bfloat16 (2⁻⁸ below 1), so they are lost without a
+// master.
 TEST_P(OptimizerTest, AMasterKeepsWhatSixteenBitsCannot) {
   for (const bool master : {false, true}) {
     DeviceTensor weight = tensor({1}, Dtype::kBFloat16);

@@ -20,7 +20,7 @@ AdaFactor bare_adafactor() { return {.learning_rate = 0.1, .scale_parameter = fa
 
 class AdaFactorSteps : public test::BackendTest {
  protected:
-  // p = (1, 2) sees the gradients (3, 4) and (6, 0). The second moment's decay is 1 − t^−0.8:
+  // p = (1, 2) gets the gradients (3, 4) and (6, 0). The second moment's decay is 1 − t^−0.8:
   //   t = 1: 0, so v = (9, 16), U = g/√v = (1, 1), RMS(U) = 1;
   //   t = 2: 1 − 2^−0.8 = 0.425650822501483, v = (24.507427792459968, 6.810413160023721),
   //          U = (1.211999343312551, 0), RMS(U) = 0.8570129544499469.

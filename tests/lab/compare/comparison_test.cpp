@@ -45,7 +45,7 @@ TEST(Compare, TrainsTheGridAndPrintsATable) {
       compare(folder, {"--optimizers", "a", "--learning-rates", "0.1,0.2", "--seeds", "0,1"});
   EXPECT_EQ(said.code, command::kSuccess) << said.error;
   EXPECT_EQ(said.error, "");
-  // 0.5 and 0.625: spread 0.125 / √2; 0.25 and 0.75: spread 0.5 / √2.
+  // 0.5 and 0.625 have the spread 0.125 / √2, 0.25 and 0.75 the spread 0.5 / √2.
   EXPECT_EQ(said.out,
             "[1/4] a_lr0.1_seed0: accuracy 50 %, loss 0.25, 40 s\n"
             "[2/4] a_lr0.2_seed0: diverged, 5 s\n"

@@ -1,4 +1,4 @@
-// Checks streamed safetensors files, with the library's reader where it knows the types.
+// Checks streamed safetensors files, using the library's reader for the types that it knows.
 #include "lab/data/safetensors_stream.hpp"
 
 #include <gmock/gmock.h>

@@ -103,7 +103,7 @@ TEST(LineChart, GapsBreakACurveAndADivergedOneHasNoSayInTheRange) {
                   .style = "color0",
                   .points = {curve_point(0, 0), curve_point(1, 1), curve_point(2, kAbsent),
                              curve_point(3, 1), curve_point(4, 0)}};
-  // x: 64 … 628 for 0 … 4; y: 256 … 10 for 0 … 1.03
+  // x maps 0 … 4 to 64 … 628; y maps 0 … 1.03 to 256 … 10.
   EXPECT_THAT(draw_line_chart(options, {gap}),
               HasSubstr("d=\"M64 256L205 17.2M487 17.2L628 256\""));
   const Curve wild{.label = "wild",

@@ -41,7 +41,7 @@ TEST(TensorboardEvents, AFrameIsLengthRecordAndMaskedChecksums) {
   const TemporaryFolder folder;
   TensorboardEvents events(folder / "events", 0);
   const std::string bytes = read_whole(folder / "events");
-  // wall_time: 9 bytes; file_version: 2 and 13.
+  // wall_time has 9 bytes; file_version has 2 and 13.
   ASSERT_EQ(bytes.size(), 8U + 4 + 24 + 4);
   EXPECT_EQ(number_at<std::uint64_t>(bytes, 0), 24U);
   const auto masked = [](std::uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8U; };

@@ -36,10 +36,11 @@ TEST(Vit, CountsOfParametersAreThoseByHand) {
   const auto small = make_vit({.model = model::VitSize::kS16});
   EXPECT_EQ(count_parameters(*small), 98688 + 24576 + 12 * 1774464 + 768 + 98560);
   EXPECT_EQ(small->parameters().size(), 151U);
-  // Patches of 8: 8 · 8 · 384 + 384, 256 positions, head 384 · 64 + 64.
+  // Patches of 8 have 8 · 8 · 384 + 384 parameters, with 256 positions and a head of 384 · 64 + 64.
   EXPECT_EQ(count_parameters(*make_vit({.model = model::VitSize::kS8})),
             24960 + 256 * 384 + 12 * 1774464 + 768 + 24640);
-  // Width 768: block 2 · 1536 + 768 · 2304 + 2304 + 768 · 768 + 768 + 2 · 768 · 3072 + 3072 + 768.
+  // At width 768 a block has 2 · 1536 + 768 · 2304 + 2304 + 768 · 768 + 768 + 2 · 768 · 3072 + 3072
+  // + 768 parameters.
   EXPECT_EQ(count_parameters(*make_vit({.model = model::VitSize::kB16})),
             197376 + 64 * 768 + 12 * 7087872 + 1536 + 196864);
 }

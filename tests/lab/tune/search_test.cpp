@@ -1,4 +1,4 @@
-// Checks both searches against walks worked out by hand.
+// Checks both searches against walks computed by hand.
 #include "lab/tune/search.hpp"
 
 #include <gmock/gmock.h>
