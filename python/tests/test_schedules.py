@@ -122,7 +122,7 @@ def test_schedules_are_values():
         (ValueError, "final_factor", "warmup_linear", {"total_steps": 4, "final_factor": 1.5}),
         (ValueError, "final_factor", "warmup_linear", {"total_steps": 4, "final_factor": math.nan}),
         (ValueError, "at least one", "piecewise_linear", {}),
-        (ValueError, "rising", "piecewise_linear", {"knots": [(3, 1.0), (3, 0.5)]}),
+        (ValueError, "increasing steps", "piecewise_linear", {"knots": [(3, 1.0), (3, 0.5)]}),
         (ValueError, "wanted the factor of a knot as a number of at least 0", "piecewise_linear", {"knots": [(3, -1.0)]}),
         (ValueError, "wanted the step of a knot as a whole number of at least 0", "piecewise_linear", {"knots": [(-3, 1.0)]}),
         (ValueError, "did you mean 'warmup_linear'", "warmup_liner", {"total_steps": 4}),

@@ -175,7 +175,7 @@ def test_channels_last_equals_contiguous():
 
 @pytest.mark.parametrize("name", ["SING", "Adafactor"])
 def test_transposed_parameter(name):
-    """Its rows are not where the kernels expect them, so plain PyTorch takes over."""
+    """A parameter stored in transposed order is updated as a contiguous one."""
     weight, gradient = torch.randn(4, 6), torch.randn(4, 6)
     plain = torch.nn.Parameter(weight.clone())
     turned = torch.nn.Parameter(weight.t().contiguous().t())

@@ -101,7 +101,7 @@ def test_bad_files_change_nothing(tmp_path):
     other.save(tmp_path / "other.safetensors")
     (tmp_path / "short.safetensors").write_bytes(b"\x10")
     moment = optimizer.state[weight]["exp_avg"]
-    for name, message in [("absent", "cannot open"), ("short", "short"), ("other", "'weight' of group 0 is missing")]:
+    for name, message in [("absent", "cannot open"), ("short", "short"), ("other", "wanted parameter 'weight' in group 0, got none")]:
         with pytest.raises(RuntimeError, match=message):
             optimizer.load(tmp_path / f"{name}.safetensors")
         assert optimizer.state[weight]["exp_avg"] is moment
