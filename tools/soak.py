@@ -333,8 +333,7 @@ def shuffled_without_end(kinds, chance):
 
 
 def run_soak(program, options, scratch):
-    """Returns the soak with its figures, and how long it took."""
-    began = time.monotonic()
+    """Returns the soak with its figures, and how long the rounds took."""
     chance = random.Random(options.seed)
     clock = make_clock(options.faketime, scratch, chance)
     disk = make_disk(scratch)
@@ -342,13 +341,15 @@ def run_soak(program, options, scratch):
     draw = shuffled_without_end(sorted(soak.disturbances), chance)
     try:
         soak.make_reference()
+        began = time.monotonic()
         while time.monotonic() - began < 60 * options.minutes:
             soak.train_disturbed(draw, lambda: time.monotonic() - began >= 60 * options.minutes)
+        seconds = time.monotonic() - began
     finally:
         for training in soak.trainings:
             training.end(0)
         disk.close()
-    return soak, time.monotonic() - began
+    return soak, seconds
 
 
 def print_table(rows):

@@ -148,7 +148,7 @@ class Damage(unittest.TestCase):
 class Short(InFolder):
     def test_a_quarter_of_a_minute(self):
         result = self.folder / "result.json"
-        words = [sys.executable, ROOT / "tools/soak.py", "--program", PROGRAM, "--minutes", "0.25", "--json", result]
+        words = [sys.executable, ROOT / "tools/soak.py", "--program", PROGRAM, "--minutes", "0.25", "--limit", "200", "--json", result]
         ended = subprocess.run(words, capture_output=True, text=True)
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
         figures = json.loads(result.read_text())
