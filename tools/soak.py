@@ -38,7 +38,7 @@ from soak_disk import enter_mount_namespace, make_disk, sync
 TASK = (
     "rde --device cpu --threads 1 --data-threads 1 --seed 1 --rectangles 2 --image-size 16 --min-side 4 --max-side 12 "
     "--min-visible 8 --train-count 64 --test-count 32 --model vit-micro --patch-size 8 --depth 2 --width 64 --heads 2 "
-    "--batch 8 --steps 300 --evaluate-steps 20 --log-steps 3 --norm-steps 6 --checkpoint-steps 1"
+    "--batch 8 --evaluate-steps 20 --log-steps 3 --norm-steps 6 --checkpoint-steps 1"
 ).split()
 FAILURE = 1  # exit status of a program that prints what went wrong
 INTERRUPTED = 130  # exit status of a run that SIGINT or SIGTERM stopped
@@ -67,10 +67,10 @@ CHECKED = {
 class Training:
     """A process that runs `sing train`."""
 
-    def __init__(self, program, run, step, log, wrap):
+    def __init__(self, program, steps, run, step, log, wrap):
         self.step = step  # from which it should go on; None: from the start, or not known
         self.log = log
-        words = wrap([program, "train", *TASK, "--out", str(run), "--resume"])
+        words = wrap([program, "train", *TASK, "--steps", str(steps), "--out", str(run), "--resume"])
         environment = dict(os.environ, OMP_NUM_THREADS="1")
         with log.open("wb") as output:
             self.process = subprocess.Popen(
@@ -114,8 +114,8 @@ class Row:
 class Soak:
     """The reference, the run of the current round, and the figures."""
 
-    def __init__(self, program, disk, clock, scratch, chance, limit):
-        self.program, self.disk, self.clock = program, disk, clock
+    def __init__(self, program, steps, disk, clock, scratch, chance, limit):
+        self.program, self.steps, self.disk, self.clock = program, steps, disk, clock
         self.scratch, self.chance, self.limit = scratch, chance, limit
         self.run = disk.folder / "run"
         self.reference = scratch / "reference"
@@ -141,7 +141,7 @@ class Soak:
     # ---- Rounds ----
 
     def start(self, step, log="log", wrap=lambda words: words):
-        training = Training(self.program, self.run, step, self.scratch / log, wrap)
+        training = Training(self.program, self.steps, self.run, step, self.scratch / log, wrap)
         self.trainings.append(training)
         return training
 
@@ -271,6 +271,7 @@ class Soak:
             self.clock.jump()
             time.sleep(self.chance.uniform(0, self.reference_seconds / 10))
         self.stop(child, signal.SIGTERM, CLOCK)
+        self.clock.forget(child.process.pid)
 
     def damage_checkpoint(self, child):
         self.kill(child, DAMAGE)
@@ -337,7 +338,7 @@ def run_soak(program, options, scratch):
     chance = random.Random(options.seed)
     clock = make_clock(options.faketime, scratch, chance)
     disk = make_disk(scratch)
-    soak = Soak(program, disk, clock, scratch, chance, options.limit)
+    soak = Soak(program, options.steps, disk, clock, scratch, chance, options.limit)
     draw = shuffled_without_end(sorted(soak.disturbances), chance)
     try:
         soak.make_reference()
@@ -391,6 +392,7 @@ def main(arguments):
     parser.add_argument("--seed", type=int, default=0, help="of the choice and the times of the disturbances")
     parser.add_argument("--program", default="sing", help="the program to test")
     parser.add_argument("--faketime", help="path of libfaketime.so.1 if it is not in the folder of the Debian package")
+    parser.add_argument("--steps", type=int, default=300, help="of each training, with a checkpoint after each")
     parser.add_argument("--limit", type=float, default=60, help="seconds after which a process counts as hung")
     parser.add_argument("--scratch", help="folder for the files; without: in memory if possible")
     parser.add_argument("--json", help="file for the figures")

@@ -1,6 +1,7 @@
 """Clocks that show a program another time than the clock of the machine, which is never changed."""
 
 import glob
+import pathlib
 import shutil
 import subprocess
 
@@ -29,6 +30,11 @@ class FakeWallClock:
         days = self.chance.choice((-10000, -1, 0, 1, 10000)) + self.chance.uniform(-1, 1)
         self.file.write_text(f"{days:+.6f}d\n")
 
+    def forget(self, process):
+        """Removes what the library leaves in shared memory when a signal ends its process."""
+        for name in (f"faketime_shm_{process}", f"sem.faketime_sem_{process}"):
+            pathlib.Path("/dev/shm", name).unlink(missing_ok=True)
+
 
 class TimeNamespace:
     """A monotonic clock with an offset, as on a machine that has been up for another time."""
@@ -45,6 +51,9 @@ class TimeNamespace:
 
     def jump(self):
         """A clock of this kind does not change while the program runs."""
+
+    def forget(self, process):
+        """A clock of this kind leaves nothing."""
 
 
 def make_clock(library, scratch, chance):

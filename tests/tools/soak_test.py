@@ -83,7 +83,7 @@ class Ends(InFolder):
         program = self.folder / "program"
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)
-        tested = soak.Soak(str(program), soak_disk.PlainDisk(self.folder), None, self.folder, random.Random(0), limit=2)
+        tested = soak.Soak(str(program), 1, soak_disk.PlainDisk(self.folder), None, self.folder, random.Random(0), limit=2)
         ended = tested.end(soak.KILL, tested.start(step), wanted, messages)
         self.assertEqual(ended, not tested.failures)
         self.assertEqual(tested.rows[soak.KILL].failures, len(tested.failures))
@@ -113,7 +113,7 @@ class Ends(InFolder):
 class Folders(InFolder):
     def setUp(self):
         super().setUp()
-        self.soak = soak.Soak("true", soak_disk.PlainDisk(self.folder), None, self.folder, random.Random(0), limit=2)
+        self.soak = soak.Soak("true", 1, soak_disk.PlainDisk(self.folder), None, self.folder, random.Random(0), limit=2)
         write_run(self.soak.run)
 
     def texts(self):
@@ -148,8 +148,9 @@ class Damage(unittest.TestCase):
 class Short(InFolder):
     def test_a_quarter_of_a_minute(self):
         result = self.folder / "result.json"
-        words = [sys.executable, ROOT / "tools/soak.py", "--program", PROGRAM, "--minutes", "0.25", "--limit", "200", "--json", result]
-        ended = subprocess.run(words, capture_output=True, text=True)
+        # On a busy machine a training can take minutes; the limit is for one that does not end.
+        options = ["--minutes", "0.25", "--steps", "80", "--limit", "600", "--json", result]
+        ended = subprocess.run([sys.executable, ROOT / "tools/soak.py", "--program", PROGRAM, *options], capture_output=True, text=True)
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
         figures = json.loads(result.read_text())
         self.assertEqual(figures["failures"], [])
