@@ -19,8 +19,8 @@ using Metadata = std::map<std::string, std::string>;
 using sing::torch::NamedTensor;
 
 constexpr const char* kFormat = "sing.checkpoint";
-constexpr const char* kVersion = "3";
-constexpr const char* kVersionWithoutHeaderSum = "2";  // its checksum covers only tensors
+constexpr const char* kVersion = "4";
+constexpr const char* kEarlierVersion = "2";  // its checksum covers only tensors
 constexpr std::string_view kOptimizerPrefix = "optimizer.";
 constexpr std::string_view kRandomPrefix = "random.";
 
@@ -124,13 +124,13 @@ void check_file(const SafetensorsReader& reader, const std::string& path) {
     return found == reader.metadata().end() ? std::string() : found->second;
   };
   const std::string version = value("format_version");
-  if (value("format") != kFormat || (version != kVersion && version != kVersionWithoutHeaderSum)) {
+  if (value("format") != kFormat || (version != kVersion && version != kEarlierVersion)) {
     throw FileError(
         fmt::format("[checkpoint] '{}': wanted format '{}' of version {}, got '{}' of version '{}'",
                     path, kFormat, kVersion, value("format"), version));
   }
-  const std::string found = content_checksum(
-      reader, version == kVersion ? ChecksumScope::kFile : ChecksumScope::kTensors);
+  const std::string found =
+      version == kVersion ? content_checksum(reader) : content_checksum_of_version_2(reader);
   if (value(kChecksumKey) != found) {
     throw FileError(
         fmt::format("[checkpoint] '{}': wanted content with checksum '{}', got {}: the file is "

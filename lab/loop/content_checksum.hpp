@@ -12,18 +12,16 @@ namespace sing::lab::loop {
 // The metadata key that holds the checksum. The checksum does not cover this key.
 inline constexpr const char* kChecksumKey = "checksum";
 
-// The parts of a file that a checksum covers.
-enum class ChecksumScope {
-  kTensors,  // names and bytes: checkpoints of format version 2
-  kFile,     // types, shapes and metadata too
-};
-
-// Returns eight hexadecimal digits: the CRC-32s of all tensors and metadata entries, combined by
-// exclusive or.
+// Returns eight hexadecimal digits: the CRC-32 of all metadata entries and of all tensors with
+// their types and shapes, in the order of their names.
 std::string content_checksum(std::span<const TensorBytes> tensors,
                              const std::map<std::string, std::string>& metadata);
 
 // Reads all tensors of the file.
-std::string content_checksum(const SafetensorsReader& reader, ChecksumScope scope);
+std::string content_checksum(const SafetensorsReader& reader);
+
+// Returns the checksum that checkpoints of format version 2 hold. It covers names and bytes of
+// tensors only.
+std::string content_checksum_of_version_2(const SafetensorsReader& reader);
 
 }  // namespace sing::lab::loop
