@@ -32,14 +32,21 @@ StopSignal::StopSignal() {
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, &old_interrupt_);
   sigaction(SIGTERM, &action, &old_terminate_);
+  action.sa_flags = 0;
+  sigaction(SIGHUP, nullptr, &old_hangup_);
+  if (old_hangup_.sa_handler != SIG_IGN) {  // nohup's choice stays
+    sigaction(SIGHUP, &action, nullptr);
+  }
   struct sigaction ignore{};
   ignore.sa_handler = SIG_IGN;
   sigaction(SIGXFSZ, &ignore, &old_file_size_);
+  sigaction(SIGPIPE, &ignore, nullptr);
 }
 
 StopSignal::~StopSignal() {
   sigaction(SIGINT, &old_interrupt_, nullptr);
   sigaction(SIGTERM, &old_terminate_, nullptr);
+  sigaction(SIGHUP, &old_hangup_, nullptr);
   sigaction(SIGXFSZ, &old_file_size_, nullptr);
 }
 

@@ -1,12 +1,15 @@
-// Turns Ctrl-C into a flag that the training loop checks between steps.
+// Turns Ctrl-C and its relatives into a flag that the training loop checks between steps.
 #pragma once
 
 #include <signal.h>
 
 namespace sing::lab::command {
 
-// While one exists, the first SIGINT or SIGTERM only makes requested() true, and the second one
-// ends the process. A write beyond the file size limit is an error, not a signal.
+// While one exists, the first SIGINT, SIGTERM or SIGHUP only makes requested() true, and a second
+// SIGINT or SIGTERM ends the process. A lost terminal may send SIGHUP twice, so its repetitions are
+// ignored; under nohup it is ignored altogether. A write beyond the file size limit is an error,
+// not a signal. So is a write to a closed pipe, also afterwards: the standard output's buffer is
+// written once more when the process exits.
 class StopSignal {
  public:
   StopSignal();
@@ -19,6 +22,7 @@ class StopSignal {
  private:
   struct sigaction old_interrupt_{};
   struct sigaction old_terminate_{};
+  struct sigaction old_hangup_{};
   struct sigaction old_file_size_{};
 };
 

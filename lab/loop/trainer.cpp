@@ -120,7 +120,7 @@ double Trainer::seconds() const {
   return earlier_seconds_ + std::chrono::duration<double>(Clock::now() - started_).count();
 }
 
-run::EndRecord Trainer::run(const command::StopSignal& stop) {
+run::EndRecord Trainer::run(const command::StopSignal& stop, std::string_view small_recipe) {
   started_ = saved_ = Clock::now();
   c10::OptionalStreamGuard stream;
   if (plan_.device.is_cuda()) {
@@ -140,11 +140,19 @@ run::EndRecord Trainer::run(const command::StopSignal& stop) {
       state_.step * parts, plan_.total_steps * parts);
   const std::int64_t evaluate_steps =
       plan_.training.evaluate_steps > 0 ? plan_.training.evaluate_steps : plan_.steps_per_epoch;
+  const std::int64_t first = state_.step;
   while (state_.step < plan_.total_steps) {
     if (stop.requested()) {
       return finish(run::RunStatus::kInterrupted);
     }
     take_step(source);
+    if (state_.step == first + 1 && plan_.device.is_cpu()) {
+      const std::string text = command::long_training_text(
+          window_seconds_, plan_.total_steps - state_.step, small_recipe);
+      if (!text.empty()) {
+        progress_.say(text);
+      }
+    }
     const bool last = state_.step == plan_.total_steps;
     if (last || is_time(plan_.training.log_steps)) {
       record_step();
@@ -223,8 +231,8 @@ void Trainer::record_step() {
   }
   writer_.write(record);
   diverged_ = has_diverged(loss);
-  const double left =
-      window_seconds_ / steps * static_cast<double>(plan_.total_steps - state_.step);
+  remaining_.add(steps, window_seconds_);
+  const double left = remaining_.seconds_for(plan_.total_steps - state_.step);
   progress_.show({state_.step, plan_.total_steps, record.epoch, loss, record.learning_rate,
                   record.images_per_second, left});
   loss_sum_.zero_();

@@ -8,6 +8,7 @@
 
 #include "adapters/torch/optimizer.hpp"
 #include "lab/command/progress_bar.hpp"
+#include "lab/command/remaining_time.hpp"
 #include "lab/command/stop_signal.hpp"
 #include "lab/loop/checkpoint.hpp"
 #include "lab/loop/evaluation.hpp"
@@ -40,7 +41,9 @@ class Trainer {
   std::int64_t parameter_count() const;
   std::int64_t first_step() const { return state_.step; }
 
-  run::EndRecord run(const command::StopSignal& stop);
+  // `small_recipe` is a file of options that the user is told of if this training takes long on a
+  // CPU; it may be empty.
+  run::EndRecord run(const command::StopSignal& stop, std::string_view small_recipe);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -69,6 +72,7 @@ class Trainer {
   std::mutex task_mutex_;
   at::Tensor loss_sum_;  // since the last record, on the device
   double window_seconds_ = 0;
+  command::RemainingTime remaining_;
   bool diverged_ = false;
   std::vector<sing::torch::NamedTensor> best_weights_;  // not yet saved
   std::int64_t best_step_ = 0;

@@ -46,7 +46,7 @@ int run_program(int argument_count, const char* const* arguments, std::ostream& 
     out.flush();
     if (!out) {
       error << "[" << app.get_name() << "] cannot write to the standard output\n";
-      return command::kFailure;
+      return context.needs_output ? command::kFailure : context.exit_code;
     }
     return context.exit_code;
   } catch (const CLI::Success& help) {

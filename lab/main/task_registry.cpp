@@ -19,4 +19,8 @@ std::span<const task::TaskEntry> task_entries() {
   return kEntries;
 }
 
+std::string_view small_recipe(std::string_view task) {
+  return task == "rde" ? "recipes/rde_demo.toml" : "";
+}
+
 }  // namespace sing::lab::main

@@ -112,6 +112,7 @@ void start(TrainFlags& flags, const loop::TrainingPlan& plan, const run::RunDire
   if (flags.resume && !directory.has_config()) {
     out << directory.path().string() << ": no run to go on with, a new one begins\n";
   }
+  context.needs_output = false;  // the run is in its folder
   const command::StopSignal stop;
   loop::prepare_torch(plan);
   command::ProgressBar progress(out, command::terminal_columns(out));
@@ -127,7 +128,8 @@ void start(TrainFlags& flags, const loop::TrainingPlan& plan, const run::RunDire
   out << '\n';
   say_notice(out, flags.request.task());
   say_no_op_clipping(out, plan);
-  const run::EndRecord end = trainer.run(stop);
+  out.flush();
+  const run::EndRecord end = trainer.run(stop, small_recipe(flags.request.task_name()));
   out << text_of(end, directory.path()) << '\n';
   say_notice(out, flags.request.task());
   context.exit_code = exit_code_of(end.status);

@@ -7,6 +7,7 @@
 
 #include "lab/command/live_line.hpp"
 #include "lab/command/progress_bar.hpp"
+#include "lab/command/remaining_time.hpp"
 
 namespace sing::lab::command {
 namespace {
@@ -73,6 +74,29 @@ TEST(ProgressBar, OnATerminalALineTakesThePlaceOfTheBar) {
   EXPECT_EQ(out.str(), shown + "\r" + text_of(shorter, 130) + "   ");
   bar.say("evaluated");
   EXPECT_THAT(out.str(), ::testing::EndsWith(" \revaluated\n"));
+}
+
+TEST(RemainingTime, OneSlowRecordChangesItLittleAndALastingChangeIsFollowed) {
+  RemainingTime remaining;
+  for (int record = 0; record < 100; ++record) {
+    remaining.add(10, 1);
+  }
+  EXPECT_NEAR(remaining.seconds_for(1000), 100, 1e-6);
+  remaining.add(10, 5);  // alone it would say 500; it weighs a tenth
+  EXPECT_NEAR(remaining.seconds_for(1000), 140, 0.1);
+  for (int record = 0; record < 100; ++record) {
+    remaining.add(10, 5);
+  }
+  EXPECT_NEAR(remaining.seconds_for(1000), 500, 0.1);  // 0.9^100 = 3e-5
+}
+
+TEST(RemainingTime, ALongTrainingIsAnnouncedWithASmallerOne) {
+  EXPECT_EQ(long_training_text(34, 9699, "small.toml"),
+            "the first step took 34 s on this CPU: 9699 more take about 4 days; --config "
+            "small.toml is a training of minutes");
+  EXPECT_EQ(long_training_text(0.5, 7200, ""),
+            "the first step took 0.5 s on this CPU: 7200 more take about 60 minutes");
+  EXPECT_EQ(long_training_text(0.5, 3599, "small.toml"), "");
 }
 
 TEST(LiveLine, OnlyOnATerminalTwiceASecondAndCutAtWholeLetters) {

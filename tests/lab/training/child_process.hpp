@@ -31,8 +31,18 @@ class ChildProcess {
       pointers.push_back(const_cast<char*>(word.c_str()));
     }
     pointers.push_back(nullptr);
+    // A training in this process may have made it ignore signals, which a child would inherit.
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGPIPE);
+    sigaddset(&signals, SIGHUP);
+    posix_spawnattr_setsigdefault(&attributes, &signals);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
     const int failed =
-        ::posix_spawn(&process_, program.c_str(), &actions, nullptr, pointers.data(), environ);
+        ::posix_spawn(&process_, program.c_str(), &actions, &attributes, pointers.data(), environ);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     ::close(ends[1]);
     output_ = ::fdopen(ends[0], "r");
@@ -46,7 +56,7 @@ class ChildProcess {
       ::kill(process_, SIGKILL);
       wait();
     }
-    std::fclose(output_);
+    close_output();
   }
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
@@ -63,7 +73,21 @@ class ChildProcess {
     return !line.empty();
   }
 
+  // Leaves the child with a pipe that nobody reads.
+  void close_output() {
+    if (output_ != nullptr) {
+      std::fclose(output_);
+      output_ = nullptr;
+    }
+  }
+
   void send(int signal) { ::kill(process_, signal); }
+
+  bool is_running() const {
+    siginfo_t end{};
+    return ::waitid(P_PID, static_cast<id_t>(process_), &end, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           end.si_pid == 0;
+  }
 
   // Returns the status of waitpid, for WIFSIGNALED and WEXITSTATUS.
   int wait() {

@@ -52,11 +52,11 @@ TEST(Resume, KilledTenTimesTheRunEndsInTheSameBits) {
   EXPECT_EQ(timeless_metrics_of(run), timeless_metrics_of(folder / "reference"));
 }
 
-TEST(Resume, CtrlCSavesAndTheRunGoesOn) {
+TEST(Resume, CtrlCOrALostTerminalSavesAndTheRunGoesOn) {
   const TemporaryFolder folder;
   const fs::path run = folder / "interrupted";
   ASSERT_EQ(run_sing(tiny_run(folder / "reference", kLongRun)).code, 0);
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     ChildProcess child(SING_PROGRAM, resumed(run));
     ASSERT_TRUE(wait_for_evaluations(child, 2));
     child.send(signal);
@@ -74,6 +74,41 @@ TEST(Resume, CtrlCSavesAndTheRunGoesOn) {
   ASSERT_EQ(run_sing(resumed(run)).code, 0);
   EXPECT_EQ(last_tensors_of(run), last_tensors_of(folder / "reference"));
   EXPECT_EQ(timeless_metrics_of(run), timeless_metrics_of(folder / "reference"));
+}
+
+TEST(Resume, AClosedPipeDoesNotEndATraining) {
+  const TemporaryFolder folder;
+  const fs::path run = folder / "piped";
+  ChildProcess child(SING_PROGRAM, tiny_run(run, kLongRun));
+  ASSERT_TRUE(wait_for_evaluations(child, 1));
+  child.close_output();
+  const int status = child.wait();
+  ASSERT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), lab::command::kSuccess);
+  EXPECT_EQ(metrics_of(run).back()["status"], "finished");
+}
+
+// Nothing but the first lines is printed in the steps that this test waits for, and SIGKILL loses
+// what has not been written.
+TEST(Resume, TheFirstLinesAreWrittenBeforeTheFirstStep) {
+  const TemporaryFolder folder;
+  const fs::path run = folder / "run";
+  ChildProcess child(SING_PROGRAM,
+                     tiny_run(run, {"--steps", "1000000000", "--evaluate-steps", "1000000000",
+                                    "--log-steps", "1000000000", "--checkpoint-steps", "2"}));
+  while (!fs::exists(run / "checkpoints" / "last.safetensors")) {
+    ASSERT_TRUE(child.is_running());
+  }
+  child.send(SIGKILL);
+  child.wait();
+  std::string output;
+  for (std::string line; child.read_line(line);) {
+    output += line + "\n";
+  }
+  EXPECT_THAT(output, HasSubstr("27056 parameters, 1000000000 steps on cpu\n"));
+  // A step takes more than two microseconds, which would be half an hour.
+  EXPECT_THAT(output, HasSubstr("on this CPU: 999999999 more take about"));
+  EXPECT_THAT(output, HasSubstr("--config recipes/rde_demo.toml is a training of minutes"));
 }
 
 TEST(Resume, ADamagedCheckpointIsNamedAndKept) {
