@@ -158,6 +158,13 @@ TEST(Validate, RefusesWhatIsNotFinite) {
   }
 }
 
+TEST(ShortestText, WritesWholeNumbersWithoutAnExponent) {
+  EXPECT_EQ(shortest_text(100000), "100000");
+  EXPECT_EQ(shortest_text(-1234567), "-1234567");
+  EXPECT_EQ(shortest_text(0.1), "0.1");
+  EXPECT_EQ(shortest_text(1e300), "1e+300");
+}
+
 TEST(NearestName, FindsTheMisspelt) {
   const std::vector<std::string> known{"learning_rate", "beta1", "beta2", "weight_decay"};
   EXPECT_EQ(did_you_mean("learning_rte", known), "; did you mean 'learning_rate'?");

@@ -93,6 +93,16 @@ TEST_P(AdaFactorSteps, SoftplusReplacesTheRoot) {
               {0.7788419236377437, 1.9000041924038913});
 }
 
+// A sharpness below 1 counts as well: softplus_½(x) = 2·ln(1+e^(x/2)).
+TEST_P(AdaFactorSteps, SoftplusMayBeBlunt) {
+  AdaFactor rule = bare_adafactor();
+  rule.softplus_beta = 0.5;
+  Trajectory path(backend_, bare_rule(rule), {2}, {1, 2});
+  expect_values(path.take({3, 4}),
+                {1 - 0.15 / std::log1p(std::exp(1.5)), 2 - 0.2 / std::log1p(std::exp(2.0))},
+                kHandTolerance);
+}
+
 // square_epsilon = 1 makes v = 0² + 1 and 3² + 1: U = (0, 3/√10), RMS(U) = 0.67.
 TEST_P(AdaFactorSteps, TheSquareEpsilonIsAddedBeforeTheMean) {
   AdaFactor rule = bare_adafactor();
