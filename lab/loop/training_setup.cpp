@@ -58,7 +58,7 @@ TrainingSetup::TrainingSetup(const task::TaskEntry& entry)
     : task_name_(entry.name), task_(entry.make()) {}
 
 void TrainingSetup::add_flags(CLI::App& command) {
-  command.add_option("--optimizer", optimizer_, joined_names(optimizer::optimizer_names()))
+  command.add_option("--optimizer", optimizer_, optimizer::optimizer_help())
       ->type_name("NAME")
       ->capture_default_str();
   command.add_option("--schedule", schedule_, joined_names(schedule_names()))

@@ -11,6 +11,7 @@ namespace sing::lab::optimizer {
 namespace {
 
 constexpr std::string_view kSingPrefix = "sing-";
+constexpr std::string_view kPlugSingPrefix = "plugsing-";
 constexpr std::string_view kCentralizePrefix = "gc-";
 constexpr double kSoftplusBeta = 50;
 
@@ -55,7 +56,7 @@ void apply_tuning(Options& options, std::string_view rule, bool with_sing) {
 
 std::vector<std::string> optimizer_names() {
   std::vector<std::string> names = training_rules();
-  for (const std::string_view prefix : {kSingPrefix, kCentralizePrefix}) {
+  for (const std::string_view prefix : {kSingPrefix, kPlugSingPrefix, kCentralizePrefix}) {
     for (const std::string& rule : training_rules()) {
       names.push_back(fmt::format("{}{}", prefix, rule));
     }
@@ -63,21 +64,33 @@ std::vector<std::string> optimizer_names() {
   return names;
 }
 
+std::string optimizer_help() {
+  return fmt::format(
+      "<rule>: the rule alone; {}<rule>: SING as published, on centralized gradients of unit norm "
+      "with LookAhead and, where the paper uses it, softplus; {}<rule>: plug-and-play SING, the "
+      "unchanged rule on gradients of unit norm, at the rule's own rate; {}<rule>: the rule on "
+      "centralized gradients. Rules: {}",
+      kSingPrefix, kPlugSingPrefix, kCentralizePrefix, joined_names(training_rules()));
+}
+
 Options make_optimizer_options(std::string_view name) {
   const std::vector<std::string> known = optimizer_names();
   SING_CHECK(std::find(known.begin(), known.end(), name) != known.end(),
-             "[--optimizer] wanted one of {}, or one of them behind {} or {}, got '{}'{}",
-             joined_names(training_rules()), kSingPrefix, kCentralizePrefix, name,
+             "[--optimizer] wanted one of {}, or one of them behind {}, {} or {}, got '{}'{}",
+             joined_names(training_rules()), kSingPrefix, kPlugSingPrefix, kCentralizePrefix, name,
              did_you_mean(name, known));
   const bool with_sing = name.starts_with(kSingPrefix);
+  const bool plugged = name.starts_with(kPlugSingPrefix);
   const bool centralizes = name.starts_with(kCentralizePrefix);
-  const std::string_view rule =
-      name.substr(with_sing ? kSingPrefix.size() : (centralizes ? kCentralizePrefix.size() : 0));
+  const std::string_view rule = name.substr(with_sing     ? kSingPrefix.size()
+                                            : plugged     ? kPlugSingPrefix.size()
+                                            : centralizes ? kCentralizePrefix.size()
+                                                          : 0);
   Options options;
   options.rule = make_rule(rule);
   if (!with_sing) {
     options.standardize.centralize = centralizes;
-    options.standardize.normalize = Normalize::kOff;
+    options.standardize.normalize = plugged ? Normalize::kUnitNorm : Normalize::kOff;
     options.lookahead.reset();
   }
   apply_tuning(options, rule, with_sing);

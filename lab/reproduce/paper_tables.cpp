@@ -12,6 +12,7 @@ namespace sing::lab::reproduce {
 namespace {
 
 constexpr const char* kNoConvergence = "paper: no convergence";
+constexpr const char* kNotInThePaper = "not in the paper";
 
 // Section 5.2: the ablation with ViT-S and ViT-B on RDE.
 constexpr PaperRow kAblation[] = {
@@ -41,6 +42,7 @@ constexpr PaperRow kHosts[] = {
     {"AdamW", "rde_adamw", 78.13},
     {"AdamW + SING", "rde_sing_adamw", 96.56},
     {"AdamW + SING, no softplus", "rde_sing_without_softplus", 89.38},
+    {.name = "AdamW + PlugSING", .recipe = "rde_plugsing_adamw", .remark = kNotInThePaper},
     {"AdaBelief", "rde_adabelief", 60.26},
     {"AdaBelief + SING", "rde_sing_adabelief", 96.70},
     {"AdaBelief + SING, no softplus", "rde_sing_adabelief_without_softplus", 94.31},
@@ -66,9 +68,10 @@ constexpr PaperRow kOptimizers[] = {
 constexpr PaperRow kCifar100[] = {
     {"SGD", "cifar100_sgd", 75.63},
     {"AdamW", "cifar100_adamw", 77.95, 0.15},
-    {.name = "AdamW + GC", .recipe = "cifar100_adamw_gc", .remark = "not in the paper"},
-    {.name = "AdaBelief", .recipe = "cifar100_adabelief", .remark = "not in the paper"},
+    {.name = "AdamW + GC", .recipe = "cifar100_adamw_gc", .remark = kNotInThePaper},
+    {.name = "AdaBelief", .recipe = "cifar100_adabelief", .remark = kNotInThePaper},
     {"AdamW + SING", "cifar100_sing_adamw", 78.24, 0.21},
+    {.name = "AdamW + PlugSING", .recipe = "cifar100_plugsing_adamw", .remark = kNotInThePaper},
     {.name = "AdamW + calibrated SING",
      .recipe = "cifar100_sing_adamw_calibrated",
      .remark = "not in the paper; batch normalization trained"},

@@ -13,12 +13,13 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(NamedOptimizer, EveryRuleIsThereAloneWithSingAndCentralized) {
+TEST(NamedOptimizer, EveryRuleIsThereAloneWithSingPluggedAndCentralized) {
   const std::vector<std::string> names = optimizer_names();
-  EXPECT_EQ(names.size(), 3 * (rule_names().size() - 1));  // "gradient" does not train
+  EXPECT_EQ(names.size(), 4 * (rule_names().size() - 1));  // "gradient" does not train
   for (const std::string& rule : rule_names()) {
     if (rule != Gradient::kName) {
-      EXPECT_THAT(names, ::testing::IsSupersetOf({rule, "sing-" + rule, "gc-" + rule}));
+      EXPECT_THAT(
+          names, ::testing::IsSupersetOf({rule, "sing-" + rule, "plugsing-" + rule, "gc-" + rule}));
     }
   }
   for (const std::string& name : names) {
@@ -26,7 +27,9 @@ TEST(NamedOptimizer, EveryRuleIsThereAloneWithSingAndCentralized) {
     validate(options);
     const bool with_sing = name.starts_with("sing-");
     EXPECT_EQ(options.standardize.centralize, with_sing || name.starts_with("gc-")) << name;
-    EXPECT_EQ(options.standardize.normalize, with_sing ? Normalize::kUnitNorm : Normalize::kOff);
+    const bool has_unit_norm = with_sing || name.starts_with("plugsing-");
+    EXPECT_EQ(options.standardize.normalize, has_unit_norm ? Normalize::kUnitNorm : Normalize::kOff)
+        << name;
     EXPECT_EQ(options.lookahead.has_value(), with_sing) << name;
     EXPECT_THAT(name, HasSubstr(std::string(name_of(options.rule))));
   }
@@ -44,12 +47,36 @@ TEST(NamedOptimizer, SoftplusAndRatesAreThePapers) {
   EXPECT_EQ(get_option(make_optimizer_options("sgd"), "momentum"), Value(0.9));
   EXPECT_EQ(get_option(make_optimizer_options("gc-sgd"), "learning_rate"),
             get_option(make_optimizer_options("sgd"), "learning_rate"));
-  EXPECT_THAT(test::message_of<std::invalid_argument>([] { make_optimizer_options("sing-sdg"); }),
-              AllOf(HasSubstr("wanted one of adamw, sgd, "),
-                    HasSubstr(", or one of them behind sing- or gc-, got 'sing-sdg'; did you mean "
-                              "'sing-sgd'?")));
+  EXPECT_THAT(
+      test::message_of<std::invalid_argument>([] { make_optimizer_options("sing-sdg"); }),
+      AllOf(HasSubstr("wanted one of adamw, sgd, "),
+            HasSubstr(", or one of them behind sing-, plugsing- or gc-, got 'sing-sdg'; did "
+                      "you mean 'sing-sgd'?")));
   EXPECT_THAT(test::message_of<std::invalid_argument>([] { make_optimizer_options("gradient"); }),
               HasSubstr("got 'gradient'"));
+}
+
+TEST(NamedOptimizer, PluggedSingDiffersFromTheRuleOnlyInTheNorm) {
+  for (const std::string& rule : rule_names()) {
+    if (rule == Gradient::kName) {
+      continue;
+    }
+    Options plain = make_optimizer_options(rule);
+    set_option(plain, "normalize", Value("unit_norm"));
+    const Options plugged = make_optimizer_options("plugsing-" + rule);
+    const std::vector<OptionInfo> wanted = list_options(plain);
+    ASSERT_EQ(list_options(plugged).size(), wanted.size()) << rule;
+    for (const OptionInfo& option : wanted) {
+      EXPECT_EQ(get_option(plugged, option.name), option.value) << rule << " " << option.name;
+    }
+  }
+}
+
+TEST(NamedOptimizer, HelpExplainsEveryPrefix) {
+  EXPECT_THAT(
+      optimizer_help(),
+      AllOf(HasSubstr("<rule>: the rule alone"), HasSubstr("; sing-<rule>: "),
+            HasSubstr("; plugsing-<rule>: "), HasSubstr("; gc-<rule>: "), HasSubstr("adahessian")));
 }
 
 TEST(NamedOptimizer, BothFormsOfLambHaveAName) {

@@ -64,6 +64,8 @@ constexpr const char* kPlan = R"({
   "cifar100_adabelief_seed1": {"accuracy": 0.25, "loss": 1},
   "cifar100_sing_adamw_seed0": {"accuracy": 0.75, "loss": 0.125},
   "cifar100_sing_adamw_seed1": {"accuracy": 0.75, "loss": 0.125},
+  "cifar100_plugsing_adamw_seed0": {"accuracy": 0.75, "loss": 0.25},
+  "cifar100_plugsing_adamw_seed1": {"accuracy": 0.75, "loss": 0.25},
   "cifar100_sing_adamw_calibrated_seed0": {"accuracy": 0.5, "loss": 0.25},
   "cifar100_sing_adamw_calibrated_seed1": {"accuracy": 0.5, "loss": 0.25}})";
 
@@ -90,12 +92,12 @@ TEST(Reproduce, PutsOursBesideThePapers) {
                                  "--seed", "0", "--plan", std::string(folder / "plan"), "--out",
                                  std::string(folder / "runs/cifar100_sgd_seed0")))
       << "full scale is the recipe alone";
-  EXPECT_EQ(calls(folder)[6][5], "1") << "seed 1 comes after seed 0 of every row";
+  EXPECT_EQ(calls(folder)[7][5], "1") << "seed 1 comes after seed 0 of every row";
 
   const Said again = reproduce(folder, {"--table", "cifar100", "--seeds", "2"});
-  EXPECT_EQ(calls(folder).size(), 12U);
+  EXPECT_EQ(calls(folder).size(), 14U);
   EXPECT_THAT(again.out,
-              HasSubstr("[2/12] cifar100_adamw_seed0: accuracy 75 %, loss 0.5, 1 s (kept)"));
+              HasSubstr("[2/14] cifar100_adamw_seed0: accuracy 75 %, loss 0.5, 1 s (kept)"));
   EXPECT_THAT(text_of(row_states(paper_table("optimizers"), {.recipes = SING_RECIPES}, {})),
               HasSubstr("accuracy  paper    loss  paper\n"))
       << "it has losses on RDE";
