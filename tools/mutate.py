@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Mutation testing: makes one small change at a time in the C++ sources and reports the changes that no test notices.
+"""Mutation testing: plants small mistakes in the C++ sources, one at a time, and reports those that no test notices.
 
-./dev run python tools/mutate.py [--area rule|cpu|optim|loop]... [--count N] [--seed N] [--results FILE]
+./dev run python tools/mutate.py [--area rule|cpu|optim|loop]... [--count N] [--seed N] [--tree FOLDER] [--results FILE]
 
-A mutant is a copy of the sources with one such change. Each mutant is built in a worktree of its own (build/mutate), and
-the tests of its area run until one fails. A mutant that compiles and passes all tests has survived: either a test is
-missing or the change has no effect. Results are appended to a file of JSON lines, one per mutant; mutants that are
-listed there are not tried again, so that an interrupted run can be continued. The exit status is 1 if a mutant survived.
+A mutant is the program with one such mistake. All mutants of an area are compiled into one set of test programs, and
+the environment variable SING_MUTANT chooses the one that is active, so that trying a mutant costs a run of the tests and
+no build. The tests of the area run until one fails. A mutant that passes all of them has survived: either a test is
+missing or the change has no effect. The sources are those of HEAD in a worktree (build/mutate/tree) that is built
+without CUDA, or those of --tree, a checkout with a configured folder build/dev; they are restored afterwards. Results
+are appended to a file of JSON lines; mutants that are listed there are not tried again, so that an interrupted run can
+be continued. The exit status is 1 if a mutant survived.
 """
 
 import argparse
@@ -18,9 +21,11 @@ import random
 import re
 import subprocess
 import sys
+import time
+
+import cpp_statements
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SECONDS_PER_TEST_PROGRAM = 600  # a mutant whose loop does not end is killed by this limit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,22 +33,31 @@ class Area:
     """The sources that are changed together with the test programs that should notice."""
 
     sources: tuple[str, ...]  # glob patterns
-    tests: tuple[str, ...]  # ninja targets in tests/bin, the fastest first
+    tests: tuple[tuple[str, ...], ...]  # a ninja target in tests/bin and its arguments, the fastest first
     torch: bool = False  # whether the tests need LibTorch
-    arguments: tuple[str, ...] = ()  # of each test program
 
+
+# The slow tests of the contract compare all instruction sets and run for minutes.
+CONTRACT = ("sing_test_contract", "--gtest_filter=-*CpuVariants.*:*Executor.*")
 
 AREAS = {
-    "rule": Area(("sing/rule/*.hpp", "sing/rule/*.cpp"), ("sing_test_rule", "sing_test_golden", "sing_test_optim")),
-    "cpu": Area(("sing/backend/cpu/*.hpp", "sing/backend/cpu/*.cpp"), ("sing_test_optim", "sing_test_contract")),
+    "rule": Area(("sing/rule/*.hpp", "sing/rule/*.cpp"), (("sing_test_rule",), ("sing_test_golden",), ("sing_test_optim",), CONTRACT)),
+    "cpu": Area(
+        ("sing/backend/cpu/*.hpp", "sing/backend/cpu/*.cpp", "sing/backend/*.hpp", "sing/backend/*.cpp"),
+        (("sing_test_backend",), ("sing_test_optim",), ("sing_test_memory",), CONTRACT),
+    ),
     "optim": Area(
         ("sing/optim/*.cpp", "sing/io/*.cpp"),
-        ("sing_test_base", "sing_test_io", "sing_test_optim", "sing_c_api_test", "sing_refusals_test", "sing_versioning_test"),
+        (("sing_test_base",), ("sing_test_io",), ("sing_test_optim",), ("sing_c_api_test", "."), ("sing_refusals_test", "."), ("sing_versioning_test", "."), ("sing_test_memory",), CONTRACT),
     ),
-    "loop": Area(("lab/loop/*.cpp",), ("sing_test_lab_training",), torch=True),
+    "loop": Area(
+        ("lab/loop/*.cpp",),
+        (("sing_test_lab_loop",), ("sing_test_lab_training",)),
+        torch=True,
+    ),
 }
 
-# What is replaced, and by what. A pattern is matched against code without comments and string literals.
+# What is replaced, and by what.
 REPLACEMENTS = [
     (r" < ", " <= "),
     (r" <= ", " < "),
@@ -66,120 +80,199 @@ REPLACEMENTS = [
     (r"\bstd::max\b", "std::min"),
     (r"(?<![\w.'])0(?![\w.'])", "1"),
     (r"(?<![\w.'])1(?![\w.'])", "0"),
-    (r"\bif \((?!constexpr)", "if (!"),
 ]
-# A line that is one whole statement: a call or an assignment to something that exists already.
-STATEMENT = re.compile(r"^\s+(?!return\b|throw\b|const\b|auto\b|using\b|static|delete\b)[\w:.\->\[\]()*]+( [-+*/|&]?= .*|\(.*\));$")
-# Lines whose change does not change the program's behavior, or only that of the compiler.
-IGNORED = re.compile(r"^\s*(#|//|static_assert|SING_CHECK|template|using |namespace |\}|case |public:|private:)|constexpr char|alignas")
+# Statements that only the compiler evaluates, and declarations of other things than variables.
+FIXED = re.compile(r"^(constexpr|static|static_assert|using|template|typedef|friend|namespace|struct|class|enum|extern|inline|explicit|virtual|requires|asm)\b|\bconstexpr\b|\bstatic constexpr\b")
+CALL = re.compile(r"^[\w:.\->\[\]()*<>]+?\(")
+TWO_NAMES = re.compile(r"^(const )?[\w:]+(<.*>)?[&*]* (const )?[&*]*\w+\s*[({;]")
+ASSIGNMENT = re.compile(r"^[\w:.\->\[\]()* ]+? [-+*/|&^]?= ")
+DECLARATION = re.compile(r"^(?P<head>(const )?[\w:]+(<[^=]*>)?[&*]*( const)? [&*]*\w+ = )(?P<value>.*);$", re.DOTALL)
+HEAD = re.compile(r"^((\} )?else )?(if|while) \((?!const |auto )")
+LOOP = re.compile(r"^for \(")
+
+HEADER = """#pragma once
+#include <cstdlib>
+#pragma GCC diagnostic ignored "-Wall"
+#pragma GCC diagnostic ignored "-Wextra"
+#pragma GCC diagnostic ignored "-Wparentheses"
+namespace sing_mutants {
+inline const int chosen = std::getenv("SING_MUTANT") != nullptr ? std::atoi(std::getenv("SING_MUTANT")) : -1;
+constexpr bool is(int number) { return number < 0 || chosen == number; }
+}  // namespace sing_mutants
+"""
 
 
 @dataclasses.dataclass(frozen=True)
 class Mutant:
-    """One change: line `line` (from 1) of `path` reads `after` instead of `before`."""
+    """One change: characters start … end − 1 of `path`, which begin in line `line`, read `after` instead of `before`."""
 
     path: str
     line: int
+    start: int
+    end: int
     before: str
     after: str
 
     def key(self):
-        return f"{self.path}:{self.before.strip()} -> {self.after.strip()}"
+        return " ".join(f"{self.path}: {self.before} -> {self.after}".split())
 
 
-def code_only(line):
-    """Returns the line with comments and the contents of string and character literals blanked out, at the same length."""
-
-    def blank(match):
-        return match[0][0] + " " * (len(match[0]) - 2) + match[0][-1]
-
-    line = re.sub(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)\'', blank, line)
-    start = line.find("//")
-    return line if start < 0 else line[:start] + " " * (len(line) - start)
-
-
-def mutants_of_line(path, number, line):
-    """Yields every mutant of one line of code."""
-    code = code_only(line)
-    if IGNORED.search(code) or not code.strip():
-        return
-    if STATEMENT.match(code.rstrip()):
-        yield Mutant(path, number, line, re.match(r"\s*", line)[0] + ";  // removed")
+def changes(text, code):
+    """Yields every version of a piece of code with one replacement."""
     for pattern, replacement in REPLACEMENTS:
         for match in re.finditer(pattern, code):
-            changed = line[: match.start()] + replacement + line[match.end() :]
-            if pattern.startswith(r"\bif"):
-                # The whole condition is negated, which needs its closing parenthesis on the same line.
-                end = closing_parenthesis(code, match.end() - 1)
-                if end is None:
-                    continue
-                changed = line[: match.end()] + "!(" + line[match.end() : end] + ")" + line[end:]
-            yield Mutant(path, number, line, changed)
+            yield text[: match.start()] + replacement + text[match.end() :]
 
 
-def closing_parenthesis(code, opening):
-    """Returns the index of the parenthesis that closes the one at `opening`, or None if it is on another line."""
-    depth = 0
-    for index in range(opening, len(code)):
-        depth += {"(": 1, ")": -1}.get(code[index], 0)
-        if depth == 0:
-            return index
+def condition_of(code):
+    """Returns the range of the condition in the head of an if or a loop, or None."""
+    match = HEAD.match(code)
+    if match is not None:
+        begin = match.end()
+        end = cpp_statements.closing(code, begin - 1, len(code))
+        return None if end is None or ";" in code[begin:end] else (begin, end)
+    if LOOP.match(code) and code.count(";") == 2:
+        begin = code.index(";") + 1
+        return begin, code.index(";", begin)
     return None
 
 
-def mutants_of_file(root, path):
-    lines = (root / path).read_text(encoding="utf-8").splitlines()
-    return [mutant for number, line in enumerate(lines, 1) for mutant in mutants_of_line(path, number, line)]
+def mutants_of_file(path, text):
+    """Returns every mutant of a file."""
+    code = cpp_statements.code_only(text)
+    mutants = []
+    for statement in cpp_statements.statements(code):
+        if statement.holds_block or FIXED.search(code[statement.start : statement.end]):
+            continue
+        begin, end = statement.start, statement.end
+        whole = code[begin:end]
+        wanted = []
+        if statement.head:
+            part = condition_of(whole)
+            if part is None:
+                continue
+            begin, end = begin + part[0], begin + part[1]
+            if not LOOP.match(whole):
+                wanted.append(f"!({text[begin:end]})")
+        elif whole.startswith(("return ", "throw ")):
+            pass
+        elif DECLARATION.match(whole):
+            match = DECLARATION.match(whole)
+            begin, end = begin + match.start("value"), begin + match.end("value")
+        elif whole.startswith(("++", "--")) or ASSIGNMENT.match(whole) or (CALL.match(whole) and not TWO_NAMES.match(whole)):
+            wanted.append("")
+        else:
+            continue
+        if not whole.startswith("throw "):
+            piece = code[begin:end]
+            wanted += changes(text[begin:end], piece)
+        line = text.count("\n", 0, begin) + 1
+        mutants += [Mutant(path, line, begin, end, text[begin:end], after) for after in wanted]
+    return mutants
+
+
+def switched(mutant, number):
+    """Returns what replaces the mutant's range so that SING_MUTANT=number makes the change, on as many lines."""
+    on = f"sing_mutants::is({number})"
+    before, after = mutant.before, mutant.after
+    if before.endswith(";"):
+        code = f"if ({on}) {{ {after} }} else {{ {before} }}"
+        if before.startswith("return"):
+            code = f"if ({on}) {{ {after} }} {before}"
+    else:
+        code = f"({on} ? ({after}) : ({before}))"
+    one_line = re.sub(r"//[^\n]*", "", code).replace("\n", " ")
+    return one_line + "\n" * before.count("\n")
+
+
+def instrumented(text, mutants, header):
+    """Returns the text of a file with numbered mutants [(number, mutant)] in it. The first line must be a comment."""
+    if not text.startswith("//"):
+        raise ValueError("[mutate] wanted a comment in the first line")
+    for number, mutant in sorted(mutants, key=lambda each: -each[1].start):
+        if text[mutant.start : mutant.end] != mutant.before:
+            raise ValueError(f"[mutate] {mutant.path}:{mutant.line}: wanted {mutant.before!r}, got {text[mutant.start : mutant.end]!r}")
+        text = text[: mutant.start] + switched(mutant, number) + text[mutant.end :]
+    return f'#include "{header}"' + text[text.index("\n") :]
 
 
 def mutants_of_area(root, area):
-    paths = sorted({str(path.relative_to(root)) for pattern in area.sources for path in root.glob(pattern)})
-    return [mutant for path in paths for mutant in mutants_of_file(root, path)]
+    paths = sorted({path for pattern in area.sources for path in root.glob(pattern)})
+    return [mutant for path in paths for mutant in mutants_of_file(str(path.relative_to(root)), path.read_text(encoding="utf-8"))]
 
 
 def choose(mutants, count, seed):
-    """Chooses at most `count` mutants, at most one per line, so that they cover many lines."""
+    """Chooses at most `count` mutants, at most one per statement, so that they cover many statements."""
     order = random.Random(seed).sample(mutants, len(mutants))
     seen, chosen = set(), []
     for mutant in order:
-        if (mutant.path, mutant.line) not in seen and len(chosen) < count:
-            seen.add((mutant.path, mutant.line))
+        if (mutant.path, mutant.start) not in seen and len(chosen) < count:
+            seen.add((mutant.path, mutant.start))
             chosen.append(mutant)
     return chosen
 
 
-def ran(command, folder, seconds):
-    """Runs a command without its output. Returns 'passed', 'failed' or 'timed out'."""
+def blamed(errors, numbered):
+    """Returns the numbers of the mutants that compiler messages point at: on their line or else the nearest one before."""
+    found = set()
+    for path, line in set(re.findall(r"^(?:\S*/)?(\S+?):(\d+):\d+: error:", errors, re.MULTILINE)) | set(
+        re.findall(r"^(\S+?):(\d+):\d+: +(?:required from here|in 'constexpr' expansion)", errors, re.MULTILINE)
+    ):
+        before = [(mutant.line, number) for number, mutant in numbered if mutant.path.endswith(path) and mutant.line <= int(line)]
+        if before:
+            found.add(max(before)[1])
+    return found
+
+
+def write_sources(tree, originals, numbered, header):
+    """Writes the sources with these mutants in them; a file that does not change keeps its time."""
+    for path, original in originals.items():
+        mutants = [(number, mutant) for number, mutant in numbered if mutant.path == path]
+        text = instrumented(original, mutants, header) if mutants else original
+        if (tree / path).read_text(encoding="utf-8") != text:
+            (tree / path).write_text(text, encoding="utf-8")
+
+
+def build_mutants(tree, numbered, header, build):
+    """Builds the tests with all mutants; returns those that compile. The sources are restored by the caller."""
+    originals = {mutant.path: (tree / mutant.path).read_text(encoding="utf-8") for _, mutant in numbered}
     try:
-        done = subprocess.run(
-            command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=seconds, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return "timed out"
-    return "passed" if done.returncode == 0 else "failed"
-
-
-def outcome_of(mutant, root, build, tests, run=ran):
-    """Applies the mutant in `root`, builds with `build` and runs `tests` until one notices; restores the file.
-
-    Returns 'does not compile', 'survived', or 'killed by' and the test program.
-    """
-    file = root / mutant.path
-    original = file.read_text(encoding="utf-8")
-    lines = original.splitlines(keepends=True)
-    if lines[mutant.line - 1].rstrip("\n") != mutant.before:
-        raise ValueError(f"[mutate] {mutant.path}:{mutant.line}: wanted {mutant.before!r}, got {lines[mutant.line - 1]!r}")
-    lines[mutant.line - 1] = mutant.after + "\n"
-    file.write_text("".join(lines), encoding="utf-8")
-    try:
-        if run(build, root, None) != "passed":
-            return "does not compile"
-        for name, command in tests:
-            if run(command, root, SECONDS_PER_TEST_PROGRAM) != "passed":
-                return f"killed by {name}"
-        return "survived"
+        while True:
+            write_sources(tree, originals, numbered, header)
+            done = subprocess.run([*build, "-k", "0"], cwd=tree, capture_output=True, text=True, check=False)
+            if done.returncode == 0:
+                return numbered
+            guilty = blamed(done.stdout + done.stderr, numbered)
+            if not guilty:
+                raise RuntimeError(f"[mutate] wanted a build, got\n{done.stdout[-4000:]}")
+            print(f"{len(guilty)} mutants do not compile", flush=True)
+            numbered = [(number, mutant) for number, mutant in numbered if number not in guilty]
     finally:
-        file.write_text(original, encoding="utf-8")
+        write_sources(tree, originals, [], header)
+
+
+def seconds_of(command, folder, number, limit):
+    """Runs a test program with the mutant `number`. Returns its seconds, or None if it failed or ran longer than `limit`."""
+    began = time.monotonic()
+    environment = {**os.environ, "SING_MUTANT": str(number), "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        status = process.wait(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 9)
+        process.wait()
+        return None
+    return time.monotonic() - began if status == 0 else None
+
+
+def outcome_of(number, tests, folder):
+    """Runs tests [(name, command, limit)] with a mutant; returns 'survived', or 'killed by' and the test program."""
+    for name, command, limit in tests:
+        if seconds_of(command, folder, number, limit) is None:
+            return f"killed by {name}"
+    return "survived"
 
 
 def prepare_tree(folder, torch_folder):
@@ -190,10 +283,11 @@ def prepare_tree(folder, torch_folder):
     else:
         head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
         subprocess.run(["git", "checkout", "--quiet", "--force", "--detach", head], cwd=tree, check=True)
-    command = ["cmake", "-S", ".", "-B", "build/dev", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
+    command = ["cmake", "-S", ".", "-B", "build/dev", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DSING_CUDA=OFF"]
+    command += ["-DCMAKE_CXX_FLAGS_RELEASE=-O1", "-DSING_BENCH=OFF"]
     if torch_folder:
         command += ["-DSING_TORCH=ON", f"-DSING_TORCH_DIR={torch_folder}"]
-    subprocess.run([*command, "-DSING_CUDA=OFF"], cwd=tree, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, cwd=tree, check=True, stdout=subprocess.DEVNULL)
     return tree
 
 
@@ -204,47 +298,63 @@ def torch_folder():
 
 
 def run_area(name, area, options, results):
-    tree = prepare_tree(options.folder, torch_folder() if area.torch else None)
-    build = ["ninja", "-C", "build/dev", *area.tests]
-    tests = [(test, [f"build/dev/tests/bin/{test}", "--gtest_fail_fast", *area.arguments]) for test in area.tests]
-    print(f"{name}: building the unchanged sources", flush=True)
-    subprocess.run(build, cwd=tree, check=True, stdout=subprocess.DEVNULL)
-    for test, command in tests:
-        if ran(command, tree, SECONDS_PER_TEST_PROGRAM) != "passed":
-            raise RuntimeError(f"[mutate] wanted {test} to pass on the unchanged sources, but it fails")
-    for mutant in choose(mutants_of_area(tree, area), options.count, options.seed):
-        if mutant.key() in results:
-            continue
-        outcome = outcome_of(mutant, tree, build, tests)
-        results[mutant.key()] = outcome
+    tree = options.tree or prepare_tree(options.folder, torch_folder() if area.torch else None)
+    header = options.folder / "mutants.hpp"
+    if not header.exists():
+        header.write_text(HEADER, encoding="utf-8")
+    build = ["ninja", "-C", "build/dev", f"-j{options.jobs}", *dict.fromkeys(test[0] for test in area.tests)]
+    chosen = choose(mutants_of_area(tree, area), options.count, options.seed)
+    numbered = [(number, mutant) for number, mutant in enumerate(chosen) if mutant.key() not in results]
+    if not numbered:
+        return
+    print(f"{name}: building {len(numbered)} mutants", flush=True)
+    numbered = build_mutants(tree, numbered, header, build)
+    tests = []
+    for test, *arguments in area.tests:
+        command = [tree / "build/dev/tests/bin" / test, *(["--gtest_fail_fast", "--gtest_brief"] if "_test_" in test else []), *arguments]
+        seconds = seconds_of(command, options.folder, -1, None)
+        if seconds is None:
+            raise RuntimeError(f"[mutate] wanted {test} to pass without a mutant, but it fails")
+        print(f"{name}: {test} takes {seconds:.1f} s", flush=True)
+        # A mutant whose loop does not end is killed by a limit.
+        tests.append((test, command, 30 + 3 * seconds))
+    for number, mutant in numbered:
+        outcome = results[mutant.key()] = outcome_of(number, tests, options.folder)
         with open(options.results, "a", encoding="utf-8") as file:
             file.write(json.dumps({"area": name, **dataclasses.asdict(mutant), "outcome": outcome}) + "\n")
-        print(f"{outcome:28} {mutant.path}:{mutant.line}  {mutant.before.strip()}  ->  {mutant.after.strip()}", flush=True)
+        print(f"{outcome:28} {mutant.path}:{mutant.line}  {' '.join(mutant.before.split())}  ->  {' '.join(mutant.after.split())}", flush=True)
 
 
 def read_results(path):
     if not path.exists():
         return {}
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return {Mutant(each["path"], each["line"], each["before"], each["after"]).key(): each["outcome"] for each in lines}
+    results = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        fields = json.loads(line)
+        outcome = fields.pop("outcome")
+        del fields["area"]
+        results[Mutant(**fields).key()] = outcome
+    return results
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--area", action="append", choices=AREAS, help="sources to change (all areas)")
-    parser.add_argument("--count", type=int, default=40, help="mutants per area (40)")
+    parser.add_argument("--count", type=int, default=60, help="mutants per area (60)")
     parser.add_argument("--seed", type=int, default=0, help="chooses the mutants (0)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="compilers at a time (all cores)")
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build" / "mutate", help="place of the worktree (build/mutate)")
+    parser.add_argument("--tree", type=pathlib.Path, help="a checkout with build/dev, used instead of the worktree")
     parser.add_argument("--results", type=pathlib.Path, help="file of JSON lines (results.jsonl in the folder)")
     options = parser.parse_args()
+    options.folder = options.folder.resolve()
     options.folder.mkdir(parents=True, exist_ok=True)
     options.results = options.results or options.folder / "results.jsonl"
     results = read_results(options.results)
     for name in options.area or AREAS:
         run_area(name, AREAS[name], options, results)
-    counted = [outcome for outcome in results.values() if outcome != "does not compile"]
-    survivors = counted.count("survived")
-    print(f"{len(counted)} mutants, {len(counted) - survivors} killed, {survivors} survived")
+    survivors = list(results.values()).count("survived")
+    print(f"{len(results)} mutants, {len(results) - survivors} killed, {survivors} survived")
     return 1 if survivors else 0
 
 
