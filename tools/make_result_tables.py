@@ -6,14 +6,11 @@ tools/keep_run_records.py writes the records.
 """
 
 import dataclasses
-import statistics
 import sys
 
 import generated_text
-import keep_run_records
 from generated_text import ROOT
-
-RESULTS = ROOT / "docs" / "results"
+from training_records import grouped, method_of, provenance, read_runs, spread
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,23 +44,6 @@ PAGES = {
 }
 
 
-def method_of(options):
-    """Returns the method's name in the tables, from a run's options."""
-    host = options["optimizer"].removeprefix("sing-")
-    if host == options["optimizer"]:
-        title = {"adamw": "AdamW", "sgd": "SGD"}.get(host, host)
-    else:
-        title = "SING" if host == "adamw" else f"SING around {host}"
-    if options["normalize"] == "size_calibrated":
-        title += ", unit RMS" if options["reference_size"] == 1 else ", size-calibrated"
-    return title + (", norms frozen" if options.get("freeze_norms") else "")
-
-
-def spread(values, digits):
-    mean = f"{statistics.mean(values):.{digits}f}"
-    return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.{digits}f}"
-
-
 def row(method, rate, decay, runs, page):
     ends = [run["end"] for run in runs]
     seeds = ", ".join(str(run["config"]["options"]["seed"]) for run in runs)
@@ -82,24 +62,22 @@ def row(method, rate, decay, runs, page):
 
 
 def table(name, page):
-    kept = keep_run_records.read_kept(RESULTS / f"{name}.jsonl")
-    runs = [record for record in kept.values() if "end" in record]
-    groups = {}
-    for run in runs:
+    runs = read_runs(name)
+
+    def key(run):
         options = run["config"]["options"]
-        key = (method_of(options), options["learning_rate"], options["weight_decay"])
-        groups.setdefault(key, []).append(run)
+        return method_of(options).title, options["learning_rate"], options["weight_decay"]
+
     loss = "loss" if page.loss_factor == 1 else f"loss × {page.loss_factor}"
     yield (
         f"| method | learning rate | weight decay | seeds | accuracy, % | best, % | test {loss} | minutes "
         f"| paper: accuracy, % | paper: {loss} |"
     )
     yield "|---|---:|---:|---|---:|---:|---:|---:|---:|---:|"
-    for (method, rate, decay), group in sorted(groups.items()):
+    for (method, rate, decay), group in grouped(runs, key).items():
         yield row(method, rate, decay, group, page)
-    commits = sorted({run["config"]["commit"] for run in runs})
     yield ""
-    yield f"{len(runs)} runs; commit {', '.join(commits)}; one {runs[0]['config']['machine']['gpus'][0]}."
+    yield provenance(runs)
 
 
 def main():
