@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A soak test: trains with `sing` again and again while things go wrong, and compares the results bit by bit.
 
-./dev run python tools/soak.py [--minutes N] [--seed N] [--program sing] [--faketime LIBRARY] [--json FILE]
+./dev run python tools/soak.py [--minutes N] [--processes N] [--seed N] [--program sing] [--faketime LIBRARY] [--json FILE]
+./dev run python tools/soak.py --table FILE...         adds up figures written with --json
 
 A tiny model is trained once undisturbed, which is the reference. Each later round trains it again; disturbances
 interrupt the training at random times, each followed by `--resume`. At the end of a round the files of the run are
@@ -354,12 +355,22 @@ def run_soak(program, options, scratch):
 
 
 def print_table(rows):
-    cells = [("disturbance", "times", "in a save", "what was checked", "failures")]
-    cells += [(row.disturbance, str(row.times), str(row.in_save), row.checked, str(row.failures)) for row in rows]
+    cells = [("disturbance", "what was checked", "times", "in a save", "failures")]
+    cells += [(row["disturbance"], row["checked"], str(row["times"]), str(row["in_save"]), str(row["failures"])) for row in rows]
     widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
     cells.insert(1, tuple("-" * width for width in widths))
     for line in cells:
         print("| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths)) + " |")
+
+
+def print_figures(figures):
+    print_table(figures["rows"])
+    for kind in figures["skipped"]:
+        print(f"skipped: {kind}: the reason was printed before")
+    print(
+        "{disturbances} disturbances in {rounds} rounds and {minutes:.1f} process minutes, {0} failures; commit {commit}, "
+        "seeds {1}, {disk}, {clock}; {machine}".format(len(figures["failures"]), ", ".join(map(str, figures["seeds"])), **figures)
+    )
 
 
 def processor():
@@ -375,9 +386,8 @@ def figures_of(soak, seconds, seed):
         "machine": f"{processor()}, {os.cpu_count()} cores, Linux {platform.release()}",
         "disk": soak.disk.description,
         "clock": soak.clock.description if soak.clock else "the clock was not changed",
-        "seed": seed,
+        "seeds": [seed],
         "minutes": round(seconds / 60, 1),
-        "reference_seconds": round(soak.reference_seconds, 2),
         "rounds": soak.round,
         "disturbances": sum(soak.rows[kind].times for kind in soak.disturbances),
         "rows": [dataclasses.asdict(row) for row in soak.rows.values()],
@@ -386,9 +396,61 @@ def figures_of(soak, seconds, seed):
     }
 
 
+def sum_of(figures):
+    """Adds up the figures of several soaks."""
+    total = {}
+    for name in ("commit", "machine", "disk", "clock"):
+        total[name] = " and ".join(sorted({each[name] for each in figures}))
+    for name in ("minutes", "rounds", "disturbances"):
+        total[name] = sum(each[name] for each in figures)
+    total["seeds"] = [seed for each in figures for seed in each["seeds"]]
+    total["failures"] = [failure for each in figures for failure in each["failures"]]
+    total["rows"] = []
+    for kind, checked in CHECKED.items():
+        rows = [row for each in figures for row in each["rows"] if row["disturbance"] == kind]
+        if rows:
+            sums = {name: sum(row[name] for row in rows) for name in ("times", "in_save", "failures")}
+            total["rows"].append({"disturbance": kind, "checked": checked, **sums})
+    total["skipped"] = sorted(CHECKED.keys() - {row["disturbance"] for row in total["rows"]})
+    return total
+
+
+def soak_alone(options):
+    """Returns the figures of one soak in this process."""
+    program = shutil.which(options.program)
+    if program is None:
+        raise SystemExit(f"[soak] wanted the program sing, got '{options.program}'; ./dev build builds it")
+    enter_mount_namespace()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("[soak] stopped by SIGTERM"))
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="sing-soak-", dir=options.scratch or memory) as folder:
+        soak, seconds = run_soak(program, options, pathlib.Path(folder).resolve())
+        return figures_of(soak, seconds, options.seed)
+
+
+def soak_in_processes(options, arguments):
+    """Returns the summed figures of soaks that run at the same time, each with a seed of its own."""
+    with tempfile.TemporaryDirectory(prefix="sing-soak-") as folder:
+        children = []
+        for seed in range(options.seed, options.seed + options.processes):
+            result = pathlib.Path(folder, f"{seed}.json")
+            command = [sys.executable, __file__, *arguments, "--processes", "1", "--seed", str(seed), "--json", str(result)]
+            with result.with_suffix(".log").open("wb") as log:
+                children.append((subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT), result))
+        for child, result in children:
+            child.wait()
+            if not result.exists():
+                raise SystemExit(f"[soak] wanted figures, got exit status {child.returncode}:\n{result.with_suffix('.log').read_text()}")
+        for line in dict.fromkeys(line for _, result in children for line in result.with_suffix(".log").read_text().splitlines()):
+            if line.startswith("soak: "):
+                print(line)
+        return sum_of([json.loads(result.read_text()) for _, result in children])
+
+
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60, help="when they are over, the current round is finished")
+    parser.add_argument("--processes", type=int, default=1, help="number of soaks at a time, with seeds that count upwards")
     parser.add_argument("--seed", type=int, default=0, help="of the choice and the times of the disturbances")
     parser.add_argument("--program", default="sing", help="the program to test")
     parser.add_argument("--faketime", help="path of libfaketime.so.1 if it is not in the folder of the Debian package")
@@ -396,26 +458,18 @@ def main(arguments):
     parser.add_argument("--limit", type=float, default=60, help="seconds after which a process counts as hung")
     parser.add_argument("--scratch", help="folder for the files; without: in memory if possible")
     parser.add_argument("--json", help="file for the figures")
+    parser.add_argument("--table", type=pathlib.Path, nargs="+", help="files of figures to add up; nothing is trained")
     options = parser.parse_args(arguments)
-    program = shutil.which(options.program)
-    if program is None:
-        parser.error(f"[soak] wanted the program sing, got '{options.program}'; ./dev build builds it")
-    enter_mount_namespace()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("[soak] stopped by SIGTERM"))
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="sing-soak-", dir=options.scratch or memory) as folder:
-        soak, seconds = run_soak(program, options, pathlib.Path(folder).resolve())
-        figures = figures_of(soak, seconds, options.seed)
-    print_table(soak.rows.values())
-    for kind in figures["skipped"]:
-        print(f"skipped: {kind}: the reason is printed above")
-    print(
-        "{disturbances} disturbances in {rounds} rounds and {minutes} minutes, {0} failures; commit {commit}, seed {seed}, "
-        "{disk}, {clock}; {machine}".format(len(soak.failures), **figures)
-    )
+    if options.table:
+        figures = sum_of([json.loads(path.read_text()) for path in options.table])
+    elif options.processes > 1:
+        figures = soak_in_processes(options, arguments)
+    else:
+        figures = soak_alone(options)
+    print_figures(figures)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(figures, indent=2) + "\n")
-    return 1 if soak.failures else 0
+    return 1 if figures["failures"] else 0
 
 
 if __name__ == "__main__":

@@ -713,8 +713,8 @@ def _short(values):
 # Shrinking
 
 
-def failure_of(case, **arguments):
-    """Returns how a case fails and what its gradients were; None if it passes."""
+def outcome_of(case, **arguments):
+    """Returns the record of a case, and how it fails and what its gradients were, or None if it passes."""
     runner = None
     try:
         runner = runner_for(case, **arguments)
@@ -722,8 +722,23 @@ def failure_of(case, **arguments):
     except Exception as error:
         where = "" if runner is None or isinstance(error, Mismatch) else f"{runner.where}: "
         history = [] if runner is None else runner.history[-3:]
-        return "\n".join([f"{type(error).__name__}: {where}{error}", *history])
-    return None
+        failure = "\n".join([f"{type(error).__name__}: {where}{error}", *history])
+        return Record() if runner is None else runner.record, failure
+    return runner.record, None
+
+
+def failure_of(case, **arguments):
+    return outcome_of(case, **arguments)[1]
+
+
+def tried(seed):
+    """Returns the record of the case with this seed, and its smallest form with the failure, or None if it passes."""
+    case = cases.make_case(seed)
+    record, failure = outcome_of(case)
+    if failure is None:
+        return record, None
+    smallest = shrunk(case)
+    return record, f"tools/fuzz.py --seeds {seed} runs this case again\n{smallest.describe()}\n{failure_of(smallest)}"
 
 
 def shrunk(case, **arguments):

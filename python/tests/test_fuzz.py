@@ -1,14 +1,13 @@
 """Compares the library with the float64 implementation of SING on random cases, with everything changing between steps.
 
-    pytest python/tests/test_fuzz.py                             the fixed cases, about a minute
-    SING_FUZZ_SECONDS=3600 pytest python/tests/test_fuzz.py      new cases for an hour, and the seeds of those that fail
-    SING_FUZZ_SEEDS=36 pytest python/tests/test_fuzz.py          this case alone; 1000-1100 is a range
-
-A failing case is printed without the actions and parameters that its failure does not need.
+The fixed cases take about a minute; tools/fuzz.py tries others for as long as wanted. A failing case is printed without the actions and
+parameters that its failure does not need.
 """
 
 import os
-import time
+import pathlib
+import sys
+import threading
 
 import pytest
 import torch
@@ -16,6 +15,9 @@ import torch
 import float64_sing as oracle
 import fuzz_cases
 import fuzz_run
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import fuzz  # noqa: E402
 
 FIXED_SEEDS = 600
 BLOCK = 50
@@ -31,50 +33,59 @@ def one_thread():
     torch.set_num_threads(before)
 
 
-def report(seed):
-    """Returns None for a case that passes, or its smallest form and the failure."""
-    case = fuzz_cases.make_case(seed)
-    if fuzz_run.failure_of(case) is None:
-        return None
-    smallest = fuzz_run.shrunk(case)
-    return f"SING_FUZZ_SEEDS={seed} runs this case again\n{smallest.describe()}\n{fuzz_run.failure_of(smallest)}"
-
-
-def requested_seeds():
-    first, _, last = os.environ["SING_FUZZ_SEEDS"].partition("-")
-    return range(int(first), int(last or first) + 1)
-
-
-is_on_request = "SING_FUZZ_SECONDS" in os.environ or "SING_FUZZ_SEEDS" in os.environ
-
-
-@pytest.mark.skipif(is_on_request, reason="other cases are asked for")
 @pytest.mark.parametrize("first", range(0, FIXED_SEEDS, BLOCK))
 def test_fixed_cases(first):
-    failures = [found for seed in range(first, first + BLOCK) if (found := report(seed))]
+    failures = [failure for seed in range(first, first + BLOCK) if (failure := fuzz_run.tried(seed)[1])]
     assert not failures, f"{len(failures)} of {BLOCK} cases fail\n\n" + "\n\n".join(failures[:SHOWN_FAILURES])
 
 
-@pytest.mark.skipif("SING_FUZZ_SEEDS" not in os.environ, reason="SING_FUZZ_SEEDS is not set")
-def test_requested_cases():
-    failures = [found for seed in requested_seeds() if (found := report(seed))]
-    assert not failures, "\n\n".join(failures)
+# Tests of tools/fuzz.py
 
 
-@pytest.mark.skipif("SING_FUZZ_SECONDS" not in os.environ, reason="SING_FUZZ_SECONDS is not set")
-def test_new_cases(capsys):
-    end = time.monotonic() + float(os.environ["SING_FUZZ_SECONDS"])
-    first = seed = time.time_ns() // 10**6 * 1000
-    failures = []
-    while time.monotonic() < end and len(failures) < SHOWN_FAILURES:
-        if (seed - first) % 500 == 0:
-            with capsys.disabled():
-                print(f"\n{seed - first} cases tried, the next is seed {seed}", end="", flush=True)
-        failures += [found] if (found := report(seed)) else []
-        seed += 1
-    with capsys.disabled():
-        print(f"\n{seed - first} cases tried, {len(failures)} fail")
-    assert not failures, "\n\n".join(failures)
+def end_badly(seed):
+    """Stands for a case: seed 3 ends the process, seed 5 does not end, seed 7 fails."""
+    if seed == 3:
+        os._exit(9)
+    if seed == 5:
+        threading.Event().wait()
+    return {"steps": 2, "Step": 1}, "seed 7: a wrong value" if seed == 7 else None
+
+
+def test_every_seed_is_tried_once_whatever_becomes_of_its_process():
+    tried = fuzz.Fuzz(range(10), float("inf"), try_one=end_badly, limit=5)
+    tried.run(processes=2)
+    assert tried.cases == 10
+    assert tried.counts == {"steps": 16, "Step": 8}
+    assert {each["seed"]: each["text"] for each in tried.failures} == {
+        3: "seed 3: the process ended with status 9",
+        5: "seed 5: wanted the end of the case, got none in 5 s",
+        7: "seed 7: a wrong value",
+    }
+
+
+def test_no_case_is_begun_when_the_time_is_over_or_too_many_fail():
+    over = fuzz.Fuzz(range(10), 0.0, try_one=end_badly)
+    over.run(processes=1)
+    assert over.cases == 0
+    failing = fuzz.Fuzz([7] * 100, float("inf"), try_one=end_badly)
+    failing.run(processes=1)
+    assert failing.cases == fuzz.MOST_FAILURES
+
+
+def test_a_case_of_the_tool_is_the_case_of_the_tests():
+    counts, failure = fuzz.try_case(36)
+    record, _ = fuzz_run.tried(36)
+    assert failure is None
+    assert counts["steps"] == record.steps == record.kinds["Step"] > 0
+
+
+def test_figures_of_several_calls_are_added_up(capsys):
+    one = {"commit": "a", "first_seed": 1000, "process_hours": 0.5, "cases": 3, "counts": {"steps": 4, "Step": 4}, "failures": []}
+    other = {**one, "counts": {"steps": 1, "Rewind": 1}, "failures": [{"seed": 1, "text": "wrong"}]}
+    fuzz.print_table(fuzz.sum_of([one, other]))
+    printed = capsys.readouterr().out
+    for row in ("| cases | 6 |", "| steps | 5 |", "| process hours | 1.0 |", "| failures | 1 |", "| Rewind | 1 |"):
+        assert row in printed
 
 
 # Tests of the comparison itself: it must find bugs planted in the float64 implementation, so it would find the same bugs in the

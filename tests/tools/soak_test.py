@@ -144,17 +144,32 @@ class Damage(unittest.TestCase):
             self.assertLessEqual(len(damaged), len(whole))
 
 
+class Sums(unittest.TestCase):
+    def figures(self, seed, kinds):
+        rows = [{"disturbance": kind, "checked": soak.CHECKED[kind], "times": 3, "in_save": 1, "failures": 0} for kind in kinds]
+        same = {"commit": "a", "machine": "m", "clock": "c", "disk": f"disk {seed % 2}", "minutes": 1.5, "rounds": 2, "disturbances": 3}
+        return {**same, "seeds": [seed], "rows": rows, "skipped": [], "failures": [seed] if seed == 3 else []}
+
+    def test_figures_are_added_up_by_disturbance(self):
+        total = soak.sum_of([self.figures(1, [soak.KILL]), self.figures(2, [soak.KILL, soak.POWER]), self.figures(3, [soak.KILL])])
+        self.assertEqual([(row["disturbance"], row["times"], row["in_save"]) for row in total["rows"]], [(soak.KILL, 9, 3), (soak.POWER, 3, 1)])
+        self.assertEqual((total["seeds"], total["failures"], total["minutes"], total["rounds"]), ([1, 2, 3], [3], 4.5, 6))
+        self.assertEqual((total["commit"], total["disk"]), ("a", "disk 0 and disk 1"))
+        self.assertIn(soak.READ_ONLY, total["skipped"])
+
+
 @unittest.skipUnless(PROGRAM, "wanted the program sing as an argument")
 class Short(InFolder):
     def test_a_quarter_of_a_minute(self):
         result = self.folder / "result.json"
         # On a busy machine a training can take minutes; the limit is for one that does not end.
-        options = ["--minutes", "0.25", "--steps", "80", "--limit", "600", "--json", result]
+        options = ["--minutes", "0.25", "--processes", "2", "--steps", "80", "--limit", "600", "--json", result]
         ended = subprocess.run([sys.executable, ROOT / "tools/soak.py", "--program", PROGRAM, *options], capture_output=True, text=True)
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
         figures = json.loads(result.read_text())
         self.assertEqual(figures["failures"], [])
         self.assertGreaterEqual(figures["disturbances"], 1)
+        self.assertEqual(figures["seeds"], [0, 1])
 
 
 if __name__ == "__main__":
