@@ -150,9 +150,9 @@ def print_table(total):
     counts = collections.Counter(total["counts"])
     rows = [
         ("cases", total["cases"]),
-        ("steps", counts.pop("steps")),
-        ("parameters compared after a step", counts.pop("compared")),
-        ("of these with a bound above a hundredth of the step", counts.pop("blurred")),
+        ("steps", counts.pop("steps", 0)),
+        ("parameters compared after a step", counts.pop("compared", 0)),
+        ("of these with a bound above a hundredth of the step", counts.pop("blurred", 0)),
         ("process hours", f"{total['process_hours']:.1f}"),
         ("failures", len(total["failures"])),
     ]

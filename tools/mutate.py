@@ -19,6 +19,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -90,11 +91,13 @@ DECLARATION = re.compile(r"^(?P<head>(const )?[\w:]+(<[^=]*>)?[&*]*( const)? [&*
 HEAD = re.compile(r"^((\} )?else )?(if|while) \((?!const |auto )")
 LOOP = re.compile(r"^for \(")
 
-HEADER = """#pragma once
+# Warnings that a mutant may cause; a mutant that causes another one counts as one that does not compile.
+WARNINGS = ("parentheses", "conversion", "sign-conversion", "sign-compare", "unused", "unused-variable", "unused-function",
+            "unused-parameter", "unused-value", "unused-but-set-variable", "bool-compare", "bool-operation", "int-in-bool-context",
+            "type-limits", "div-by-zero", "tautological-compare", "maybe-uninitialized", "uninitialized", "return-type",
+            "array-bounds", "stringop-overflow", "dangling-pointer", "nonnull", "misleading-indentation", "empty-body")  # fmt: skip
+HEADER = "".join(f'#pragma GCC diagnostic ignored "-W{name}"\n' for name in WARNINGS) + """#pragma once
 #include <cstdlib>
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wparentheses"
 namespace sing_mutants {
 inline const int chosen = std::getenv("SING_MUTANT") != nullptr ? std::atoi(std::getenv("SING_MUTANT")) : -1;
 constexpr bool is(int number) { return number < 0 || chosen == number; }
@@ -283,8 +286,10 @@ def prepare_tree(folder, torch_folder):
     else:
         head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
         subprocess.run(["git", "checkout", "--quiet", "--force", "--detach", head], cwd=tree, check=True)
-    command = ["cmake", "-S", ".", "-B", "build/dev", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DSING_CUDA=OFF"]
-    command += ["-DCMAKE_CXX_FLAGS_RELEASE=-O1", "-DSING_BENCH=OFF"]
+    # As ./dev builds it, so that ccache has the files without mutants.
+    command = ["cmake", "--preset", "dev", "-DSING_CUDA=OFF", "-DSING_BENCH=OFF"]
+    if shutil.which("ccache"):
+        command += ["-DCMAKE_C_COMPILER_LAUNCHER=ccache", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
     if torch_folder:
         command += ["-DSING_TORCH=ON", f"-DSING_TORCH_DIR={torch_folder}"]
     subprocess.run(command, cwd=tree, check=True, stdout=subprocess.DEVNULL)
