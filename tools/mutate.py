@@ -58,7 +58,7 @@ AREAS = {
     ),
 }
 
-# What is replaced, and by what.
+# Patterns, each with its replacement.
 REPLACEMENTS = [
     (r" < ", " <= "),
     (r" <= ", " < "),

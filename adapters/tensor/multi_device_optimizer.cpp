@@ -18,7 +18,7 @@ std::span<const std::byte> as_span(std::string_view bytes) {
   return std::as_bytes(std::span(bytes));
 }
 
-// Every option of a group but the policy, which is the optimizer's.
+// Lists all options of a group except non_finite, which belongs to the whole optimizer.
 Overrides all_options(const Options& options) {
   Overrides overrides;
   for (const OptionInfo& info : list_options(options)) {
@@ -61,7 +61,7 @@ std::size_t MultiDeviceOptimizer::find_device(const Device& device) const {
   return static_cast<std::size_t>(found - devices_.begin());
 }
 
-// A device that joins later has the groups, options and counters of the others.
+// Gives a device that joins later the groups, options and counters of the others.
 MultiDeviceOptimizer::OnDevice MultiDeviceOptimizer::make_device(const Device& device) const {
   OnDevice made{.device = device,
                 .optimizer = std::make_unique<Optimizer>(defaults_, make_backend_(device))};
@@ -95,7 +95,7 @@ void MultiDeviceOptimizer::check_names_and_memory(
   }
 }
 
-// Finds what a device's optimizer would refuse, with one that is thrown away.
+// Adds the group to a temporary copy of a device's optimizer, which throws if the real one would.
 void MultiDeviceOptimizer::try_group(const Device& device, std::vector<Parameter> part,
                                      const Overrides& overrides) const {
   Optimizer trial(defaults_, make_reference_backend());
@@ -121,9 +121,10 @@ std::size_t MultiDeviceOptimizer::add_group(const std::vector<PlacedParameter>& 
     }
   }
   if (involved.empty() && devices_.empty()) {
-    involved.emplace_back();  // a group without parameters is the CPU's
+    involved.emplace_back();  // a group without parameters is kept on the CPU
   }
-  // One device takes its part as a whole or not at all; several must not be left with some parts.
+  // The optimizer of one device adds its part completely or not at all. With several devices, all
+  // parts are tried first, so that none is added if another one is refused.
   if (involved.size() > 1) {
     for (const Device& device : involved) {
       try_group(device, part_on(device, parameters), overrides);
@@ -395,7 +396,8 @@ void MultiDeviceOptimizer::save(const std::filesystem::path& path) const {
   file.commit();
 }
 
-// All devices or none: the state that was there is put back if a device refuses its part.
+// Loads on all devices or on none: if one device refuses its part, the others get their earlier
+// state back.
 void MultiDeviceOptimizer::load_parts(const SafetensorsReader& file) {
   const auto device_of = [&](std::string_view name) {
     for (std::size_t i = 0; i < locations_.size(); ++i) {

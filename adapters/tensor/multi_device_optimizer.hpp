@@ -40,8 +40,8 @@ class MultiDeviceOptimizer {
   const std::string& parameter_name(std::size_t parameter) const;
   std::size_t find_parameter(std::string_view name) const;
 
-  // The device's optimizer that has a parameter, and the parameter's index there. Gradients and
-  // memory are set by the functions below instead.
+  // The optimizer of a parameter's device, and the parameter's index there. Gradients and memory
+  // must be set by the functions below instead.
   struct Place {
     Optimizer& optimizer;
     std::size_t index;
@@ -61,13 +61,13 @@ class MultiDeviceOptimizer {
   const Options& options(std::size_t group) const;
   void set_options(std::size_t group, const Overrides& overrides);
   void set_learning_rate(std::size_t group, double learning_rate);
-  // On one device; the others go on with the option.
+  // Affects one device; the others keep using the option.
   void set_learning_rate_source(std::size_t group, const Device& device, const float* source);
   void set_learning_rate_factor(double factor);
   double learning_rate_factor() const { return learning_rate_factor_; }
   void set_non_finite(NonFinite policy);
 
-  // Steps that drive a group's LookAhead.
+  // The group's steps as LookAhead counts them.
   std::int64_t group_steps(std::size_t group) const;
   void set_group_steps(std::size_t group, std::int64_t steps);
 
@@ -77,13 +77,13 @@ class MultiDeviceOptimizer {
   // NonFiniteError.
   OptimizerProgress status();
   void set_skipped(std::int64_t steps, std::int64_t tensors);
-  // The counters of one device, in the order of devices(), in its memory.
+  // The counters of a device, in its own memory; `device` is an index into devices().
   std::shared_ptr<OptimizerProgress> progress_memory(std::size_t device) const;
 
   void use_slow_weights();
   void use_fast_weights();
 
-  // The same file whatever the devices are.
+  // The file does not depend on which devices hold the parameters.
   void save(const std::filesystem::path& path) const;
   void load(const std::filesystem::path& path);
   std::string save_bytes() const;

@@ -1,4 +1,4 @@
-// A state file cut into parts, and put together again.
+// Splits a state file into parts, and merges parts into one file.
 #include "adapters/tensor/state_parts.hpp"
 
 #include <map>
@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Tensors on their way into a file, with the bytes they own.
+// The tensors of a file that is being made, with their bytes.
 struct FileTensors {
   std::vector<TensorEntry> entries = {};
   std::vector<std::vector<std::byte>> bytes = {};
@@ -37,7 +37,7 @@ std::string_view parameter_of(std::string_view tensor) {
   return tensor.substr(0, tensor.rfind('.'));
 }
 
-// Adds what another part says of its parameters and of what it skipped.
+// Adds another part's parameters and its counts of skipped steps and tensors.
 void merge(Json& all, const Json& part) {
   for (const char* count : {"skipped_steps", "skipped_tensors"}) {
     all[count] = all[count].get<std::int64_t>() + part[count].get<std::int64_t>();
@@ -95,7 +95,8 @@ std::string part_of_state(const SafetensorsReader& file,
       metadata["optimizer"] = json.dump();
     }
   } catch (const nlohmann::json::exception& error) {
-    throw FileError(fmt::format("[load] bad metadata: {}", error.what()));
+    throw FileError(
+        fmt::format("[load] wanted the metadata of an optimizer, got {}", error.what()));
   }
   FileTensors tensors;
   for (const TensorEntry& tensor : file.tensors()) {

@@ -1,5 +1,5 @@
-// A state file cut into the parts that the optimizers of several devices write and read, and put
-// together again (docs/state_files.md).
+// Splits a state file into the parts that the optimizers of several devices read, and merges the
+// parts that they write (docs/state_files.md).
 #pragma once
 
 #include <functional>
@@ -11,10 +11,10 @@ namespace sing {
 
 class SafetensorsReader;
 
-// One file from those of optimizers that have the same groups and different parameters.
+// Merges the files of optimizers that have the same groups and different parameters.
 std::string merge_state(std::span<const std::string> parts);
 
-// The file less the parameters, by name, that do not belong to the part. The counts of skipped
+// Returns the file without the parameters that do not belong to the part. The counts of skipped
 // steps and tensors go to the part that `has_counts`; the others start at 0. Throws FileError for
 // metadata that is not an optimizer's.
 std::string part_of_state(const SafetensorsReader& file,

@@ -1,5 +1,5 @@
-// What the library must know of another library's tensor, and the checks of parameters and
-// gradients that all adapters share.
+// Describes tensors of other libraries, and declares the checks of parameters and gradients that
+// all adapters share.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace sing {
 
-// A look at a tensor of another library; the spans point into that tensor.
+// Describes a tensor of another library; the spans point into that tensor.
 struct TensorView {
   bool is_strided = true;             // false: sparse or opaque, and nothing else is known
   std::optional<Device> device = {};  // none: a device that the library has no backend for
@@ -23,7 +23,7 @@ struct TensorView {
   std::span<const std::int64_t> strides = {};
 };
 
-// What is kept of a parameter's tensor, to compare later tensors with.
+// The properties of a parameter's tensor that later tensors are compared with.
 struct TensorFacts {
   Device device = {};
   Dtype dtype = Dtype::kFloat32;
@@ -33,11 +33,11 @@ struct TensorFacts {
 
 // The tensor that a message is about, as in "[torch] gradient of 'weight': wanted …".
 struct Subject {
-  std::string_view where;  // torch
+  std::string_view where;  // "torch"
   std::string_view role;   // "parameter", "gradient of"
   std::string_view name;
 
-  std::string text() const;  // up to the colon and the space after it
+  std::string text() const;  // "[torch] gradient of 'weight': "
 };
 
 // The facts of a parameter. Throws std::invalid_argument unless the tensor is strided, floating and
@@ -52,12 +52,13 @@ void check_unchanged(const TensorView& tensor, const TensorFacts& parameter,
 enum class Elsewhere { kRefused, kAllowed };
 
 // Throws std::invalid_argument unless the tensor can be the parameter's gradient or curvature:
-// strided, of its shape, of a type that the parameter's type takes, and on its device (unless
-// tensors elsewhere are allowed, to be copied).
+// strided, of its shape, of a type that gradients of such a parameter may have, and on its device.
+// Elsewhere::kAllowed permits another device, from which the caller copies.
 void check_gradient(const TensorView& gradient, const TensorFacts& parameter,
                     const Subject& subject, Elsewhere elsewhere = Elsewhere::kRefused);
 
-// Whether the gradient's elements lie where the parameter's do; if not, a step needs a copy.
+// Whether the gradient's elements are in the parameter's order in memory; if not, a step needs a
+// copy.
 bool lies_alike(const TensorView& gradient, const TensorFacts& parameter);
 
 }  // namespace sing

@@ -1,4 +1,4 @@
-// Mixed precision for a scope: what torch.autocast is in Python.
+// Enables mixed precision for a scope, as torch.autocast does in Python.
 #pragma once
 
 #include <ATen/autocast_mode.h>
@@ -16,7 +16,8 @@ class AutocastGuard {
     at::autocast::increment_nesting();
   }
   ~AutocastGuard() {
-    // Cached casts of weights are wrong after the next step: they end with the outermost scope.
+    // The cached casts of weights are stale after the next step, so the outermost scope clears
+    // them.
     if (at::autocast::decrement_nesting() == 0) {
       at::autocast::clear_cache();
     }

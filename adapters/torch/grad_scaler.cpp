@@ -1,4 +1,4 @@
-// Growth and backoff of the loss scale, from what the optimizers say they skipped.
+// Grows and shrinks the loss scale according to the optimizers' counts of skipped steps.
 #include "adapters/torch/grad_scaler.hpp"
 
 #include <ATen/Functions.h>
@@ -13,13 +13,13 @@ namespace {
 
 void check_scale(double scale) {
   SING_CHECK(scale > 0 && std::isfinite(scale),
-             "[grad_scaler] the scale must be positive and finite, got {}", scale);
+             "[grad_scaler] wanted a scale above 0 and finite, got {}", scale);
 }
 
 c10::IValue read(::torch::serialize::InputArchive& archive, const char* key) {
   c10::IValue value;
   if (!archive.try_read(key, value)) {
-    throw FileError(fmt::format("[grad_scaler] wanted an archive with '{}', got another one", key));
+    throw FileError(fmt::format("[grad_scaler] wanted an archive with '{}', got one without", key));
   }
   return value;
 }
@@ -30,11 +30,11 @@ GradScaler::GradScaler(const GradScalerOptions& options)
     : options_(options), scale_(options.initial_scale) {
   check_scale(options.initial_scale);
   SING_CHECK(options.growth_factor > 1 && std::isfinite(options.growth_factor),
-             "[grad_scaler] growth_factor must be above 1, got {}", options.growth_factor);
+             "[grad_scaler] wanted a finite growth_factor above 1, got {}", options.growth_factor);
   SING_CHECK(options.backoff_factor > 0 && options.backoff_factor < 1,
-             "[grad_scaler] backoff_factor must lie between 0 and 1, got {}",
+             "[grad_scaler] wanted a backoff_factor between 0 and 1, got {}",
              options.backoff_factor);
-  SING_CHECK(options.growth_interval > 0, "[grad_scaler] growth_interval must be positive, got {}",
+  SING_CHECK(options.growth_interval > 0, "[grad_scaler] wanted a growth_interval above 0, got {}",
              options.growth_interval);
 }
 
@@ -45,8 +45,9 @@ void GradScaler::step(Optimizer& optimizer) {
   SING_CHECK(policy == NonFinite::kSkipStep,
              "[grad_scaler] wanted an optimizer whose non_finite is 'skip_step', got '{}'",
              name_of(policy));
-  SING_CHECK(std::find(stepped_.begin(), stepped_.end(), &optimizer) == stepped_.end(),
-             "[grad_scaler] step() was called twice for an optimizer without update() in between");
+  SING_CHECK(
+      std::find(stepped_.begin(), stepped_.end(), &optimizer) == stepped_.end(),
+      "[grad_scaler] wanted update() before the next step of an optimizer, got a second step()");
   if (!skipped_.contains(optimizer.state_number())) {
     skipped_[optimizer.state_number()] = optimizer.status().skipped_steps;
   }
@@ -55,7 +56,7 @@ void GradScaler::step(Optimizer& optimizer) {
 }
 
 void GradScaler::update() {
-  SING_CHECK(!stepped_.empty(), "[grad_scaler] update() was called without a step()");
+  SING_CHECK(!stepped_.empty(), "[grad_scaler] wanted a step() before update(), got none");
   bool skipped = false;
   for (Optimizer* optimizer : stepped_) {
     std::int64_t& known = skipped_[optimizer->state_number()];

@@ -21,16 +21,17 @@ struct GradScalerOptions {
   std::int64_t growth_interval = 2000;  // steps without a skip until the scale grows
 };
 
-// scale(loss).backward(); step(optimizer); update(): as in Python. The optimizer's policy must be
-// skip_step. What was skipped is asked for in update(), which waits for the device; so does the
-// first step() of an optimizer.
+// Used as in Python: scale(loss).backward(); step(optimizer); update(). The optimizer's policy must
+// be skip_step. update() reads how many steps were skipped and therefore waits for the device, as
+// does the first step() of an optimizer.
 class GradScaler {
  public:
   explicit GradScaler(const GradScalerOptions& options = {});
 
   at::Tensor scale(const at::Tensor& loss) const;
   void step(Optimizer& optimizer);
-  // Shrinks the scale if any optimizer skipped its step since the last call, else counts up.
+  // Shrinks the scale if any optimizer skipped its step since the last call; otherwise counts the
+  // step towards the growth interval.
   void update();
 
   double current_scale() const { return scale_; }
@@ -44,7 +45,7 @@ class GradScaler {
   GradScalerOptions options_;
   double scale_;
   std::int64_t growth_tracker_ = 0;
-  std::map<std::uint64_t, std::int64_t> skipped_;  // steps each state had skipped when last asked
+  std::map<std::uint64_t, std::int64_t> skipped_;  // last known skipped steps, by state_number()
   std::vector<Optimizer*> stepped_;                // since the last update()
 };
 

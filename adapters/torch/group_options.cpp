@@ -12,8 +12,8 @@ GroupOptions::GroupOptions(Overrides overrides, std::vector<std::string> names)
 
 double GroupOptions::get_lr() const {
   SING_CHECK(learning_rate_,
-             "[torch] wanted the learning rate of a group that the optimizer has, got a group that "
-             "no optimizer has");
+             "[torch] wanted a group that was added to an optimizer, got one without a "
+             "learning rate");
   return *learning_rate_;
 }
 

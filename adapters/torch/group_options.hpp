@@ -15,7 +15,8 @@ namespace sing::torch {
 // name, and the learning rate, which schedulers read and write.
 class GroupOptions final : public ::torch::optim::OptimizerCloneableOptions<GroupOptions> {
  public:
-  // `names` are those of the group's parameters; none: they are called by their positions.
+  // `names` are the names of the group's parameters; without them, a parameter is named by its
+  // position.
   explicit GroupOptions(Overrides overrides = {}, std::vector<std::string> names = {});
 
   double get_lr() const override;

@@ -26,7 +26,8 @@ void run_on_torch_threads(int count, const std::function<void(int)>& task) {
   };
   void* context = const_cast<void*>(static_cast<const void*>(&task));
   if (torch_parallel_for(0, count, 1, run, context) != AOTI_TORCH_SUCCESS) {
-    throw Error("[torch] the thread pool of LibTorch failed");
+    throw Error(
+        "[torch] wanted the tasks to run on LibTorch's threads, got an error of its thread pool");
   }
 }
 
@@ -39,7 +40,7 @@ Allocator torch_allocator(const at::Device& device) {
   };
 }
 
-// The product into c, of which the lower triangle is computed.
+// Computes the lower triangle of a symmetric product and mirrors it.
 void multiply_symmetric(const MatrixProduct& product, const at::Tensor& a, const at::Tensor& b,
                         const at::Tensor& c) {
   for (std::int64_t begin = 0; begin < product.rows; begin += kSymmetricRows) {
@@ -51,7 +52,7 @@ void multiply_symmetric(const MatrixProduct& product, const at::Tensor& a, const
   }
 }
 
-// A product by LibTorch, on the current stream and in the precision that the program has set.
+// Multiplies with LibTorch, on the current stream and in the precision that the program has set.
 Multiply torch_multiply(const at::Device& device) {
   return [device](const MatrixProduct& product) {
     const at::NoGradGuard no_gradients;
@@ -82,7 +83,7 @@ Multiply torch_multiply(const at::Device& device) {
 std::shared_ptr<Backend> make_libtorch_backend(const Device& served) {
   const at::Device device = torch_device(served);
   if (device.is_cpu()) {
-    // State in the library's own memory: it has large pages, LibTorch's has not.
+    // State is in the library's own memory, which has large pages; LibTorch's has none.
     return make_cpu_backend({.executor = run_on_torch_threads, .multiply = torch_multiply(device)});
   }
   return make_cuda_backend({.device = device.index(),

@@ -7,8 +7,8 @@
 
 namespace sing::torch {
 
-// Runs on LibTorch's threads, or on the device's current stream with state from its allocator.
-// LibTorch multiplies matrices.
+// On the CPU it runs on LibTorch's threads; on CUDA it uses the current stream, and state from
+// LibTorch's allocator. LibTorch multiplies matrices.
 std::shared_ptr<Backend> make_libtorch_backend(const Device& device);
 
 }  // namespace sing::torch

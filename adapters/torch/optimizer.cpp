@@ -1,4 +1,4 @@
-// The optimizer as LibTorch's users know optimizers.
+// Passes LibTorch's parameters, gradients and learning rates to the library's optimizer.
 #include "adapters/torch/optimizer.hpp"
 
 #include <ATen/Functions.h>
@@ -147,7 +147,7 @@ double Optimizer::learning_rate(std::size_t group) const {
   return learning_rate_of(optimizer_.options(group).rule);
 }
 
-// Schedulers set the rates of torch's groups; they count from the next step or file on.
+// Takes over the learning rates that schedulers set in torch's groups, before a step or a save.
 void Optimizer::adopt_learning_rates() const {
   for (std::size_t group = 0; group < listed_.size(); ++group) {
     const double wanted = group_options(group).get_lr();
@@ -157,7 +157,8 @@ void Optimizer::adopt_learning_rates() const {
   }
 }
 
-// The gradient of a parameter in the parameter's order in memory: itself, a copy, or undefined.
+// The gradient of a parameter in the parameter's order in memory: the gradient itself or a copy.
+// Undefined if the parameter has none.
 at::Tensor Optimizer::usable_gradient(std::size_t parameter) const {
   const Entry& entry = entries_[parameter];
   const std::string& name = optimizer_.parameter_name(parameter);
@@ -170,7 +171,7 @@ at::Tensor Optimizer::usable_gradient(std::size_t parameter) const {
   return laid_out_as(entry.facts, gradient);
 }
 
-// In the gradient's type and the parameter's order in memory.
+// The curvature in the gradient's type and the parameter's order in memory.
 at::Tensor Optimizer::usable_curvature(const Entry& entry, const at::Tensor& gradient) const {
   if (!entry.curvature.defined() || !gradient.defined()) {
     return {};
@@ -220,8 +221,8 @@ void Optimizer::set_curvature(std::string_view name, const at::Tensor& curvature
   entry.curvature = curvature.defined() ? curvature.detach() : curvature;
 }
 
-// Autograd does not see what the library writes: a graph that still needs the old values must
-// notice.
+// Autograd does not see the library's writes. The version number lets a graph that still needs the
+// old values fail instead of using the new ones.
 void Optimizer::bump_versions(bool only_with_gradient) {
   for (const Entry& entry : entries_) {
     if (!only_with_gradient || entry.tensor.grad().defined()) {
@@ -300,7 +301,7 @@ std::map<std::string, at::Tensor> Optimizer::state_of(std::string_view name) con
   const auto [optimizer, index] = optimizer_.place_of(parameter);
   std::map<std::string, at::Tensor> tensors;
   for (StateTensor& tensor : optimizer.state(index)) {
-    // Arrays of the parameter's shape lie as it does; others are contiguous.
+    // Arrays of the parameter's shape have its strides; others are contiguous.
     const std::vector<std::int64_t> strides =
         tensor.shape == facts.sizes ? facts.strides : contiguous_strides(tensor.shape);
     tensors.emplace(
@@ -389,7 +390,7 @@ void Optimizer::load(::torch::serialize::InputArchive& archive) {
   if (!archive.try_read(kArchiveKey, tensor, /*is_buffer=*/true) ||
       tensor.scalar_type() != at::kByte) {
     throw FileError(
-        fmt::format("[load] wanted an archive with '{}', got another one", kArchiveKey));
+        fmt::format("[load] wanted an archive with '{}', got one without", kArchiveKey));
   }
   tensor = tensor.cpu().contiguous();
   load_bytes({static_cast<const char*>(tensor.const_data_ptr()),

@@ -1,4 +1,4 @@
-// The optimizer as LibTorch's users know optimizers: a torch::optim::Optimizer.
+// Defines the optimizer as a torch::optim::Optimizer.
 #pragma once
 
 #include <torch/optim/optimizer.h>
@@ -23,9 +23,9 @@ struct ParameterGroup {
   Overrides overrides = {};
 };
 
-// Tensors are viewed, never copied; state is LibTorch's memory. Parameters may be on several
-// devices and dense in any order of their axes. All errors are thrown before anything changes and
-// name the parameter.
+// Updates the parameters in place; state on CUDA devices is in LibTorch's memory. Parameters may be
+// on several devices. They must be dense, with their axes in any order in memory. All errors are
+// thrown before anything changes and name the parameter.
 class Optimizer final : public ::torch::optim::Optimizer {
  public:
   explicit Optimizer(const Parameters& parameters, Options defaults = {});
@@ -33,49 +33,52 @@ class Optimizer final : public ::torch::optim::Optimizer {
 
   // Options that `overrides` leaves out are the optimizer's defaults. Returns the group's index.
   std::size_t add_group(const Parameters& parameters, const Overrides& overrides = {});
-  // The same in torch's words: the group's options are GroupOptions, or none.
+  // The same with torch's types: the group's options are GroupOptions, or it has none.
   void add_param_group(const ::torch::optim::OptimizerParamGroup& group);
 
-  // Parameters without a gradient sit the step out. A closure is called first, with gradients on.
+  // Skips parameters without a gradient. A closure is called first, with gradients enabled.
   at::Tensor step(LossClosure closure = nullptr) override;
-  // For gradients of a loss that was multiplied by `loss_scale`.
+  // Takes a step with gradients of a loss that was multiplied by `loss_scale`.
   void step_scaled(double loss_scale);
-  // CUDA graphs: once before a step is captured, and after each change of options between replays.
+  // For CUDA graphs: call it once before a step is captured, and after each change of options
+  // between replays.
   void upload(double loss_scale = 1);
 
   const Options& options(std::size_t group = 0) const;
-  // Any option of a group, now; those that decide which state exists cannot change.
+  // Sets an option of a group. Options that decide which state exists cannot change.
   void set_option(std::size_t group, std::string_view name, const Value& value);
-  // Of all groups; what sing::Schedule gives, on top of what torch's schedulers set.
+  // A factor of every group's learning rate, as sing::Schedule gives it. It multiplies the rates
+  // that torch's schedulers set.
   void set_learning_rate_factor(double factor);
 
-  // A 16-bit copy of a float32 parameter, filled now and written by each later step: what matrix
-  // products in that type read, without a cast of their own. A second call gives the same tensor.
+  // Returns a 16-bit copy of a float32 parameter that each later step writes, so that matrix
+  // products in that type need no cast. A second call returns the same tensor.
   at::Tensor keep_copy(std::string_view name, at::ScalarType type = at::kBFloat16);
 
   std::vector<std::string> parameter_names() const;
-  // A parameter's arrays by slot name, as they are now; empty before its first update. load()
-  // replaces them.
+  // A parameter's current arrays by slot name; empty before its first update. load() replaces the
+  // arrays.
   std::map<std::string, at::Tensor> state_of(std::string_view name) const;
   std::int64_t steps_of(std::string_view name) const;
-  // By name, of the last step's gradients, loss scale removed.
+  // Norms of the last step's gradients by parameter name, loss scale removed.
   std::vector<std::pair<std::string, double>> gradient_norms() const;
-  // As sing::Optimizer::status(), over all devices; `first_non_finite` counts parameter_names().
+  // As sing::Optimizer::status(), over all devices; `first_non_finite` counts in the order of
+  // parameter_names().
   OptimizerProgress status();
 
-  // Unlike that of any other optimizer, and another one after each load.
+  // A number that differs from that of any other optimizer and changes with each load.
   std::uint64_t state_number() const { return state_number_; }
 
   // An estimate of the Hessian's diagonal for the next steps, of the parameter's shape, for rules
-  // that take it; undefined: the gradient takes its place.
+  // that take it. If it is undefined, the gradient takes its place.
   void set_curvature(std::string_view name, const at::Tensor& curvature);
 
-  // LookAhead's slow weights, or the average that a rule keeps, in place of the parameters, and
-  // exactly back. No step in between.
+  // Replaces the parameters by LookAhead's slow weights, or by the average that a rule keeps, until
+  // use_fast_weights() restores them exactly. No step may be taken in between.
   void use_slow_weights();
   void use_fast_weights();
 
-  // torch::save and torch::load: options, counters and state, exactly.
+  // For torch::save and torch::load: the exact options, counters and state.
   void save(::torch::serialize::OutputArchive& archive) const override;
   void load(::torch::serialize::InputArchive& archive) override;
   // State files (docs/state_files.md), the same whatever the devices and memory formats.
@@ -94,7 +97,8 @@ class Optimizer final : public ::torch::optim::Optimizer {
     at::Tensor curvature = {};
   };
 
-  // The group's tensors, each once and named; throws for what is no parameter of a new group.
+  // Returns the tensors of a new group, each once and with a name. Throws for a tensor that cannot
+  // be a parameter of it.
   std::vector<NamedTensor> without_repeats(const Parameters& parameters) const;
   void register_group(const Parameters& parameters, const Overrides& overrides);
   void take_up_groups();
@@ -117,7 +121,7 @@ class Optimizer final : public ::torch::optim::Optimizer {
   mutable MultiDeviceOptimizer
       optimizer_;  // learning rates are adopted from the groups when needed
   std::vector<Entry> entries_;
-  std::vector<std::vector<at::Tensor>> listed_;  // by group taken up, repeats included
+  std::vector<std::vector<at::Tensor>> listed_;  // of each group as it was added, repeats included
 };
 
 }  // namespace sing::torch

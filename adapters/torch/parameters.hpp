@@ -13,7 +13,7 @@ namespace sing::torch {
 
 using NamedTensor = std::pair<std::string, at::Tensor>;
 
-// A list of parameters as modules give it. Those without a name are called by their position.
+// A list of parameters as modules give it. Parameters without a name are named by their position.
 class Parameters {
  public:
   Parameters(std::initializer_list<at::Tensor> tensors);

@@ -24,7 +24,7 @@ class Standardizer {
   // Replaces tensors that are gradients themselves.
   void standardize_gradients_(const Parameters& gradients, double loss_scale = 1);
 
-  // By name, of the gradients of the last call as they were, loss scale removed.
+  // Norms of the last call's gradients by name, before standardizing, loss scale removed.
   std::vector<std::pair<std::string, double>> gradient_norms() const;
 
  private:
@@ -40,7 +40,7 @@ class Standardizer {
   std::vector<OnDevice> devices_;
 };
 
-// One call with nothing kept.
+// The same without a work plan that is kept.
 void standardize_(const Parameters& parameters, const Standardize& options = {});
 
 // Standardized copies.

@@ -1,5 +1,5 @@
-// How a symmetric product is carried out with torch's products, which know of no symmetry: blocks
-// of rows up to the diagonal, each then mirrored.
+// Computes a symmetric product with torch's general ones: blocks of rows up to the diagonal, each
+// of which is then mirrored.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace sing {
 
-// Rows at a time: fewer would cost the product more than they spare it.
+// Rows per block. Smaller blocks save operations but make torch's product slower by more than that.
 inline constexpr std::int64_t kSymmetricRows = 96;
 
 template <class Real>
@@ -26,8 +26,8 @@ void mirror_rows(Real* c, std::int64_t side, std::int64_t begin, std::int64_t en
   }
 }
 
-// Copies rows [begin, end) of a square in host memory, as far as column `begin`, to the columns of
-// the same numbers.
+// Mirrors rows [begin, end) of a square matrix in host memory, up to column `begin`, into columns
+// [begin, end).
 inline void mirror_rows(void* c, Dtype dtype, std::int64_t side, std::int64_t begin,
                         std::int64_t end) {
   if (dtype == Dtype::kFloat64) {

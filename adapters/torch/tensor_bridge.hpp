@@ -1,4 +1,4 @@
-// LibTorch's tensors in the library's terms, and the library's memory as tensors.
+// Describes LibTorch's tensors to the library, and wraps the library's memory in tensors.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -36,9 +36,9 @@ struct Corners {
 
 }  // namespace
 
-Augmenter::Augmenter(const Normalization& normalization, std::int64_t size, bool turns,
+Augmenter::Augmenter(const Normalization& normalization, std::int64_t size, bool rotates,
                      at::Device device)
-    : size_(size), turns_(turns), normalizer_(normalization, device) {
+    : size_(size), rotates_(rotates), normalizer_(normalization, device) {
   const at::Tensor axis = torch::arange(size, at::TensorOptions(device).dtype(at::kInt));
   columns_ = axis.repeat({size}).unsqueeze(0);
   rows_ = axis.repeat_interleave(size).unsqueeze(0);
@@ -59,7 +59,7 @@ at::Tensor Augmenter::in_one_kernel(const at::Tensor& pixels, const at::Tensor& 
            .count = rows.size(0),
            .channels = static_cast<int>(pixels.size(1)),
            .size = static_cast<int>(size_),
-           .turns = turns_},
+           .rotates = rotates_},
           fused::stream_of(pixels));
   return images.permute({0, 3, 1, 2});
 }
@@ -73,7 +73,7 @@ at::Tensor Augmenter::in_tensor_functions(const at::Tensor& pixels, const at::Te
   const auto shaped = [&](const at::Tensor& values) {
     return values.view({rows.size(0), pixels.size(1), size_, size_});
   };
-  if (!turns_) {
+  if (!rotates_) {
     const at::Tensor x = columns_.expand({rows.size(0), -1});
     const at::Tensor y = rows_.expand({rows.size(0), -1});
     return normalizer_.normalized(shaped(corners.at_places(x, y)));

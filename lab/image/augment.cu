@@ -45,7 +45,7 @@ __global__ void make_pixels(AugmentedBatch batch) {
   const Source source{batch.pixels + std::int64_t{row[kIndex]} * batch.channels * pixels,
                       batch.size, row[kOriginX], row[kOriginY], row[kMirrored] != 0};
   float* const image = batch.images + at * batch.channels;
-  if (!batch.turns) {
+  if (!batch.rotates) {
     const int place = source.place(x, y);
     for (int channel = 0; channel < batch.channels; ++channel) {
       image[channel] = normalized(static_cast<float>(source.value(channel, place)),

@@ -10,8 +10,8 @@ namespace sing::lab::image {
 // Holds the data that is the same for all batches, on the device.
 class Augmenter {
  public:
-  // Without `turns` no image is rotated, which takes a quarter of the work.
-  Augmenter(const Normalization& normalization, std::int64_t size, bool turns, at::Device device);
+  // Without `rotates` no image is rotated, which takes a quarter of the work.
+  Augmenter(const Normalization& normalization, std::int64_t size, bool rotates, at::Device device);
 
   // Takes `pixels`, uint8 [N, C, S, S], and rows of augment_parameters.hpp, int32 [B, kColumns],
   // and returns floats [B, C, S, S] that are cropped with black padding, flipped, rotated about the
@@ -27,7 +27,7 @@ class Augmenter {
   at::Tensor in_tensor_functions(const at::Tensor& pixels, const at::Tensor& rows) const;
 
   std::int64_t size_;
-  bool turns_;
+  bool rotates_;
   Normalizer normalizer_;
   at::Tensor columns_, rows_;  // x and y of each pixel, int32 [1, S·S]
 };

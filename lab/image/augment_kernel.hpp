@@ -16,7 +16,7 @@ struct AugmentedBatch {
   float* images;               // [count, size, size, channels]
   std::int64_t count;
   int channels, size;
-  bool turns;
+  bool rotates;
 };
 // Throws in a build without CUDA (no_augment_kernel.cpp).
 void augment(const AugmentedBatch& batch, fused::Stream stream);

@@ -18,11 +18,12 @@ struct AugmentOptions {
   static constexpr auto fields() {
     using A = AugmentOptions;
     return std::tuple{
-        field("pad", &A::pad,
-              "black pixels around the image, from which its size is cut out at a random place",
-              between(0, 1024)),
-        field("mirror", &A::mirror, "mirror every other image, by chance"),
-        field("rotation", &A::rotation, "turn by up to this many degrees, bilinear",
+        field(
+            "pad", &A::pad,
+            "black padding on each side, in pixels; crops of the image's size are taken at random",
+            between(0, 1024)),
+        field("mirror", &A::mirror, "flip each image horizontally with probability 1/2"),
+        field("rotation", &A::rotation, "rotate by up to this many degrees to either side",
               between(0, 180))};
   }
 };

@@ -19,11 +19,12 @@ struct ClassificationOptions {
 
   static constexpr auto fields() {
     using C = ClassificationOptions;
-    return std::tuple{field("label_smoothing", &C::label_smoothing,
-                            "share of the target spread over all classes, in the test loss too",
-                            from_zero_below(1)),
-                      field("mirrored_test", &C::mirrored_test,
-                            "test with the mean of the answers to an image and its mirror image")};
+    return std::tuple{
+        field("label_smoothing", &C::label_smoothing,
+              "share of the target spread over all classes, in the test loss too",
+              from_zero_below(1)),
+        field("mirrored_test", &C::mirrored_test,
+              "test with the mean of the predictions for an image and its horizontal flip")};
   }
 };
 

@@ -60,7 +60,8 @@ class PackSource final : public ImageSource {
       for (std::size_t index = 0; index < count(subset); ++index) {
         const PackEntry& found = entry(subset, index);
         if (checksum_of(file_.bytes().subspan(found.offset, found.bytes)) != found.checksum) {
-          throw FileError(fmt::format("[pack] '{}': its checksum is another", name(subset, index)));
+          throw FileError(fmt::format("[pack] '{}': wanted the checksum in the index, got another",
+                                      name(subset, index)));
         }
       }
     }
@@ -70,7 +71,7 @@ class PackSource final : public ImageSource {
   void require(bool condition, const std::string& otherwise) const {
     if (!condition) {
       throw FileError(
-          fmt::format("[pack] '{}': wanted a whole pack file: {}", file_.name(), otherwise));
+          fmt::format("[pack] '{}': wanted a complete pack file: {}", file_.name(), otherwise));
     }
   }
 

@@ -21,10 +21,12 @@ struct PackOptions {
   static constexpr auto fields() {
     using P = PackOptions;
     return std::tuple{
-        field("format", &P::format, "jpeg: as they are where they fit; raw: pixels, read fastest"),
+        field("format", &P::format,
+              "jpeg: files that fit are copied; raw: pixels, the fastest to read"),
         field("longest_side", &P::longest_side,
-              "pixels; larger images are made smaller; 0: none is", between(0, 65535)),
-        field("quality", &P::quality, "of the images encoded anew", between(1, 100)),
+              "pixels of the longer side; larger images are shrunk; 0: none is", between(0, 65535)),
+        field("quality", &P::quality, "JPEG quality of images that are not copied",
+              between(1, 100)),
         field("bad_images", &P::bad_images,
               "refuse or skip files that are no whole JPEG; each is named")};
   }

@@ -23,17 +23,17 @@ struct ImageFolderOptions {
   static constexpr auto fields() {
     using O = ImageFolderOptions;
     return std::tuple{
-        field("train_size", &O::train_size, "pixels a side of a training image", between(1, 4096)),
-        field("first_size", &O::first_size, "pixels a side in the first epochs; 0: train_size",
+        field("train_size", &O::train_size, "pixels per side of a training image",
+              between(1, 4096)),
+        field("first_size", &O::first_size, "pixels per side in the first epochs; 0: train_size",
               between(0, 4096)),
         field("ramp_begin", &O::ramp_begin, "epoch after which the size grows", between(0, 1e9)),
-        field("ramp_end", &O::ramp_end, "epoch from which it is train_size", between(0, 1e9)),
-        field("test_size", &O::test_size, "pixels a side of a test image", between(1, 4096)),
+        field("ramp_end", &O::ramp_end, "epoch from which the size is train_size", between(0, 1e9)),
+        field("test_size", &O::test_size, "pixels per side of a test image", between(1, 4096)),
         field("test_share", &O::test_share,
-              "side of the square in the middle that is tested on, of the shorter side",
+              "side of a test image's center crop, relative to its shorter side", between(1e-3, 1)),
+        field("least_area", &O::least_area, "smallest share of an image's area in a training crop",
               between(1e-3, 1)),
-        field("least_area", &O::least_area,
-              "least share of an image's area that a training crop shows", between(1e-3, 1)),
         field("bad_images", &O::bad_images,
               "refuse or skip files that are no whole JPEG; each is named"),
         field("stand_in", &O::stand_in, "train on generated patterns; results mean nothing")};

@@ -43,7 +43,7 @@ std::vector<std::uint8_t> read_idx(const std::filesystem::path& path, std::uint6
   std::uint64_t values = word(1);
   for (std::size_t axis = 0; axis < inner.size(); ++axis) {
     require(word(2 + axis) == inner[axis],
-            fmt::format("wanted {} pixels a side, got {}", inner[axis], word(2 + axis)));
+            fmt::format("wanted {} pixels per side, got {}", inner[axis], word(2 + axis)));
     values *= inner[axis];
   }
   require(content.size() - header == values,

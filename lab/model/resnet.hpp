@@ -44,7 +44,7 @@ struct ResnetOptions {
         field("stem", &R::stem, "imagenet: 7 x 7, stride 2, pooling; cifar: 3 x 3"),
         field("blurpool", &R::blurpool, "blur before each convolution of stride 2, as FFCV does"),
         field("freeze_norms", &R::freeze_norms,
-              "leave the scales and shifts of batch normalization as they start")};
+              "keep the scales and shifts of batch normalization at their initial values")};
   }
 };
 

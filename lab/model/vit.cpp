@@ -194,7 +194,7 @@ VitShape shape_of(const VitOptions& options, std::int64_t image_size, std::int64
                        .width = choose(options.width, named.width),
                        .heads = choose(options.heads, named.heads)};
   SING_CHECK(image_size % shape.patch_size == 0,
-             "[vit] wanted patches that fill the image of {} pixels a side, got patch_size {}",
+             "[vit] wanted a patch_size that divides the image's {} pixels per side, got {}",
              image_size, shape.patch_size);
   SING_CHECK(shape.width % shape.heads == 0,
              "[vit] wanted heads that divide the width of {}, got {}", shape.width, shape.heads);

@@ -37,15 +37,17 @@ struct VitOptions {
   static constexpr auto fields() {
     return std::tuple{
         field("model", &VitOptions::model, "vit-s16, vit-b16, vit-s8, vit-tiny or vit-micro"),
-        field("patch_size", &VitOptions::patch_size, "pixels a side of a patch; 0: the model's",
+        field("patch_size", &VitOptions::patch_size, "pixels per side of a patch; 0: the model's",
               between(0, 1024)),
-        field("depth", &VitOptions::depth, "blocks; 0: the model's", between(0, 1000)),
-        field("width", &VitOptions::width, "features of a token; 0: the model's", between(0, 1e5)),
-        field("heads", &VitOptions::heads, "attention heads; 0: the model's", between(0, 1000)),
+        field("depth", &VitOptions::depth, "number of blocks; 0: the model's", between(0, 1000)),
+        field("width", &VitOptions::width, "features per token; 0: the model's", between(0, 1e5)),
+        field("heads", &VitOptions::heads, "attention heads per block; 0: the model's",
+              between(0, 1000)),
         field("layer_scale", &VitOptions::layer_scale,
-              "first value of LayerScale (Touvron et al. 2021); none: without", at_least(0)),
+              "initial value of LayerScale (Touvron et al. 2021); none: no LayerScale",
+              at_least(0)),
         field("freeze_norms", &VitOptions::freeze_norms,
-              "leave normalization layers and LayerScale as they start")};
+              "keep normalization layers and LayerScale at their initial values")};
   }
 };
 

@@ -53,6 +53,7 @@ function watchChart(figure) {
   const svg = figure.querySelector("svg");
   const [xOf, yOf] = [axisOf(svg.dataset.x), axisOf(svg.dataset.y)];
   const [from, to] = svg.dataset.x.split(" ").slice(3).map(Number);
+  const [bottom, top] = svg.dataset.y.split(" ").slice(3);
   const curves = [...svg.querySelectorAll(".curve")].map((path) => ({path, points: pointsOf(path)}));
   const cursor = svg.appendChild(document.createElementNS(svg.namespaceURI, "path"));
   cursor.setAttribute("class", "cursor");
@@ -63,7 +64,7 @@ function watchChart(figure) {
     if (x < from - 4 || x > to + 4 || seen.length === 0) return show(event, []);
     const found = seen.map(({path, points}) => ({path, point: nearest(points, x)})).sort((one, other) => one.point[1] - other.point[1]);
     const at = found.map(({point}) => point[0]).reduce((best, place) => Math.abs(place - x) < Math.abs(best - x) ? place : best);
-    cursor.setAttribute("d", `M${at} 10V256`);
+    cursor.setAttribute("d", `M${at} ${top}V${bottom}`);
     show(event, [[`${svg.dataset.name} ${text(xOf(at))}`, ""], ...found.slice(0, 16).map(({path, point}) =>
       [path.dataset.label, (Math.abs(point[1]) < 1e5 ? "" : "beyond ") + text(yOf(point[1])), path.getAttribute("class").replace("curve", "")])]);
   });

@@ -42,8 +42,8 @@ inline Color scale_color(double value) {
   return color;
 }
 
-// Thing 0 is black; from the eighth on, the colors of Okabe and Ito (2008) repeat, darker.
-inline Color thing_color(std::size_t thing) {
+// Color 0 is black. Colors 1 to 7 are those of Okabe and Ito (2008); later ones repeat them darker.
+inline Color distinct_color(std::size_t index) {
   constexpr std::array<Color, 7> kColors = {{{230, 159, 0},
                                              {86, 180, 233},
                                              {0, 158, 115},
@@ -51,12 +51,12 @@ inline Color thing_color(std::size_t thing) {
                                              {0, 114, 178},
                                              {213, 94, 0},
                                              {204, 121, 167}}};
-  if (thing == 0) {
+  if (index == 0) {
     return {0, 0, 0};
   }
-  Color color = kColors[(thing - 1) % kColors.size()];
+  Color color = kColors[(index - 1) % kColors.size()];
   for (std::uint8_t& channel : color) {
-    channel = static_cast<std::uint8_t>(channel / (1 + (thing - 1) / kColors.size()));
+    channel = static_cast<std::uint8_t>(channel / (1 + (index - 1) / kColors.size()));
   }
   return color;
 }

@@ -30,12 +30,14 @@ struct RdeOptions {
     return std::tuple{
         field("rectangles", &RdeOptions::rectangles, "rectangles in an image",
               between(1, kMaxRectangles)),
-        field("image_size", &RdeOptions::image_size, "pixels a side of the image",
+        field("image_size", &RdeOptions::image_size, "pixels per side of the image",
               between(4, 4096)),
         field("min_side", &RdeOptions::min_side, "shortest side of a rectangle", at_least(1)),
         field("max_side", &RdeOptions::max_side, "longest side of a rectangle", at_least(1)),
-        field("min_visible", &RdeOptions::min_visible, "pixels every rectangle shows", at_least(1)),
-        field("labels", &RdeOptions::labels, "stack: any contacts; chain: k touches k - 1")};
+        field("min_visible", &RdeOptions::min_visible, "fewest visible pixels of a rectangle",
+              at_least(1)),
+        field("labels", &RdeOptions::labels,
+              "stack: any contacts; chain: rectangle k touches rectangle k - 1")};
   }
 };
 

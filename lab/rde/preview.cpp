@@ -44,7 +44,8 @@ picture::Picture preview(const RdeOptions& options, std::uint64_t seed,
         picture.set(left + x, top + y, picture::grey_color(static_cast<double>(image[pixel])));
         picture.set(left + x + size + kGap, top + y,
                     picture::scale_color(static_cast<double>(target[pixel])));
-        picture.set(left + x + 2 * (size + kGap), top + y, picture::thing_color(rectangle[pixel]));
+        picture.set(left + x + 2 * (size + kGap), top + y,
+                    picture::distinct_color(rectangle[pixel]));
       }
     }
   }

@@ -19,7 +19,7 @@ std::uint8_t region_of(Solution& solution, float grey) {
     }
   }
   SING_CHECK(solution.regions < kMaxRectangles,
-             "[rde solver] wanted an image of at most {} greys, got more", kMaxRectangles);
+             "[rde solver] wanted an image of at most {} gray values, got more", kMaxRectangles);
   ++solution.regions;
   solution.greys[known + 1] = grey;
   return static_cast<std::uint8_t>(known + 1);

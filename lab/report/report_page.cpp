@@ -95,7 +95,7 @@ std::string charts(const Subject& subject, Over over) {
          page::draw_line_chart(
              {.title = "Learning rate", .x_label = x, .y_scale = learning_rate_scale(subject.runs)},
              of_steps(&run::StepRecord::learning_rate)) +
-         page::draw_line_chart({.title = "Images a second", .x_label = x, .from_zero = true},
+         page::draw_line_chart({.title = "Images per second", .x_label = x, .from_zero = true},
                                of_steps(&run::StepRecord::images_per_second));
 }
 
@@ -134,7 +134,7 @@ std::string notes(const run::RunRecord& run) {
 }
 
 std::string run_section(const run::RunRecord& run, std::size_t runs) {
-  const std::string content = notes(run) + draw_pictures(run, pictures_a_run(runs)) +
+  const std::string content = notes(run) + draw_pictures(run, pictures_per_run(runs)) +
                               draw_heat_map(layer_norms(run.steps, kHeatMapColumns));
   if (content.empty()) {
     return {};

@@ -20,6 +20,8 @@ std::vector<std::filesystem::path> chosen_pictures(const std::vector<std::filesy
 std::string draw_pictures(const run::RunRecord& run, std::size_t most);
 
 // Returns the number of pictures per run, so that a page about this many runs stays easy to send.
-constexpr std::size_t pictures_a_run(std::size_t runs) { return runs <= 2 ? 5 : runs <= 6 ? 2 : 1; }
+constexpr std::size_t pictures_per_run(std::size_t runs) {
+  return runs <= 2 ? 5 : runs <= 6 ? 2 : 1;
+}
 
 }  // namespace sing::lab::report

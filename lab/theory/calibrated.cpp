@@ -78,8 +78,8 @@ Problem mixed_problem(bool convex) {
 }
 
 struct Bounds {
-  double right;         // F(x₀)/(ηTτ) + (1 + √S/τ)ε + ηLS/(2τ)
-  double put_in_place;  // the paper's bound with S instead of D
+  double right;        // F(x₀)/(ηTτ) + (1 + √S/τ)ε + ηLS/(2τ)
+  double substituted;  // the paper's bound with S instead of D
 };
 
 Bounds bounds(const Problem& problem, const Plan& plan, double reference_size, double precision) {
@@ -89,7 +89,7 @@ Bounds bounds(const Problem& problem, const Plan& plan, double reference_size, d
   const double curved = plan.rate * problem.smoothness * found.sum / 2;
   const double root_of_sum = std::sqrt(found.sum);
   return {.right = (descent + curved) / found.least + (1 + root_of_sum / found.least) * precision,
-          .put_in_place = descent + curved + (1 + root_of_sum) * precision};
+          .substituted = descent + curved + (1 + root_of_sum) * precision};
 }
 
 Evidence check_convergence(const Method& method) {
@@ -126,7 +126,7 @@ Evidence check_counterexample(const Method& method) {
   return {{close_to("S", found.sum, 1.01, 1e-12),
            close_to("τ", found.least, 0.1, 1e-12),
            close_to("average ‖∇F‖ over T steps", average.mean, 1, 1e-12),
-           at_most("the paper's bound with S for D", both.put_in_place, 0.99),
+           at_most("the paper's bound with S for D", both.substituted, 0.99),
            {"F(x₀)/(ηTτ) + (1 + √S/τ)ε + ηLS/(2τ)", both.right, average.mean, HUGE_VAL}}};
 }
 

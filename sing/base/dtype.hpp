@@ -43,7 +43,7 @@ constexpr Dtype state_dtype(Dtype parameter) {
 }
 
 // Storage types; arithmetic is done in float. The conversions use integer operations and selects,
-// no branches, so that loops over them vectorise and give the same bits on every instruction set.
+// no branches, so that loops over them vectorize and give the same bits on every instruction set.
 struct BFloat16 {
   std::uint16_t bits;
 };

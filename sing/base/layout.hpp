@@ -1,4 +1,4 @@
-// The division of a dense tensor into rows for centring and into matrices for factored moments.
+// The division of a dense tensor into rows for centering and into matrices for factored moments.
 #pragma once
 
 #include <cstdint>

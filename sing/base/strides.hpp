@@ -1,4 +1,4 @@
-// Strides of a tensor: the distance in memory, in elements, between neighbours along each axis.
+// Strides of a tensor: the distance in memory, in elements, between neighbors along each axis.
 #pragma once
 
 #include <algorithm>

@@ -25,7 +25,7 @@ MemoryRange range_of(const Parameter& parameter) {
   return {begin, begin + count_elements(parameter.shape) * size_of(parameter.dtype), &parameter};
 }
 
-// What the options of its group demand of a parameter.
+// Checks a parameter against the options of its group.
 void check_suits(const Parameter& parameter, const Options& options) {
   SING_CHECK(
       parameter.strides.empty() || takes_order(options.rule, parameter.shape, parameter.strides),

@@ -35,8 +35,8 @@ std::vector<std::size_t> find_slots(std::span<const StandardizeTensor> tensors) 
     SING_CHECK(
         earlier.gradient == tensor.gradient && earlier.shape == tensor.shape &&
             earlier.strides == tensor.strides && earlier.dtype == tensor.dtype,
-        "[standardize] '{}': wanted the gradient, shape, strides and type of '{}', which has the "
-        "same destination, got others",
+        "[standardize] '{}': wanted the same gradient, shape, strides and type as '{}', which has "
+        "the same destination, got others",
         name_in_list(tensor, i), name_in_list(earlier, found->second));
     slots.push_back(slots[found->second]);
   }

@@ -29,7 +29,7 @@ struct SavedGroup {
   std::vector<SavedParameter> parameters;
 };
 
-// What a state file holds besides its tensors.
+// The contents of a state file except for its tensors.
 struct SavedOptimizer {
   double learning_rate_factor = 1;
   OptimizerProgress progress;

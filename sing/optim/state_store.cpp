@@ -1,4 +1,4 @@
-// Which arrays a parameter has, and their memory.
+// Decides which arrays a parameter has, and allocates them.
 #include "sing/optim/state_store.hpp"
 
 #include <algorithm>

@@ -53,7 +53,7 @@ struct AdaBelief {
     Real epsilon, root_epsilon;  // root_epsilon: epsilon / √(1 − beta2^t) when rectified
     Softplus<Real> softplus;
     // 1 and 0, or 0 and 1 in the early steps that are not rectified. These are factors instead of a
-    // branch, so that loops vectorise.
+    // branch, so that loops vectorize.
     Real adaptive, momentum_only;
   };
 

@@ -80,7 +80,7 @@ SING_HOST_DEVICE Quotient<float> softplus_near_zero(float v, const Softplus<floa
 }
 
 // Everywhere, ln(2 cosh h) = A(w)/B(w) for h ≤ 6.6 to 1.4e-7 of the sum; beyond, it is h to 1.5e-7
-// of it. It has no branch and calls no library function, so that loops vectorise and every
+// of it. It has no branch and calls no library function, so that loops vectorize and every
 // instruction set gives the same bits. w is computed from v, so that the polynomials
 // (tools/fit_softplus.py) do not depend on the root. Terms are summed in pairs: the latency of a
 // chain would bound the whole update.

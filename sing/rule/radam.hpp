@@ -43,7 +43,7 @@ struct RAdam {
     Real step_size;  // with bias corrections and rectification; 0 takes no step
     Real epsilon;
     // 1 and 0, or 0 and 1 in the early steps that are not rectified. These are factors instead of a
-    // branch, so that loops vectorise.
+    // branch, so that loops vectorize.
     Real adaptive, momentum_only;
   };
 

@@ -72,7 +72,7 @@ SING_HOST_DEVICE bool sum_fits(double sum, Dtype parameter) {
                                       : sum <= 3.4028234663852886e38;
 }
 
-// Equation 3 with a guard: centring a row-constant gradient leaves rounding noise, which must not
+// Equation 3 with a guard: centering a row-constant gradient leaves rounding noise, which must not
 // be scaled up to the target norm. A zero gradient cannot be scaled either.
 SING_HOST_DEVICE GradientScale gradient_scale(const Standardize& options, const GradientSums& sums,
                                               std::int64_t size, Dtype parameter,

@@ -107,14 +107,14 @@ struct Tensors {
 
 class MemoryTest : public test::BackendTest {
  protected:
-  void expect_state(const Options& options, Dtype dtype, std::size_t bytes_an_element) {
+  void expect_state(const Options& options, Dtype dtype, std::size_t bytes_per_element) {
     const std::vector<Shape> shapes{{300, 333}, {77}, {}, {4, 3, 3, 3}};
     const Tensors tensors(shapes, dtype, backend_);
     const auto counting = std::make_shared<CountingBackend>(backend_);
     Optimizer optimizer(tensors.list(), options, counting);
     EXPECT_EQ(optimizer.state_bytes(), 0U);
     optimizer.step();
-    const std::size_t state = bytes_an_element * elements_of(shapes);
+    const std::size_t state = bytes_per_element * elements_of(shapes);
     EXPECT_EQ(optimizer.state_bytes(), state);
     const std::size_t counters =
         sizeof(OptimizerProgress) + sizeof(GroupProgress) + shapes.size() * sizeof(TensorProgress);
@@ -155,7 +155,7 @@ SING_ON_BACKENDS(CpuScratch, std::vector{test::cpu_backend(InstructionSet::kBest
 // A tensor has at most 256 chunks, each with one item for measuring and one for applying (12 bytes
 // each, and a vector may hold twice what it needs) and one partial result (48 bytes). A plan, a run
 // and a scale add a few hundred bytes.
-constexpr std::size_t kScratchATensor = 256 * (2 * 2 * 12 + 48) + 1024;
+constexpr std::size_t kScratchPerTensor = 256 * (2 * 2 * 12 + 48) + 1024;
 
 std::size_t scratch_of(const std::vector<Shape>& shapes, const std::shared_ptr<Backend>& backend) {
   const Tensors tensors(shapes, Dtype::kBFloat16, backend);
@@ -167,7 +167,7 @@ std::size_t scratch_of(const std::vector<Shape>& shapes, const std::shared_ptr<B
 TEST_P(CpuScratch, IsFourBytesARowAndAConstantATensor) {
   for (const Shape& shape : {Shape{7}, Shape{30'000, 3}, Shape{1'000'000, 1}, Shape{3, 300'000}}) {
     const std::size_t rows = shape.size() < 2 ? 0 : static_cast<std::size_t>(shape[0]);
-    EXPECT_LE(scratch_of({shape}, GetParam().make()), 4 * rows + kScratchATensor);
+    EXPECT_LE(scratch_of({shape}, GetParam().make()), 4 * rows + kScratchPerTensor);
   }
 }
 
@@ -193,7 +193,7 @@ TEST_P(CpuScratch, NoHiddenAllocationGrowsWithTheParameters) {
   const std::size_t smaller = allocated_for({5, 2'000'000}, GetParam().make());
   const std::size_t larger = allocated_for({5, 8'000'000}, GetParam().make());
   EXPECT_EQ(larger, smaller);
-  EXPECT_LE(smaller, 2 * kScratchATensor + 16'384);
+  EXPECT_LE(smaller, 2 * kScratchPerTensor + 16'384);
 }
 
 TEST_P(CpuScratch, ASteadyStepAllocatesNextToNothing) {

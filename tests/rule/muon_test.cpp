@@ -106,7 +106,7 @@ TEST_P(MuonSteps, VectorsTakeAdamW) {
   expect_values(path.state(0), {0.3, -0.4}, kHandTolerance);
 }
 
-TEST_P(MuonSteps, AndSoDoMatricesIfSaidSo) {
+TEST_P(MuonSteps, MatricesTakeAdamWUnlessOrthogonalized) {
   Muon rule = short_muon();
   rule.orthogonalize = false;
   Trajectory path(backend_, bare_rule(rule), {1, 2}, {0, 0});

@@ -1,4 +1,4 @@
-// The operators torch.ops.sing.*: what the Python package calls. Built with torch's stable
+// Defines the operators torch.ops.sing.*, which the Python package calls. Built with torch's stable
 // interface alone, so that one library serves every torch from 2.10 on.
 #include <torch/csrc/stable/library.h>
 
@@ -73,7 +73,7 @@ void add_group(std::int64_t handle, const Tensors& parameters,
   find(handle).add_group(parameters, names, copies, overrides_of(overrides_json));
 }
 
-// "cpu,cuda:0": those of the parameters, in the order in which they joined.
+// Lists the parameters' devices, such as "cpu,cuda:0", in the order in which they were added.
 std::string devices(std::int64_t handle) {
   std::string names;
   for (const Device& device : optimizer_of(handle).devices()) {
@@ -160,7 +160,7 @@ Tensor progress(std::int64_t handle, std::int64_t parameter) {
   return bytes_of(optimizer.progress_memory(index), sizeof(TensorProgress));
 }
 
-// The same of one of the optimizer's devices: skipped_steps, skipped_tensors, first_non_finite.
+// The same for one of the optimizer's devices: skipped_steps, skipped_tensors, first_non_finite.
 Tensor device_progress(std::int64_t handle, std::int64_t device) {
   return bytes_of(optimizer_of(handle).progress_memory(index_of(device)),
                   sizeof(OptimizerProgress));
@@ -178,7 +178,7 @@ std::vector<double> gradient_norms(std::int64_t handle) {
   return optimizer_of(handle).gradient_norms();
 }
 
-// Throws what a step on a device has found non-finite; else skipped steps and tensors.
+// Throws a pending NonFiniteError; otherwise returns the numbers of skipped steps and tensors.
 std::vector<std::int64_t> status(std::int64_t handle) {
   const OptimizerProgress progress = optimizer_of(handle).status();
   return {progress.skipped_steps, progress.skipped_tensors};

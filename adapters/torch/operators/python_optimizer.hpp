@@ -25,7 +25,7 @@ class PythonOptimizer {
   void add_group(const std::vector<Tensor>& parameters, const std::vector<std::string>& names,
                  const std::vector<std::int64_t>& copies, const Overrides& overrides);
 
-  // The parameters that the following steps bring gradients for, in that order.
+  // Sets which parameters the gradients of the following steps belong to, in that order.
   void select(const std::vector<std::int64_t>& parameters);
   // `streams`: the current stream of each of the optimizer's devices, or nothing without CUDA.
   void step(const std::vector<Tensor>& gradients, double loss_scale,
@@ -33,14 +33,16 @@ class PythonOptimizer {
   void upload(const std::vector<Tensor>& gradients, double loss_scale,
               const std::vector<std::int64_t>& streams);
 
-  // Estimates of the Hessian's diagonal for some parameters and the next steps; none for others.
+  // Sets estimates of the Hessian's diagonal of some parameters for the next steps; the others have
+  // none.
   void set_curvature(const std::vector<std::int64_t>& parameters,
                      const std::vector<Tensor>& curvatures);
 
-  // Reads anew where the parameters lie; shape, strides, type and device must be as they were.
+  // Reads the parameters' addresses again; shape, strides, type and device must not have changed.
   void find_data(const std::vector<Tensor>& parameters);
 
-  // A float32 scalar on one of the optimizer's CUDA devices, or nothing: back to the option.
+  // `source` is a float32 scalar on one of the optimizer's CUDA devices; without one, steps use the
+  // option again.
   void set_learning_rate_source(std::size_t group, std::optional<Tensor> source);
 
   MultiDeviceOptimizer& optimizer() { return optimizer_; }
@@ -63,7 +65,7 @@ class PythonOptimizer {
   std::map<std::int32_t, void*> streams_;  // by index of the CUDA device
   std::vector<Entry> entries_;
   std::vector<std::size_t> selected_;
-  // Gradients of the step as they were given, or copies that lie as the parameters do.
+  // The step's gradients as they were given, or copies in the parameters' order in memory.
   std::vector<std::pair<const void*, Dtype>> found_;
   std::vector<Tensor> copies_;
   std::vector<std::optional<Tensor>> learning_rates_;

@@ -17,7 +17,7 @@ std::shared_ptr<Backend> make_torch_backend(const Device& device,
     return make_cpu_backend(
         {.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
          .executor = run_on_torch_threads,
-         // The library's own memory has large pages, torch's has not.
+         // The library's own memory has large pages; torch's has none.
          .allocator = can_own_library_memory() ? Allocator{} : allocator,
          .multiply = multiply_by_torch});
   }

@@ -8,7 +8,7 @@
 
 namespace sing::operators {
 
-// `current_stream` gives the CUDA stream of the following work; the CPU does not ask for it.
+// `current_stream` returns the CUDA stream of the following work; the CPU backend does not call it.
 std::shared_ptr<Backend> make_torch_backend(const Device& device,
                                             std::function<void*()> current_stream);
 

@@ -51,7 +51,7 @@ Tensor owner_of(const std::shared_ptr<void>& memory, std::size_t bytes) {
       &handle, aoti_torch_layout_strided(), nullptr, 0,
       [](void*, void* context) { delete static_cast<std::shared_ptr<void>*>(context); },
       owner.get()));
-  static_cast<void>(owner.release());  // the tensor's now
+  static_cast<void>(owner.release());  // the tensor frees it
   return Tensor(handle);
 }
 

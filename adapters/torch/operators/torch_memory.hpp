@@ -25,12 +25,12 @@ bool can_own_library_memory();
 // allocate_bytes(), or points into something that did, or is the library's own on the CPU.
 Tensor bytes_of(const std::shared_ptr<void>& memory, std::size_t bytes);
 
-// Runs tasks on torch's threads, so that two pools never fight for the cores.
+// Runs tasks on torch's threads, so that two pools never compete for the cores.
 void run_on_torch_threads(int count, const std::function<void(int)>& task);
 
 TensorView view_of(const Tensor& tensor);
 
-// A copy of the tensor on the device and with the strides of `facts`, of its own type.
+// Copies the tensor, in its own type, to the device and the strides of `facts`.
 Tensor copied_to_lie_as(const TensorFacts& facts, const Tensor& tensor);
 
 }  // namespace sing::operators

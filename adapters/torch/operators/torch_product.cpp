@@ -19,7 +19,7 @@ struct Matrix {
   bool is_transposed;
   Dtype dtype;
 
-  // Rows [row, row + size of it) and the columns likewise.
+  // Rows [row, row + row_count) and columns [column, column + column_count).
   Tensor block(std::int64_t row, std::int64_t row_count, std::int64_t column,
                std::int64_t column_count) const {
     const std::int64_t row_stride = is_transposed ? 1 : columns;

@@ -1,4 +1,4 @@
-// Hands the items of a plan out to workers, each of which keeps to its own column while it can.
+// Hands the items of a plan out to workers, each of which stays in its own column while it can.
 #pragma once
 
 #include <atomic>

@@ -19,7 +19,7 @@ std::int64_t chunk_length(std::int64_t size) {
 
 Chunks cut(std::int64_t total, std::int64_t length) { return {divide_up(total, length), length}; }
 
-// What a rule's passes need for one tensor.
+// The passes and the memory that a rule needs for one tensor.
 struct RuleNeeds {
   bool factored;
   std::size_t sums;

@@ -1,6 +1,6 @@
-// How the work of a step is cut into chunks and in which order workers take them. The cuts depend
-// on the tensors' shapes alone, never on threads, so that results have the same bits for any number
-// of threads.
+// Defines how the work of a step is cut into chunks and in which order workers take them. The cuts
+// depend on the tensors' shapes alone, never on threads, so that results have the same bits for any
+// number of threads.
 #pragma once
 
 #include <array>
@@ -71,10 +71,10 @@ struct TensorPlan {
   bool is_orthogonal = false;       // the rule makes it orthogonal: one worker does all of it
   std::int64_t real_bytes = 0;      // size of an element of its state
   std::size_t large_index = 0;      // among the large tensors
-  // Chunks of the measure pass consist of rows, or of elements of a piece (pieces > 0), or of
-  // elements where nothing is centralized.
+  // A chunk of the measure pass is a run of rows, of elements of one piece if pieces > 0, or of
+  // elements of the tensor if nothing is centralized.
   std::int64_t pieces = 0;  // parts of each row that are measured on their own; 0: whole rows
-  // Chunks of the factor pass consist of matrices, or of rows of a matrix part (matrix_parts > 0).
+  // A chunk of the factor pass is a run of matrices, or of rows of one matrix if matrix_parts > 0.
   std::int64_t matrix_parts = 0;
   std::array<Chunks, kPassCount> passes{};
 
@@ -95,7 +95,7 @@ inline constexpr std::size_t kWorkspaceAlignment = 64;
 struct StepPlan {
   std::vector<TensorPlan> tensors;  // default-constructed for tensors without a gradient
   // Items in rows of `columns`, one column per thread (column_queue.hpp). The chunks of a tensor
-  // follow one another down a column, because threads that alternate between neighbouring chunks
+  // follow one another down a column, because threads that alternate between neighboring chunks
   // keep starting new streams of memory accesses.
   std::size_t columns = 1;
   std::vector<Item> measure_items;  // empty unless everything is measured before the first update

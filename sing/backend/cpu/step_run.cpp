@@ -84,7 +84,7 @@ void StepRun::run(const StepRequest& request, int workers, const Executor& execu
 }
 
 void StepRun::prepare(const StepRequest& request, int workers) {
-  // First what may run out of memory.
+  // Comes first, because it may run out of memory.
   while (plan_.workspace_bytes > 0 && workspaces_.size() < static_cast<std::size_t>(workers)) {
     workspaces_.emplace_back(plan_.workspace_bytes);
   }

@@ -1,4 +1,4 @@
-// Work that must be done at once while this thread captures a graph.
+// Lets a thread that captures a graph do work that must not become part of it.
 #pragma once
 
 #include "sing/backend/cuda/cuda_check.hpp"

@@ -1,5 +1,5 @@
-// How a CUDA step is cut into items and in which order they are queued. Benchmarks and tests vary
-// these numbers; users get the defaults.
+// The numbers that decide how a CUDA step is cut into items and in which order they are queued.
+// Benchmarks and tests vary them; users get the defaults.
 #pragma once
 
 #include <cstdint>

@@ -47,7 +47,7 @@ struct AdaHessian {
     Real step_size;    // learning rate / (1 − beta1^t)
     Real root_factor;  // 1 / √(1 − beta2^t)
     Real epsilon;
-    Real of_root, of_fourth_root;  // 1 and 0, or 0 and 1; without a branch, so that loops vectorise
+    Real of_root, of_fourth_root;  // 1 and 0, or 0 and 1; without a branch, so that loops vectorize
   };
 
   template <class Real>

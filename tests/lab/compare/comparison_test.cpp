@@ -176,7 +176,7 @@ TEST(Compare, RefusesRunsOfAnotherCommandBeforeItStartsAny) {
   EXPECT_THAT(foreign.error, HasSubstr("wanted a run of sing compare, tune or reproduce"));
 }
 
-TEST(Compare, FlagsThatNeverCameToARunBindNobody) {
+TEST(Compare, FlagsThatNeverStartedARunMayBeReplaced) {
   const TemporaryFolder folder;
   write_whole(folder / "plan", "no plan: the program fails before it makes a run");
   EXPECT_EQ(compare(folder, {"--optimizers", "a"}, {"--epohcs", "1"}).code, command::kFailure);

@@ -62,7 +62,7 @@ void augment(char** arguments) {
       torch::from_blob(rows.data(), {static_cast<std::int64_t>(rows.size()), kColumns}, at::kInt);
   const auto values = static_cast<std::size_t>(channels);
   const Augmenter augmenter({std::vector<double>(values, 0), std::vector<double>(values, 1)}, size,
-                            /*turns=*/true, at::kCPU);
+                            /*rotates=*/true, at::kCPU);
   const at::Tensor result = augmenter(pixels, table).contiguous();
   write_file(arguments[6], result.const_data_ptr(), result.nbytes());
 }

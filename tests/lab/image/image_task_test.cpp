@@ -31,10 +31,10 @@ at::Tensor random_pixels(std::int64_t count, std::int64_t size) {
   return torch::randint(256, {count, 3, size, size}).to(at::kByte);
 }
 
-at::Tensor augmented(const at::Tensor& pixels, std::vector<AugmentRow> rows, bool turns) {
+at::Tensor augmented(const at::Tensor& pixels, std::vector<AugmentRow> rows, bool rotates) {
   const at::Tensor table =
       torch::from_blob(rows.data(), {static_cast<std::int64_t>(rows.size()), kColumns}, at::kInt);
-  const Augmenter augmenter({{0, 0, 0}, {1, 1, 1}}, pixels.size(2), turns, at::kCPU);
+  const Augmenter augmenter({{0, 0, 0}, {1, 1, 1}}, pixels.size(2), rotates, at::kCPU);
   return augmenter(pixels, table);
 }
 
@@ -79,10 +79,10 @@ TEST(Augmenter, AGpuGivesTheSameFloats) {
   const at::Tensor table =
       torch::from_blob(rows.data(), {static_cast<std::int64_t>(rows.size()), kColumns}, at::kInt);
   const Normalization normalization{{129.3, 124.1, 112.4}, {68.2, 65.4, 70.4}};
-  for (const bool turns : {false, true}) {
-    const at::Tensor wanted = Augmenter(normalization, 32, turns, at::kCPU)(pixels, table);
+  for (const bool rotates : {false, true}) {
+    const at::Tensor wanted = Augmenter(normalization, 32, rotates, at::kCPU)(pixels, table);
     const at::Tensor given =
-        Augmenter(normalization, 32, turns, at::kCUDA)(pixels.cuda(), table.cuda());
+        Augmenter(normalization, 32, rotates, at::kCUDA)(pixels.cuda(), table.cuda());
     EXPECT_TRUE(given.is_contiguous(at::MemoryFormat::ChannelsLast));
     EXPECT_TRUE(at::equal(given.cpu(), wanted));
   }

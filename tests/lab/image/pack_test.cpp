@@ -175,7 +175,7 @@ TEST(Pack, DamagedPacksAreRefused) {
     return message_of<FileError>([&] { open_pack(folder / "bad"); });
   };
   for (std::size_t length = 0; length < whole.size(); length += 1 + whole.size() / 300) {
-    EXPECT_THAT(refused(whole.substr(0, length)), HasSubstr("/bad': wanted a whole pack file"));
+    EXPECT_THAT(refused(whole.substr(0, length)), HasSubstr("/bad': wanted a complete pack file"));
   }
   std::string newer = whole;
   newer[8] = 2;
@@ -197,7 +197,7 @@ TEST(Pack, AChangedImageIsFoundByItsChecksum) {
   test::write_whole(folder / "pack", damaged);
   EXPECT_NO_THROW(open_pack(folder / "pack"));
   EXPECT_THAT(message_of<FileError>([&] { check_pack(folder / "pack"); }),
-              HasSubstr("training image 0, class cat': its checksum is another"));
+              HasSubstr("training image 0, class cat': wanted the checksum in the index"));
 }
 
 }  // namespace

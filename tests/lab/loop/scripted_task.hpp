@@ -22,11 +22,12 @@ struct ScriptedExample {
   double constant = 0;
 };
 
-// What a test chooses. The functions have one example or one evaluation as their argument.
+// The choices of a test. The argument of a function is the number of an example or of an
+// evaluation.
 struct Script {
   std::int64_t training_examples = 8;  // per epoch
   std::int64_t test_examples = 4;
-  // The number of an example counts on over epochs.
+  // Examples are numbered on from epoch to epoch.
   std::function<ScriptedExample(std::int64_t example)> example = [](std::int64_t) {
     return ScriptedExample{};
   };

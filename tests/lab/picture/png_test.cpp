@@ -52,7 +52,7 @@ TEST(ColorMap, ScaleRisesFromVioletToYellow) {
 TEST(ColorMap, ThingsHaveColorsOfTheirOwn) {
   std::set<Color> seen;
   for (std::size_t thing = 0; thing <= 16; ++thing) {
-    seen.insert(thing_color(thing));
+    seen.insert(distinct_color(thing));
   }
   EXPECT_EQ(seen.size(), 17U);
 }

@@ -95,7 +95,7 @@ TEST(RdeSolver, ManyGreysAreRefused) {
     image[pixel] = static_cast<float>(pixel);
   }
   EXPECT_THAT(sing::test::message_of<std::invalid_argument>([&] { solve(image.data(), 5); }),
-              HasSubstr("at most 16 greys"));
+              HasSubstr("at most 16 gray values"));
 }
 
 TEST(RdeSolver, AnEmptyImageIsSolved) {

@@ -45,7 +45,7 @@ TEST(ReportPage, DrawsEveryRunInEveryChart) {
   EXPECT_THAT(page, HasSubstr("<title>rde: 4 runs</title>"));
   EXPECT_EQ(count(page, "<figure class=\"chart\">"), 10U) << "five over steps, five over epochs";
   for (const char* title :
-       {"Training loss", "Evaluation loss", "Accuracy, %", "Learning rate", "Images a second"}) {
+       {"Training loss", "Evaluation loss", "Accuracy, %", "Learning rate", "Images per second"}) {
     EXPECT_EQ(count(page, fmt::format("<figcaption>{}", title)), 2U) << title;
   }
   EXPECT_EQ(count(page, "<path class=\"curve "), 4U * 10);

@@ -123,7 +123,7 @@ TEST(Vit, FrozenNormsTakeNoGradient) {
 
 TEST(Vit, ShapesThatDoNotFitAreRefused) {
   EXPECT_THAT(test::message_of<std::invalid_argument>([] { make_vit({.patch_size = 48}); }),
-              HasSubstr("wanted patches that fill the image of 128"));
+              HasSubstr("wanted a patch_size that divides the image's 128"));
   EXPECT_THAT(test::message_of<std::invalid_argument>([] { make_vit({.heads = 7}); }),
               HasSubstr("wanted heads that divide the width of 384, got 7"));
 }

@@ -240,7 +240,7 @@ TEST(Train, BadInputIsNamedBeforeAnythingIsWritten) {
   refused({"--accumulate", "3"}, "wanted accumulate to divide the batch of 16");
   refused({"--precision", "fp8"}, "wanted one of float32, bf16, got 'fp8'");
   refused({"--model", "vit-x"}, "vit-tiny");
-  refused({"--patch-size", "5"}, "wanted patches that fill the image of 16");
+  refused({"--patch-size", "5"}, "wanted a patch_size that divides the image's 16");
   refused({"--device", "gpu"}, "[--device] wanted auto, cpu, cuda or cuda:NUMBER, got 'gpu'");
   refused({"--config", (folder / "absent").string()}, "[--config] wanted a readable file");
   refused({"--config", folder.path().string()}, "[--config] wanted a readable file");

@@ -18,7 +18,7 @@ struct BlockSquares {
 };
 
 // The only loop that updates elements. Slots are separate restrict pointers so that the compiler
-// vectorises it.
+// vectorizes it.
 template <class R, class Real, std::size_t... S, class... SlotPointer>
 // NOLINTNEXTLINE(readability-function-size): in a struct the pointers would not be restrict
 void update_block(std::index_sequence<S...>,

@@ -2,7 +2,7 @@
 // loop over elements.
 //
 // Near zero softplus has a cheaper form (sing/rule/math.hpp), and a branch between the two forms
-// would keep the loop from being vectorised. So an update asks is_near_zero() about kUpdateStep
+// would keep the loop from being vectorized. So an update asks is_near_zero() about kUpdateStep
 // elements at a time and runs their loop under that answer; rules without a softplus pass through
 // both functions unchanged.
 #pragma once
@@ -18,7 +18,7 @@ namespace {
 inline constexpr std::int64_t kUpdateStep = 128;  // elements that share an answer
 
 // Whether the cheap form serves all of these elements. Compares bits: floats that are not negative
-// have the order of their bits, and a loop that finds the largest integer vectorises.
+// have the order of their bits, and a loop that finds the largest integer vectorizes.
 template <class R, class Real, class... SlotPointer>
 SING_HOST_DEVICE bool is_near_zero(const typename R::template Constants<Real>& constants,
                                    const GradientBlock<Real>& block, Real mean, IndexRange elements,

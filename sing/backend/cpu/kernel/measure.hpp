@@ -36,7 +36,7 @@ double measure_squares(const TensorStep& tensor, IndexRange elements) {
 }
 
 // The moments of a row along an axis that is not the outermost: `outer` pieces of `inner` elements.
-// With inner = 1 this walks down a column, whose cache lines hold neighbouring rows too: callers
+// With inner = 1 this walks down a column, whose cache lines hold neighboring rows too: callers
 // measure these soon after.
 template <class Real>
 SampleMoments measure_scattered_row(const TensorStep& tensor, std::int64_t row) {

@@ -1,4 +1,4 @@
-// Which elements of a tensor a chunk holds.
+// Finds the elements of a tensor that a chunk holds.
 #pragma once
 
 #include "sing/backend/cuda/kernel/device_records.hpp"

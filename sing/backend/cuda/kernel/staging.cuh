@@ -95,7 +95,7 @@ class Staging {
   }
 
  private:
-  // Neighbouring lanes use neighbouring words, so that there are no bank conflicts.
+  // Neighboring lanes use neighboring words, so that there are no bank conflicts.
   __device__ __forceinline__ std::uint32_t address(int index) const {
     return first_ + static_cast<std::uint32_t>(index) * 32 * 16;
   }

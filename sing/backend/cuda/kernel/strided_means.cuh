@@ -11,7 +11,7 @@ struct StridedShared {
   double sums[kPassWarps][kStridedTile];
 };
 
-// Σ(g − centre) over the row of this lane, the same in all warps. Lanes hold neighbouring rows, so
+// Σ(g − centre) over the row of this lane, the same in all warps. Lanes hold neighboring rows, so
 // that their loads are coalesced where inner is 1; the warps share the elements of each row.
 template <class Real>
 __device__ __forceinline__ double strided_row_sum(const TensorRecord& tensor,

@@ -9,7 +9,7 @@ namespace sing::cuda {
 
 inline constexpr unsigned int kFullWarp = 0xffffffffU;
 
-// This thread's lane. It is read anew at every call (volatile): what the compiler derives from it
+// This thread's lane. It is read again at every call (volatile): what the compiler derives from it
 // would otherwise stay in registers across all items, and the hot loops would lack them.
 __device__ __forceinline__ int lane_id() {
   int lane;

@@ -1,4 +1,4 @@
-// Which batch a matrix joins; see matrix_batches.hpp.
+// Chooses the batch that a matrix joins; see matrix_batches.hpp.
 #include "sing/backend/cuda/plan/matrix_batches.hpp"
 
 #include <algorithm>

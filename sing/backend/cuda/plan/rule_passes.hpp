@@ -1,4 +1,4 @@
-// Which passes a rule needs between measuring and applying.
+// Finds the passes that a rule needs between measuring and applying.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Which items each phase has.
+// Decides which items each phase has.
 #include "sing/backend/cuda/plan/step_phases.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class PhaseMaker {
     return plan_.request.tensors[plan_.order[position]];
   }
 
-  // The small ones first.
+  // Lists the small tensors first.
   std::vector<std::uint32_t> all() const {
     std::vector<std::uint32_t> positions = tensors_.small;
     positions.insert(positions.end(), tensors_.large.begin(), tensors_.large.end());
