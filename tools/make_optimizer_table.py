@@ -107,10 +107,11 @@ def table(listed):
         if not entry["optimizes"]:
             continue
         section, costs = section_of(rule, found), listed["costs"][rule]
+        of_forms = [*entry["fields"], *listed["others"]]  # a form may change options of all rules too
         names = {rule: (defaults_text(entry["fields"]), decay_text(entry["fields"]))}
         for name, form in listed["forms"].items():
             if form["rule"] == rule:
-                names[name] = (form_defaults_text(form, entry["fields"]), decay_text(entry["fields"], form))
+                names[name] = (form_defaults_text(form, of_forms), decay_text(entry["fields"], form))
         for name, (defaults, decay) in names.items():
             cells = (
                 f"[{name}](algorithm.md#{section.anchor})",

@@ -174,12 +174,13 @@ def option_entries(schema, fields):
 def rule_class_text(name, schema, shared):
     defaults = schema.defaults()
     own = [(key, field) for key, field in schema.keyword_fields() if key not in shared]
+    changed = [(key, field) for key, field in schema.keyword_fields() if key in shared and field.default != shared[key].default]
     if schema.is_published:
         slow = ("slow_weights_for_evaluation", f"{SLOW_DOC} Default: False.")
         entries = [("params", PARAMS_DOC), *option_entries(schema, schema.keyword_fields()), slow]
         text = docstring(SING_DOC, entries, SING_EXAMPLE)
     else:
-        entries = [("params", "As for sing.SING."), *option_entries(schema, own), ("options", SHARED_DOC)]
+        entries = [("params", "As for sing.SING."), *option_entries(schema, [*own, *changed]), ("options", SHARED_DOC)]
         text = docstring(RULE_DOC.format(name=name, rule=schema.rule), entries, RULE_EXAMPLE.format(name=name))
     arguments = [f"{key}: {annotation(key, field)} = {defaults[key]!r}" for key, field in own]
     # The learning rate may be given by position, as in torch and in the authors' class.

@@ -118,12 +118,14 @@ int main() {
     costs[std::string(R::kName)] = costs_of<R>();
   });
   Json forms = Json::object();
-  sing::for_each_form([&](std::string_view name, const sing::Rule& made) {
-    sing::Options own = options;
+  sing::for_each_form([&](const auto& form) {
+    const std::string name(form.name);
     sing::Options formed = options;
-    own.rule = sing::make_rule(sing::name_of(made));
-    formed.rule = made;
-    forms[std::string(name)] = {{"rule", sing::name_of(made)}, {"options", changes(own, formed)}};
+    sing::set_option(formed, "rule", name);
+    const std::string rule(sing::name_of(formed.rule));
+    sing::Options own = options;
+    sing::set_option(own, "rule", rule);
+    forms[name] = {{"rule", rule}, {"options", changes(own, formed)}};
   });
   Json schedules = Json::object();
   for (const std::string& name : sing::schedule_names()) {

@@ -103,15 +103,16 @@ std::string remarks_on_forms() {
   std::string text;
   if constexpr (sing::kHasForms<R>) {
     for (const sing::Form<R>& form : R::kForms) {
-      const R usual{};
-      const R other = form.make();
+      sing::Options usual;
+      sing::Options other;
+      sing::set_option(usual, "rule", std::string(R::kName));
+      sing::set_option(other, "rule", std::string(form.name));
       std::vector<std::string> changes;
-      sing::visit_fields(usual, [&](const auto& each, const auto& member) {
-        const sing::Value value = sing::to_value(other.*(each.member));
-        if (value != sing::to_value(member)) {
-          changes.push_back(fmt::format("`{}` {}", each.name, default_text(value)));
+      for (const sing::OptionInfo& info : sing::list_options(other)) {
+        if (info.value != sing::get_option(usual, info.name)) {
+          changes.push_back(fmt::format("`{}` {}", info.name, default_text(info.value)));
         }
-      });
+      }
       text += fmt::format("\n`{}` is this rule with other defaults: {}.\n", form.name,
                           sing::joined_names(changes));
     }

@@ -2,6 +2,7 @@
 #include "adapters/tensor/multi_device_optimizer.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -150,7 +151,7 @@ std::size_t MultiDeviceOptimizer::add_group(const std::vector<PlacedParameter>& 
     OnDevice& served = devices_[place];
     locations_.push_back({place, served.parameters.size(), group_count_});
     served.parameters.push_back(parameter);
-    served.check.reset();
+    served.measure.reset();
   }
   return group_count_++;
 }
@@ -209,9 +210,43 @@ void MultiDeviceOptimizer::set_data(std::size_t parameter, void* data) {
   devices_[location.device].parameters[location.index].data = data;
 }
 
-bool MultiDeviceOptimizer::must_agree_on_skips() const {
-  return devices_.size() > 1 && (defaults_.non_finite == NonFinite::kSkipStep ||
-                                 defaults_.non_finite == NonFinite::kThrow);
+bool MultiDeviceOptimizer::skips_whole_steps() const {
+  return defaults_.non_finite == NonFinite::kSkipStep ||
+         defaults_.non_finite == NonFinite::kThrow;
+}
+
+bool MultiDeviceOptimizer::clips() const {
+  for (std::size_t group = 0; group < group_count_; ++group) {
+    if (options(group).clips()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::vector<MeasuredGradients> MultiDeviceOptimizer::measure_gradients() {
+  std::vector<MeasuredGradients> by_device;
+  for (OnDevice& each : devices_) {
+    if (!each.measure) {
+      each.measure.emplace(each.parameters, make_backend_(each.device));
+    }
+    by_device.push_back(each.measure->run(each.parameters));
+  }
+  return by_device;
+}
+
+double MultiDeviceOptimizer::total_norm(const std::vector<MeasuredGradients>& by_device,
+                                        double loss_scale) const {
+  double squares = 0;
+  for (const Location& each : locations_) {
+    const Parameter& parameter = devices_[each.device].parameters[each.index];
+    const double scaled = by_device[each.device].norms[each.index];
+    if (parameter.gradient != nullptr && sum_fits(scaled * scaled, parameter.dtype)) {
+      const double norm = scaled / loss_scale;
+      squares += norm * norm;
+    }
+  }
+  return std::sqrt(squares);
 }
 
 // Running out of memory on one device must not leave the others a step ahead.
@@ -229,19 +264,20 @@ void MultiDeviceOptimizer::step(double loss_scale) {
   if (devices_.size() > 1) {
     create_missing_state();
   }
-  if (must_agree_on_skips()) {
-    for (OnDevice& each : devices_) {
-      if (!each.check) {
-        each.check.emplace(each.parameters, make_backend_(each.device));
-      }
-      if (!each.check->holds(each.parameters)) {
-        each.optimizer->step(loss_scale);  // skips itself, and counts it
-        each.optimizer->status();          // throws if that is the policy
+  std::optional<double> norm;
+  if (devices_.size() > 1 && (skips_whole_steps() || clips())) {
+    const std::vector<MeasuredGradients> by_device = measure_gradients();
+    for (std::size_t i = 0; skips_whole_steps() && i < devices_.size(); ++i) {
+      if (!by_device[i].all_finite) {
+        devices_[i].optimizer->step(loss_scale);  // skips itself, and counts it
+        devices_[i].optimizer->status();          // throws if that is the policy
         return;
       }
     }
+    norm = total_norm(by_device, loss_scale);
   }
   for (OnDevice& each : devices_) {
+    each.optimizer->set_total_norm(norm);
     each.optimizer->step(loss_scale);
   }
 }

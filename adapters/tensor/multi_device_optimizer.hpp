@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "adapters/tensor/finite_check.hpp"
+#include "adapters/tensor/gradient_measure.hpp"
 #include "sing/optim/optimizer.hpp"
 
 namespace sing {
@@ -26,7 +26,8 @@ struct PlacedParameter {
 // and they skip a step together. All errors are thrown before anything changes.
 class MultiDeviceOptimizer {
  public:
-  // `make_backend` is asked once per device, and once more if the devices have to agree on skips.
+  // `make_backend` is asked once per device, and once more if a step must know the gradients of all
+  // devices.
   using MakeBackend = std::function<std::shared_ptr<Backend>(const Device&)>;
   MultiDeviceOptimizer(Options defaults, MakeBackend make_backend);
 
@@ -52,8 +53,9 @@ class MultiDeviceOptimizer {
   void clear_gradient(std::size_t parameter);
   void set_data(std::size_t parameter, void* data);
 
-  // Under skip_step and throw, with gradients on several devices, this measures all gradients
-  // twice and waits for the devices: none may change anything before the others are known.
+  // Under skip_step and throw, and where a group clips, with gradients on several devices, this
+  // measures all gradients twice and waits for the devices: none may change anything before the
+  // others are known.
   void step(double loss_scale = 1);
   void upload(double loss_scale = 1);
 
@@ -94,7 +96,7 @@ class MultiDeviceOptimizer {
     Device device;
     std::unique_ptr<Optimizer> optimizer;    // its address stays when a device is added
     std::vector<Parameter> parameters = {};  // with their present data and gradients
-    std::optional<FiniteCheck> check = {};   // made when it is first needed
+    std::optional<GradientMeasure> measure = {};  // made when it is first needed
   };
 
   struct Location {
@@ -109,7 +111,11 @@ class MultiDeviceOptimizer {
   void check_names_and_memory(const std::vector<PlacedParameter>& parameters) const;
   void try_group(const Device& device, std::vector<Parameter> part,
                  const Overrides& overrides) const;
-  bool must_agree_on_skips() const;
+  bool skips_whole_steps() const;
+  bool clips() const;
+  std::vector<MeasuredGradients> measure_gradients();
+  // The norm of all finite gradients together, added up in the order of the parameters.
+  double total_norm(const std::vector<MeasuredGradients>& by_device, double loss_scale) const;
   void create_missing_state();
   void load_parts(const SafetensorsReader& file);
   void after_load();

@@ -87,7 +87,7 @@ Options make_optimizer_options(std::string_view name) {
                                             : centralizes ? kCentralizePrefix.size()
                                                           : 0);
   Options options;
-  options.rule = make_rule(rule);
+  set_option(options, "rule", std::string(rule));
   if (!with_sing) {
     options.standardize.centralize = centralizes;
     options.standardize.normalize = plugged ? Normalize::kUnitNorm : Normalize::kOff;

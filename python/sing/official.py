@@ -46,6 +46,7 @@ def to_official(state_dict: dict[str, Any], rule: str) -> dict[str, Any]:
             and ours["normalize"] != "size_calibrated"
             and ours["centralize_axis"] == 0
             and not (ours["decay_vectors"] or ours["master_weights"] or ours["maximize"])
+            and (ours["clip_norm"] is None or ours["normalize"] != "off")
             and (ours["normalize"] == "off" or ours["norm_epsilon"] == ours["eps"] or ours["softplus_beta"] is not None)
         )
         if not is_expressible:

@@ -107,26 +107,23 @@ class Optimizer:
                 if key not in non_finite:
                     sign = -1.0 if group.options["maximize"] else 1.0
                     standardized[key] = standardize(sign * gradients[key], group.options, loss_scale, each.format)
-        total = self._total_norm(updated, standardized)
+        total = self._total_norm(standardized, gradients, loss_scale)
         expected = {}
         for group in self.groups:
             for each in group.members:
-                if id(each) in standardized and each.value.size and not each.is_lost and total is not None:
+                if id(each) in standardized and each.value.size and not each.is_lost:
                     expected[id(each)] = self._expected(group, each, standardized[id(each)], gradients[id(each)], total, loss_scale)
-        if total is None:
-            for each in updated:
-                each.is_lost = True
         return Outcome(False, expected, updated)
 
-    def _total_norm(self, updated, standardized):
-        """Equation 30: returns the norm of all gradients together, for rules that clip by it; None if one of them is not finite."""
-        if not any(group.options.get("clip_norm") for group in self.groups):
-            return 0.0
-        if len(standardized) < len(updated):
-            return None
-        squares = [each.norm() * each.norm() for each in standardized.values()]
-        if not squares:
-            return 0.0
+    def _total_norm(self, standardized, gradients, loss_scale):
+        """Equation 30: returns the norm of all raw gradients together; those that are not finite do not count."""
+        squares = [Bounded(0.0, FLOAT64)]
+        for group in self.groups:
+            for each in group.members:
+                if id(each) in standardized:
+                    norm = Bounded(gradients[id(each)], each.format).norm()
+                    squares.append(Bounded(norm.value / loss_scale, FLOAT64, norm.error / loss_scale))
+                    squares[-1] = squares[-1] * squares[-1]
         total = squares[0]
         for each in squares[1:]:
             total = total + each
@@ -136,7 +133,10 @@ class Optimizer:
         options, format = group.options, trained.format
         start = Bounded(trained.state.get("master", trained.value), format)
         state = {name: Bounded(value, format) for name, value in trained.state.items() if name not in ("slow", "master")}
-        step = Step(start, gradient, state, trained.steps, options, total_norm)
+        if options.get("clip_norm") is not None and options["normalize"] == "off":
+            factor = options["clip_norm"] / (total_norm + 1e-6)
+            gradient = gradient * Bounded(factor.value, format, factor.error).minimum(1.0)  # (30)
+        step = Step(start, gradient, state, trained.steps, options)
         value = RULES[self.rule](step)
         if options["lookahead"]:
             slow = Bounded(trained.state.get("slow", start.value), format)
@@ -233,7 +233,6 @@ class Step:
     state: dict[str, Bounded]
     count: int  # updates of this parameter, this one included
     options: Options
-    total_norm: Any
 
     def __getitem__(self, name):
         return self.options[name]
@@ -339,10 +338,6 @@ def trust(size, length, ratio):
 
 def lamb(step):
     gradient = step.gradient
-    if step["clip_norm"]:
-        total = step.total_norm
-        if total.value > 0:
-            gradient = gradient * (step["clip_norm"] / total).minimum(1.0)  # (30)
     parameter, decay = step.parameter, step.decay
     if step["decoupled_decay"]:
         parameter = parameter * (1 - step.rate * decay)

@@ -272,6 +272,9 @@ def draw_options(random, rule, parameters):
     kept = {name: value for name, value in drawn.items() if chance(random, 0.5)}
     if "norm_epsilon" not in kept and "eps" in kept:
         kept["norm_epsilon"] = drawn["norm_epsilon"]  # otherwise, for SING, eps would set it too
+    aside = random.spawn(1)[0]  # leaves the later draws as they are without this option
+    if rule not in ATTACHED and rule != "Lamb" and chance(aside, 0.3):
+        kept["clip_norm"] = pick(aside, (None, 1.0, 0.3))
     return kept
 
 

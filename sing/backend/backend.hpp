@@ -62,6 +62,7 @@ struct GroupStep {
   Rule rule;
   std::optional<Lookahead> lookahead;
   bool decay_vectors = false;
+  std::optional<double> clip_norm = std::nullopt;
   double learning_rate_factor = 1;
   // Backend memory that each step and each replay reads instead of the rule's learning rate, or
   // null.
@@ -71,6 +72,10 @@ struct GroupStep {
   // Weight decay of a tensor of this rank, decoupled or not.
   double weight_decay(std::int64_t rank) const {
     return rank >= 2 || decay_vectors ? weight_decay_of(rule) : 0;
+  }
+  // The bound of the norm of all gradients together; none where the gradients are not clipped.
+  std::optional<double> clip_limit() const {
+    return standardize.keeps_scale() ? clip_norm : std::nullopt;
   }
   // For backends in host memory; others cannot read the source here.
   double learning_rate() const {
@@ -108,6 +113,9 @@ struct StepRequest {
   OptimizerProgress* progress = nullptr;  // backend memory
   NonFinite non_finite = NonFinite::kSkipTensor;
   double loss_scale = 1;
+  // The norm of all gradients together, loss scale removed, where the caller knows it; otherwise
+  // the step computes that of its finite gradients. Only groups that clip use it.
+  std::optional<double> total_norm = std::nullopt;
   // Changes whenever tensors, their layouts or their memory change. Gradients may appear, disappear
   // and move without a change. Backends compare it to keep their work plan (plan_key.hpp).
   std::uint64_t version = 0;
@@ -118,13 +126,17 @@ inline bool takes_part(const StepRequest& request, const GradientScale& scale) {
   return scale.finite || request.non_finite != NonFinite::kSkipTensor;
 }
 
+inline bool clips(const StepRequest& request) {
+  bool any = false;
+  for (const GroupStep& group : request.groups) {
+    any = any || group.clip_limit().has_value();
+  }
+  return any;
+}
+
 // Whether a step needs the statistics of every tensor before its first write.
 inline bool measures_everything_first(const StepRequest& request) {
-  bool clips = false;
-  for (const GroupStep& group : request.groups) {
-    clips = clips || clip_norm_of(group.rule).has_value();
-  }
-  return clips || request.non_finite == NonFinite::kSkipStep ||
+  return clips(request) || request.non_finite == NonFinite::kSkipStep ||
          request.non_finite == NonFinite::kThrow;
 }
 

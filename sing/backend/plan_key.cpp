@@ -15,7 +15,7 @@ PlanKey::GroupOptions PlanKey::options_of(const GroupStep& group) {
   };
   return {.rule = group.rule.index(),
           .newton_schulz = std::visit(newton_schulz, group.rule),
-          .clips = clip_norm_of(group.rule).has_value(),
+          .clips = group.clip_limit().has_value(),
           .centralizes = group.standardize.centralize,
           .normalizes = group.standardize.normalize != Normalize::kOff};
 }

@@ -22,7 +22,7 @@ const std::vector<std::string>& names_of_rules() {
 const std::vector<OptionText>& options_of(const char* rule) {
   static const auto of_rules = describe_all(names_of_rules(), [](const std::string& name) {
     Options options;
-    options.rule = make_rule(name);
+    set_option(options, "rule", name);
     return list_options(options);
   });
   // The defaults of an optimizer differ from those of its rule by softplus.

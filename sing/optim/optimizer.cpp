@@ -192,6 +192,7 @@ StepRequest Optimizer::prepare_request(double loss_scale) {
           .progress = progress_->whole().get(),
           .non_finite = defaults_.non_finite,
           .loss_scale = loss_scale,
+          .total_norm = total_norm_,
           .version = version_};
 }
 
@@ -202,6 +203,7 @@ void Optimizer::refresh_group_step(std::size_t group) {
   step.rule = options.rule;
   step.lookahead = options.lookahead;
   step.decay_vectors = options.decay_vectors;
+  step.clip_norm = options.clip_norm;
   step.learning_rate_factor = learning_rate_factor_;
   step.progress = progress_->group(group).get();
 }
@@ -325,6 +327,11 @@ void Optimizer::set_non_finite(NonFinite policy) {
   for (Options& options : options_) {
     options.non_finite = policy;
   }
+}
+
+void Optimizer::set_total_norm(std::optional<double> norm) {
+  SING_CHECK(!norm || *norm >= 0, "[optimizer] wanted a total_norm of at least 0, got {}", *norm);
+  total_norm_ = norm;
 }
 
 void Optimizer::set_learning_rate_factor(double factor) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -103,6 +104,10 @@ class Optimizer {
   void set_learning_rate_source(std::size_t group, const float* source);
   // The policy of the following steps.
   void set_non_finite(NonFinite policy);
+  // The norm that clip_norm bounds in the following steps, for a model of which
+  // this optimizer has only some gradients; without one, each step takes the
+  // norm of its own finite gradients together.
+  void set_total_norm(std::optional<double> norm);
   // A factor of every group's learning rate, as a schedule gives it.
   void set_learning_rate_factor(double factor);
   double learning_rate_factor() const { return learning_rate_factor_; }
@@ -163,6 +168,7 @@ class Optimizer {
   std::shared_ptr<Backend> backend_;
   Options defaults_;
   double learning_rate_factor_ = 1;
+  std::optional<double> total_norm_;
   std::vector<Options> options_;  // by group
   std::unique_ptr<ParameterStore> parameters_;
   std::unique_ptr<StateStore> state_;

@@ -46,6 +46,9 @@ void set_option(Options& options, std::string_view name, const Value& value) {
     const auto* rule = std::get_if<std::string>(&value);
     SING_CHECK(rule != nullptr, "[rule] wanted the name of a rule, got {}", to_text(value));
     options.rule = make_rule(*rule);
+    if (const std::optional<double> clip_norm = clip_norm_of_form(*rule)) {
+      options.clip_norm = clip_norm;
+    }
     return;
   }
   if (name == kLookaheadName) {

@@ -18,12 +18,20 @@ struct Options {
   Rule rule = AdamW{.softplus_beta = 50};
   std::optional<Lookahead> lookahead = Lookahead{};
   bool decay_vectors = false;
+  std::optional<double> clip_norm = std::nullopt;
   bool master_weights = false;
   NonFinite non_finite = NonFinite::kSkipTensor;
+
+  bool clips() const { return clip_norm && standardize.keeps_scale(); }
 
   static constexpr auto fields() {
     return std::tuple{field("decay_vectors", &Options::decay_vectors,
                             "apply weight decay to tensors of rank 0 and 1 too"),
+                      field("clip_norm", &Options::clip_norm,
+                            "upper bound of the norm of all gradients together, as "
+                            "torch.nn.utils.clip_grad_norm_ applies it before the step; none does "
+                            "not clip, and normalized gradients do not change",
+                            at_least(1e-30)),
                       field("master_weights", &Options::master_weights,
                             "keep a float32 master copy of each 16-bit parameter"),
                       field("non_finite", &Options::non_finite,
@@ -32,8 +40,8 @@ struct Options {
 };
 
 // Options by name, as groups, files, the C interface and command lines set them, applied in order.
-// Besides the names of the fields there are "rule" (a rule's name, which resets the rule's options)
-// and "lookahead" (true or false).
+// Besides the names of the fields there are "rule" and "lookahead" (true or false). "rule" is a
+// rule's name, which resets the rule's options; the name of a form may set clip_norm too.
 using Overrides = std::vector<std::pair<std::string, Value>>;
 
 // Every option with its present value. If LookAhead is off, the list leaves out its two options.

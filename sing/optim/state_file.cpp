@@ -1,6 +1,7 @@
 // Conversions between an optimizer's state and the text of a state file.
 #include "sing/optim/state_file.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -24,6 +25,9 @@ Json options_to_json(const Options& options) {
   return json;
 }
 
+// Options that files of earlier versions do not have; they keep their defaults.
+constexpr std::string_view kLaterOptions[] = {"clip_norm"};
+
 // "rule" and "lookahead" are set first, because they decide which other options exist.
 Options options_from_json(const Json& json) {
   Options options;
@@ -36,7 +40,8 @@ Options options_from_json(const Json& json) {
   }
   validate(options);
   for (const OptionInfo& info : list_options(options)) {
-    SING_CHECK(json.contains(info.name), "wanted the option '{}', got none", info.name);
+    SING_CHECK(json.contains(info.name) || std::ranges::find(kLaterOptions, info.name) != std::end(kLaterOptions),
+               "wanted the option '{}', got none", info.name);
   }
   return options;
 }

@@ -1,4 +1,4 @@
-// LAMB as in its paper, and in the form that NVIDIA trains with (docs/algorithm.md, eq. 30 to 32).
+// LAMB as in its paper, and in the form that NVIDIA trains with (docs/algorithm.md, eq. 31 and 32).
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,6 @@ struct Lamb {
   bool bias_correction = false;
   bool always_adapt = true;
   std::optional<double> norm_limit = 10;
-  std::optional<double> clip_norm = std::nullopt;
   bool decoupled_decay = false;
 
   static constexpr std::string_view kName = "lamb";
@@ -41,9 +40,6 @@ struct Lamb {
         field("norm_limit", &Lamb::norm_limit,
               "upper bound of the parameter's norm in the trust ratio; none sets no bound",
               at_least(1e-30)),
-        field("clip_norm", &Lamb::clip_norm,
-              "upper bound of the norm of all gradients together; none does not clip",
-              at_least(1e-30)),
         field("decoupled_decay", &Lamb::decoupled_decay,
               "decay the parameter directly, outside the trust ratio")};
   }
@@ -54,10 +50,9 @@ struct Lamb {
     return {.weight_decay = 0.01,
             .bias_correction = true,
             .always_adapt = false,
-            .norm_limit = std::nullopt,
-            .clip_norm = 1};
+            .norm_limit = std::nullopt};
   }
-  static constexpr Form<Lamb> kForms[] = {{"nvlamb", nvidia}};
+  static constexpr Form<Lamb> kForms[] = {{.name = "nvlamb", .make = nvidia, .clip_norm = 1}};
 
   bool uses_slot(std::size_t /*slot*/, bool /*factored*/) const { return true; }
 

@@ -13,7 +13,7 @@ std::string_view name_of(const Rule& rule) {
 std::vector<std::string> rule_names() {
   std::vector<std::string> names;
   for_each_rule_type([&]<class Each>() { names.emplace_back(Each::kName); });
-  for_each_form([&](std::string_view form, const Rule& /*made*/) { names.emplace_back(form); });
+  for_each_form([&](const auto& form) { names.emplace_back(form.name); });
   return names;
 }
 
@@ -24,14 +24,24 @@ Rule make_rule(std::string_view name) {
       made = Each{};
     }
   });
-  for_each_form([&](std::string_view form, const Rule& rule) {
-    if (name == form) {
-      made = rule;
+  for_each_form([&](const auto& form) {
+    if (name == form.name) {
+      made = form.make();
     }
   });
   SING_CHECK(made, "[rule] wanted the name of a rule, got '{}'{}", name,
              did_you_mean(name, rule_names()));
   return *made;
+}
+
+std::optional<double> clip_norm_of_form(std::string_view name) {
+  std::optional<double> found;
+  for_each_form([&](const auto& form) {
+    if (name == form.name) {
+      found = form.clip_norm;
+    }
+  });
+  return found;
 }
 
 double learning_rate_of(const Rule& rule) {
@@ -40,18 +50,6 @@ double learning_rate_of(const Rule& rule) {
 
 double weight_decay_of(const Rule& rule) {
   return std::visit([](const auto& each) { return each.weight_decay; }, rule);
-}
-
-std::optional<double> clip_norm_of(const Rule& rule) {
-  return std::visit(
-      [](const auto& each) -> std::optional<double> {
-        if constexpr (kClipsNorm<std::remove_cvref_t<decltype(each)>>) {
-          return each.clip_norm;
-        } else {
-          return std::nullopt;
-        }
-      },
-      rule);
 }
 
 }  // namespace sing

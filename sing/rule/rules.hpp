@@ -43,14 +43,13 @@ void for_each_rule_type(Visitor&& visitor) {
   }(std::make_index_sequence<kRuleCount>{});
 }
 
-// Calls visitor(name, rule) for every form: a second name of a rule, and the rule with its
-// defaults.
+// Calls visitor(form) for every Form, the second name of a rule.
 template <class Visitor>
 void for_each_form(Visitor&& visitor) {
   for_each_rule_type([&]<class Each>() {
     if constexpr (kHasForms<Each>) {
       for (const Form<Each>& form : Each::kForms) {
-        visitor(form.name, Rule(form.make()));
+        visitor(form);
       }
     }
   });
@@ -65,9 +64,10 @@ std::vector<std::string> rule_names();
 // that is not in the list, with the nearest name that is.
 Rule make_rule(std::string_view name);
 
+// The option clip_norm that goes with the name of a form; none for all other names.
+std::optional<double> clip_norm_of_form(std::string_view name);
+
 double learning_rate_of(const Rule& rule);
 double weight_decay_of(const Rule& rule);
-// The upper bound of the norm of all gradients together; none if the rule does not clip.
-std::optional<double> clip_norm_of(const Rule& rule);
 
 }  // namespace sing

@@ -42,6 +42,9 @@ struct Standardize {
               "number of elements of a tensor whose calibrated norm is 1", at_least(1))};
   }
 
+  // Whether clipping can change a gradient: a normalized one has no scale.
+  SING_HOST_DEVICE bool keeps_scale() const { return normalize == Normalize::kOff; }
+
   // Whether the row means of a tensor of this rank are subtracted.
   SING_HOST_DEVICE bool centralizes(std::int64_t rank) const { return centralize && rank >= 2; }
 };
@@ -55,9 +58,8 @@ struct GradientSums {
 
 // The result of the measure pass for one tensor.
 struct GradientScale {
-  double factor;             // multiplies the centred gradient
-  double gradient_norm;      // norm of the raw gradient, loss scale removed
-  double standardized_norm;  // norm of the gradient that the rule receives
+  double factor;         // multiplies the centred gradient
+  double gradient_norm;  // norm of the raw gradient, loss scale removed
   bool finite;
 };
 
@@ -81,7 +83,6 @@ SING_HOST_DEVICE GradientScale gradient_scale(const Standardize& options, const 
   const double centred_norm = ::sqrt(sums.centred_squares);
   GradientScale scale{.factor = 1 / loss_scale,
                       .gradient_norm = norm / loss_scale,
-                      .standardized_norm = 0,
                       .finite = sum_fits(sums.squares, parameter)};
   if (options.normalize != Normalize::kOff) {
     const double target = options.normalize == Normalize::kSizeCalibrated
@@ -95,13 +96,14 @@ SING_HOST_DEVICE GradientScale gradient_scale(const Standardize& options, const 
   if (only_noise || scale.factor > 1.7976931348623157e308) {
     scale.factor = 0;
   }
-  scale.standardized_norm = scale.factor * centred_norm;
   return scale;
 }
 
-// The factor that reduces the norm of all gradients together to the limit.
+// Equation 30, with the constant of torch.nn.utils.clip_grad_norm_: the factor that reduces the
+// norm of all gradients together to the limit.
 SING_HOST_DEVICE double clip_factor(double limit, double total_norm) {
-  return total_norm > limit ? limit / total_norm : 1.0;
+  const double factor = limit / (total_norm + 1e-6);
+  return factor < 1 ? factor : 1.0;
 }
 
 template <class Real>

@@ -4,7 +4,7 @@
 // Every rule has kName, kSlots, fields(), uses_slot(), Constants<Real>, constants<Real>() and
 // update<Real>(); the concept UpdateRule at the end of this file checks them. A rule may also take
 // part in the optional protocols below. Each is described where the constant is declared that
-// detects it: kHasSums, kHasScalars, kClipsNorm, kIsFactored, kIsOrthogonal, kTakesCurvature,
+// detects it: kHasSums, kHasScalars, kIsFactored, kIsOrthogonal, kTakesCurvature,
 // kHasEvaluationSlot, kBoundsSoftplus and kHasForms.
 #pragma once
 
@@ -13,6 +13,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "sing/base/fields.hpp"
@@ -39,6 +40,8 @@ template <class Rule>
 struct Form {
   std::string_view name;
   Rule (*make)();
+  // The option of all rules (sing/optim/options.hpp) that the name sets too.
+  std::optional<double> clip_norm = std::nullopt;
 };
 
 // The numbers of one step that the constants of a tensor depend on.
@@ -116,12 +119,6 @@ inline constexpr bool kHasSums = kSumCount<Rule> != 0;
 // and completes the constants.
 template <class Rule>
 inline constexpr bool kHasScalars = kScalarSlotCount<Rule> != 0;
-
-// A rule that clips the norm of all gradients together has an option clip_norm of type
-// std::optional<double>. Where it is set, the backend measures every tensor before it updates the
-// first, and scales all gradients down if their common norm exceeds it.
-template <class Rule>
-inline constexpr bool kClipsNorm = requires(const Rule rule) { rule.clip_norm; };
 
 // A rule that keeps its second moment as row and column means over the last two axes declares
 // kFactored and three formulas: factor_input() gives the value that is averaged, factor_blend() the

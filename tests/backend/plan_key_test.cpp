@@ -144,9 +144,21 @@ TEST_F(PlanKeyTest, OptionsThatChangeTheWorkRenewThePlan) {
                {"rule", "yogi"},
                {"newton_steps", std::int64_t{4}, Muon{}},
                {"newton_b", 4.0, Muon{}},
-               {"orthogonalize", false, Muon{}},
-               {"rule", "nvlamb", Lamb{}}},  // this rule clips
+               {"orthogonalize", false, Muon{}}},
               false);
+}
+
+TEST_F(PlanKeyTest, ClippingRenewsThePlanUnlessGradientsAreNormalized) {
+  for (const bool normalizes : {false, true}) {
+    groups_[1].standardize.normalize = normalizes ? Normalize::kUnitNorm : Normalize::kOff;
+    groups_[1].clip_norm.reset();
+    const PlanKey key(request(), AbsentGradients::kPlanned);
+    groups_[1].clip_norm = 0.5;
+    EXPECT_EQ(key.fits(request()), normalizes);
+    const PlanKey clipping(request(), AbsentGradients::kPlanned);
+    groups_[1].clip_norm = 0.25;
+    EXPECT_TRUE(clipping.fits(request()));
+  }
 }
 
 }  // namespace

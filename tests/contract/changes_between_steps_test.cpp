@@ -138,9 +138,9 @@ std::vector<Options> options_with_different_plans() {
   std::vector<Options> all(3);
   all[1].rule = test::strong_rule<Sgd>();
   all[1].standardize = {.centralize = false, .normalize = Normalize::kOff};
-  auto clipping = test::strong_rule<Lamb>();
-  clipping.clip_norm = 0.5;
-  all[2].rule = clipping;
+  all[2].rule = test::strong_rule<AdamW>();
+  all[2].standardize.normalize = Normalize::kOff;
+  all[2].clip_norm = 0.5;
   return all;
 }
 
@@ -288,12 +288,18 @@ TEST_P(ChangesBetweenSteps, NewtonSchulzIterationsChange) {
 }
 
 TEST_P(ChangesBetweenSteps, ClippingIsTurnedOnAndOff) {
-  for (const NonFinite policy : {NonFinite::kSkipTensor, NonFinite::kPassThrough}) {
-    Options options;
-    options.rule = test::strong_rule<Lamb>();
-    options.non_finite = policy;
-    expect_effect(options, {change_nothing, set_options({{"clip_norm", 0.5}}),
-                            set_options({{"clip_norm", "none"}})});
+  for (const RuleVariant& variant : test::all_rules()) {
+    SCOPED_TRACE(variant.name);
+    for (const NonFinite policy : {NonFinite::kSkipTensor, NonFinite::kPassThrough}) {
+      Options options;
+      options.rule = variant.rule;
+      options.standardize.normalize = Normalize::kOff;
+      options.non_finite = policy;
+      expect_effect(options, {change_nothing, set_options({{"clip_norm", 0.5}}),
+                              set_options({{"clip_norm", 0.25}}),
+                              set_options({{"normalize", "unit_norm"}}),
+                              set_options({{"normalize", "off"}, {"clip_norm", "none"}})});
+    }
   }
 }
 
@@ -301,9 +307,8 @@ TEST_P(ChangesBetweenSteps, ClippingIsTurnedOnAndOff) {
 // if it had no gradient.
 TEST_P(ChangesBetweenSteps, ARefusedTensorDoesNotCountInTheClippedNorm) {
   Options options;
-  auto rule = test::strong_rule<Lamb>();
-  rule.clip_norm = 0.5;
-  options.rule = rule;
+  options.rule = test::strong_rule<AdamW>();
+  options.clip_norm = 0.5;
   options.standardize.normalize = Normalize::kOff;
   for (const double bad :
        {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {

@@ -198,29 +198,6 @@ TEST_P(NonFinitePolicy, ThrowKeepsTheCountsOfSkippedStepsAndTensors) {
   EXPECT_EQ(model.optimizer().status().skipped_steps, 2);
 }
 
-// The norm of all gradients together covers only the gradients that are used.
-TEST_P(NonFinitePolicy, ClippingLeavesSkippedTensorsOut) {
-  const auto run = [&](bool spoiled) {
-    const Numbers ones(3, 1.0);
-    const std::vector<std::int64_t> shape{3};
-    std::vector<DeviceTensor> weights;
-    for (int i = 0; i < 2; ++i) {
-      weights.emplace_back(backend_, Dtype::kFloat32, shape, ones);
-    }
-    const DeviceTensor good(backend_, Dtype::kFloat32, shape, Numbers{1, 2, 2});
-    const DeviceTensor bad(backend_, Dtype::kFloat32, shape, Numbers{kNan, 1e9, 1});
-    Lamb rule;
-    rule.clip_norm = 0.5;
-    Optimizer optimizer({spoiled ? weights[0].parameter("bad", bad) : weights[0].parameter("bad"),
-                         weights[1].parameter("good", good)},
-                        {.rule = rule}, backend_);
-    optimizer.step();
-    optimizer.status();
-    return weights[1].bytes();
-  };
-  EXPECT_TRUE(same_bytes(run(true), run(false)));
-}
-
 TEST_P(NonFinitePolicy, PassThroughLetsTheNumbersGoWhereTheyGo) {
   ThreeTensors model(backend_, NonFinite::kPassThrough);
   model.spoil({0});

@@ -155,6 +155,7 @@ TEST(Options, ValuesOutOfBoundsAreRefused) {
   EXPECT_THAT(invalid({.rule = AdamW{.beta1 = 1}}), HasSubstr("beta1"));
   EXPECT_THAT(invalid({.rule = AdamW{.softplus_beta = 0}}), HasSubstr("softplus_beta"));
   EXPECT_THAT(invalid({.rule = AdaFactor{.clip_threshold = 0}}), HasSubstr("clip_threshold"));
+  EXPECT_THAT(invalid({.clip_norm = 0}), HasSubstr("clip_norm"));
   EXPECT_THAT(invalid({.lookahead = Lookahead{.period = 0}}), HasSubstr("lookahead_period"));
   EXPECT_THAT(invalid({.lookahead = Lookahead{.alpha = 1.5}}), HasSubstr("lookahead_alpha"));
   EXPECT_THAT(invalid({.standardize = {.norm_epsilon = -1}}), HasSubstr("norm_epsilon"));

@@ -95,45 +95,5 @@ TEST_P(LambSteps, WithoutDecayNoRatioIfSaidSo) {
   expect_values(first_step(rule), {3 - 0.5 * kRoot, 4 - 0.5 * kRoot}, kHandTolerance);
 }
 
-// The gradients of three tensors together have norm √(3² + 4² + 12²) = 13. A group that does not
-// clip counts but is not clipped; a tensor without a gradient does not count.
-class LambClip : public test::BackendTest {
- protected:
-  std::vector<double> first_moments(NonFinite policy, double limit) {
-    const auto scalar = [&](double value) {
-      return test::DeviceTensor(backend_, Dtype::kFloat64, {1}, test::Values{value});
-    };
-    test::DeviceTensor weights[] = {scalar(1), scalar(1), scalar(1), scalar(1)};
-    test::DeviceTensor gradients[] = {scalar(3), scalar(4), scalar(12), scalar(100)};
-    Options options = bare_rule(short_lamb());
-    options.non_finite = policy;
-    Optimizer optimizer(options, backend_);
-    optimizer.add_group(
-        {weights[0].parameter("a", gradients[0]), weights[1].parameter("b", gradients[1])},
-        {{"clip_norm", limit}});
-    optimizer.add_group(
-        {weights[2].parameter("c", gradients[2]), weights[3].parameter("d", gradients[3])});
-    optimizer.set_gradient(3, nullptr);
-    optimizer.step();
-    std::vector<double> moments;
-    for (std::size_t i = 0; i < 3; ++i) {
-      double moment = 0;
-      backend_->read(&moment, optimizer.state(i).at(0).memory.get(), sizeof(moment));
-      moments.push_back(moment);
-    }
-    return moments;
-  }
-};
-SING_ON_BACKENDS(LambClip, test::backend_kinds());
-
-TEST_P(LambClip, GradientsAreClippedTogether) {
-  expect_values(first_moments(NonFinite::kSkipTensor, 6.5), {0.75, 1, 6}, kHandTolerance);
-  expect_values(first_moments(NonFinite::kThrow, 6.5), {0.75, 1, 6}, kHandTolerance);
-}
-
-TEST_P(LambClip, ShorterOnesAreLeftAlone) {
-  expect_values(first_moments(NonFinite::kSkipTensor, 13.5), {1.5, 2, 6}, kHandTolerance);
-}
-
 }  // namespace
 }  // namespace sing

@@ -90,6 +90,45 @@ TEST(MultiDevice, HasTheBitsOfOneDevice) {
   EXPECT_EQ(mixed.optimizer().tensor_progress()[3].steps, 8);
 }
 
+Options clipping_options() {
+  Options options{.rule = AdamW{}};
+  options.standardize.normalize = Normalize::kOff;
+  options.clip_norm = 0.5;
+  return options;
+}
+
+TEST(MultiDevice, ClipsByTheNormOfTheGradientsOnAllDevices) {
+  for (const NonFinite policy :
+       {NonFinite::kSkipTensor, NonFinite::kSkipStep, NonFinite::kPassThrough}) {
+    Options options = clipping_options();
+    options.non_finite = policy;
+    FourMatrices alone(one(), options);
+    FourMatrices mixed(several(), options);
+    for (int step = 0; step < 6; ++step) {
+      for (FourMatrices* run : {&alone, &mixed}) {
+        run->give_gradients(step);
+        run->optimizer().step(step % 2 == 0 ? 1 : 1024);
+      }
+    }
+    EXPECT_EQ(alone.weights(), mixed.weights());
+  }
+}
+
+TEST(MultiDevice, ClippingCanBeTurnedOnAndOff) {
+  FourMatrices alone(one(), clipping_options());
+  FourMatrices mixed(several(), clipping_options());
+  for (FourMatrices* run : {&alone, &mixed}) {
+    run->take_steps(0, 2);
+    run->optimizer().set_options(0, {{"clip_norm", "none"}});
+    run->take_steps(2, 4);
+    run->optimizer().set_options(1, {{"clip_norm", "none"}});
+    run->take_steps(4, 6);
+    run->optimizer().set_options(1, {{"clip_norm", 0.25}});
+    run->take_steps(6, 8);
+  }
+  EXPECT_EQ(alone.weights(), mixed.weights());
+}
+
 TEST(MultiDevice, FilesDoNotKnowTheDevices) {
   FourMatrices alone(one());
   FourMatrices mixed(several());
@@ -154,6 +193,23 @@ TEST(MultiDevice, AStepIsSkippedOnAllDevicesOrOnNone) {
       }
       EXPECT_EQ(mixed.weights(), alone.weights());
       EXPECT_TRUE(mixed.optimizer().tensor_progress()[0].steps == 8);
+    }
+  }
+}
+
+TEST(MultiDevice, ATensorThatIsSkippedDoesNotCountInTheClippedNorm) {
+  for (std::size_t spoiled = 0; spoiled < 4; ++spoiled) {
+    for (const float bad : {kHuge, kInfinite}) {
+      FourMatrices mixed(several(), clipping_options());
+      FourMatrices alone(one(), clipping_options());
+      for (FourMatrices* run : {&mixed, &alone}) {
+        run->take_steps(0, 2);
+        run->give_gradients(2);
+        run->gradients()[spoiled][5] = bad;
+        run->optimizer().step();
+        EXPECT_EQ(run->optimizer().status().skipped_tensors, 1);
+      }
+      EXPECT_EQ(mixed.weights(), alone.weights());
     }
   }
 }

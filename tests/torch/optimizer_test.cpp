@@ -37,6 +37,29 @@ TEST_P(TorchOptimizer, AllOffIsTorchsAdamW) {
   }
 }
 
+TEST_P(TorchOptimizer, ClipsAsTorchDoesBeforeTheStep) {
+  SmallModel ours(device_, at::kDouble);
+  SmallModel theirs(device_, at::kDouble);
+  std::vector<at::Tensor> list;
+  for (const auto& [name, value] : theirs.parameters()) {
+    list.push_back(value);
+  }
+  Options options = bare(AdamW{.learning_rate = 0.02, .weight_decay = 0.3});
+  options.clip_norm = 0.5;
+  torch::Optimizer optimizer(ours.parameters(), options);
+  ::torch::optim::AdamW reference(list, ::torch::optim::AdamWOptions(0.02).weight_decay(0.3));
+  for (int step = 0; step < 10; ++step) {
+    ours.set_gradients(step);
+    theirs.set_gradients(step);
+    optimizer.step();
+    EXPECT_GT(::torch::nn::utils::clip_grad_norm_(list, 0.5), 0.5);
+    reference.step();
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      EXPECT_TRUE(at::allclose(ours[i], theirs[i], 1e-13, 1e-13)) << "step " << step << " " << i;
+    }
+  }
+}
+
 TEST_P(TorchOptimizer, TakesParametersInEveryForm) {
   ::torch::nn::Linear module(3, 2);
   module->to(device_);

@@ -230,15 +230,19 @@ void StepRun::finish_pass(Pass pass, std::size_t tensor, Worker& worker) {
 }
 
 void StepRun::clip_measured() {
+  if (!clips(*request_)) {
+    return;
+  }
   double squares = 0;
   for (std::size_t i = 0; i < scales_.size(); ++i) {
-    if (has_gradient(i) && takes_part(*request_, scales_[i])) {
-      squares += scales_[i].standardized_norm * scales_[i].standardized_norm;
+    if (has_gradient(i) && scales_[i].finite) {
+      squares += scales_[i].gradient_norm * scales_[i].gradient_norm;
     }
   }
+  const double total_norm = request_->total_norm.value_or(std::sqrt(squares));
   for (std::size_t i = 0; i < scales_.size(); ++i) {
-    if (const std::optional<double> limit = clip_norm_of(job(i).group.rule)) {
-      scales_[i].factor *= clip_factor(*limit, std::sqrt(squares));
+    if (const std::optional<double> limit = job(i).group.clip_limit()) {
+      scales_[i].factor *= clip_factor(*limit, total_norm);
     }
   }
 }

@@ -1,6 +1,7 @@
 # Adds the CUDA backend to the target sing; included by sing/CMakeLists.txt where SING_CUDA is on.
 find_package(CUDAToolkit 12.8 REQUIRED)
 set(cuda_kernels
+    backend/cuda/kernel/clip.cu
     backend/cuda/kernel/convert.cu
     backend/cuda/matrix/shift_squares.cu
     backend/cuda/kernel/step_kernels_double.cu

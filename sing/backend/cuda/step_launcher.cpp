@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sing/backend/cuda/kernel/clip.hpp"
 #include "sing/backend/cuda/matrix/shift_squares.hpp"
 
 namespace sing::cuda {
@@ -22,7 +23,7 @@ void StepLauncher::prepare(const WorkPlan& plan) {
   }
   // A kernel with more than 48 KiB of shared memory needs this attribute before its launch.
   for (const Launch& each : plan.launches) {
-    if (!each.by_blocks && !each.matrices) {
+    if (!each.by_blocks && !each.matrices && !each.clips) {
       check(cudaFuncSetAttribute(kernels_[static_cast<std::size_t>(each.storage)].step[each.rule],
                                  cudaFuncAttributeMaxDynamicSharedMemorySize, kStagingBytes),
             "shared memory for a step kernel");
@@ -35,7 +36,9 @@ void StepLauncher::launch(const DeviceTables& tables, StepArguments arguments,
   const std::vector<Launch>& launches = tables.launches();
   arguments.matrices = tables.matrices();
   for (const Launch& each : launches) {
-    if (each.matrices) {
+    if (each.clips) {
+      clip_results(arguments, stream);
+    } else if (each.matrices) {
       arguments.orthogonal = each.storage == Storage::kDouble
                                  ? orthogonalize<double>(*each.matrices, tables.matrices(), stream)
                                  : orthogonalize<float>(*each.matrices, tables.matrices(), stream);

@@ -266,15 +266,16 @@ void start_state(const TensorStep& tensor) {
 // Scales down the gradients of groups that limit the norm of all gradients together.
 void clip(const StepRequest& request, std::vector<Measured>& measured) {
   double squares = 0;
-  for (std::size_t i = 0; i < measured.size(); ++i) {
-    if (request.tensors[i].gradient != nullptr && takes_part(request, measured[i].scale)) {
-      squares += measured[i].scale.standardized_norm * measured[i].scale.standardized_norm;
+  for (const Measured& each : measured) {
+    if (each.scale.finite) {
+      squares += each.scale.gradient_norm * each.scale.gradient_norm;
     }
   }
+  const double total_norm = request.total_norm.value_or(std::sqrt(squares));
   for (std::size_t i = 0; i < measured.size(); ++i) {
     const GroupStep& group = request.groups[request.tensors[i].group];
-    if (const std::optional<double> limit = clip_norm_of(group.rule)) {
-      measured[i].scale.factor *= clip_factor(*limit, std::sqrt(squares));
+    if (const std::optional<double> limit = group.clip_limit()) {
+      measured[i].scale.factor *= clip_factor(*limit, total_norm);
     }
   }
 }

@@ -124,6 +124,28 @@ TEST_F(CapturedStep, SeesALearningRateUploadedBetweenReplays) {
   }
 }
 
+TEST_F(CapturedStep, ClipsByALimitUploadedBetweenReplays) {
+  GroupStep group = soft_adamw();
+  group.standardize.normalize = Normalize::kOff;
+  group.clip_norm = 4;
+  StepList eager(make(), mixed_shapes(), {}, group);
+  const std::shared_ptr<Backend> backend = make();
+  StepList captured(backend, mixed_shapes(), {}, group);
+  eager.set_gradients(0);
+  captured.set_gradients(0);
+  eager.step();
+  captured.step();
+  const cudaGraphExec_t graph = capture(captured);
+  for (const double limit : {2.0, 0.5, 1e6}) {
+    eager.group().clip_norm = limit;
+    captured.group().clip_norm = limit;
+    eager.step();
+    backend->upload(captured.request());
+    replay(graph);
+    EXPECT_EQ(eager.bytes(), captured.bytes()) << "limit " << limit;
+  }
+}
+
 TEST_F(CapturedStep, KeepsItsGradientsWhenEagerStepsUseOthers) {
   StepList list(make(), {{40, 384}, {50}}, {}, soft_adamw());
   StepList expected(make(), {{40, 384}, {50}}, {}, soft_adamw());

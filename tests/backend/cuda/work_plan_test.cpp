@@ -250,6 +250,29 @@ TEST(WorkPlan, SkippingAStepMeasuresAllBeforeTheFirstWrite) {
   EXPECT_EQ(launches_that_measure, 2U);
 }
 
+TEST(WorkPlan, ClippingComesBetweenMeasuringAndTheFirstWrite) {
+  std::vector<GroupStep> groups(2);
+  groups[0].rule = Sgd{};
+  groups[1].rule = AdaFactor{};
+  groups[1].standardize.normalize = Normalize::kOff;
+  groups[1].clip_norm = 1;
+  auto tensors = tensors_of(some_shapes());
+  tensors[1].group = 1;
+  const WorkPlan plan = make_work_plan(request_of(groups, tensors), {});
+  std::size_t clips = 0;
+  for (const Launch& launch : plan.launches) {
+    clips += launch.clips ? 1 : 0;
+    for (std::int64_t i = launch.begin; i < launch.end; ++i) {
+      EXPECT_EQ(plan.items[static_cast<std::size_t>(i)].kind == WorkKind::kMeasure, clips == 0);
+    }
+  }
+  EXPECT_EQ(clips, 1U);
+  groups[1].standardize.normalize = Normalize::kUnitNorm;
+  for (const Launch& launch : make_work_plan(request_of(groups, tensors), {}).launches) {
+    EXPECT_FALSE(launch.clips);
+  }
+}
+
 TEST(WorkPlan, NoTensorsStillEndTheStep) {
   std::vector<GroupStep> groups(1);
   std::vector<TensorStep> tensors;

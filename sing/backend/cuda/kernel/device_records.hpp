@@ -115,6 +115,7 @@ struct GroupRecord {
   double weight_decay_matrices;       // rank ≥ 2
   std::int64_t lookahead_period;      // 0: no LookAhead
   double lookahead_alpha;
+  double clip_norm;  // 0: gradients are not clipped
   GroupProgress* progress;
 };
 
@@ -122,6 +123,7 @@ struct GroupRecord {
 struct OptimizerRecord {
   OptimizerProgress* progress;
   double loss_scale;
+  double total_norm;  // for clipping; below 0: the step computes it
   std::int64_t group_count;
   NonFinite non_finite;
 };
@@ -136,7 +138,6 @@ enum class WorkKind : std::uint16_t {
   kMatrixMeans,      // means of the row factors of matrix_tile() matrices
   kSums,             // one chunk of a rule's own sums
   kMatrixInput,      // one chunk of a matrix that a rule makes orthogonal
-  kClip,             // the factor of one tensor, from the norm of all tensors together
 };
 
 inline constexpr std::int64_t kStridedTile = 32;
@@ -214,7 +215,6 @@ struct StepArguments {
   unsigned int* prepared;         // per tensor: claimed_in() or prepared_in() of a generation
   MeasureResult* results;         // one per tensor
   std::byte* prepared_constants;  // kPreparedBytes per tensor
-  double* squares;                // squared norm of each standardized gradient; 0 if it is skipped
   QueueState* queue;
   std::int64_t tensor_count;
   void* matrices;          // output of kMatrixInput items

@@ -67,9 +67,7 @@ __device__ __forceinline__ void publish_result(const StepArguments& step, std::i
                 .updates = static_cast<std::uint16_t>(updates ? 1 : 0),
                 .finite = static_cast<std::uint16_t>(scale.finite ? 1 : 0),
                 .factor = static_cast<double>(static_cast<Real>(scale.factor))});
-  // No warp of this launch reads these.
-  tensor.progress->gradient_norm = scale.gradient_norm;
-  step.squares[index] = updates ? scale.standardized_norm * scale.standardized_norm : 0.0;
+  tensor.progress->gradient_norm = scale.gradient_norm;  // no warp of this launch reads it
 }
 
 }  // namespace sing::cuda

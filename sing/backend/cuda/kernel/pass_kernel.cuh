@@ -1,8 +1,7 @@
 // The pass kernel: blocks take the items of passes besides measure and apply. These are the means
-// of strided rows, clipping, and the statistics that some rules need between measure and apply.
+// of strided rows, and the statistics that some rules need between measure and apply.
 #pragma once
 
-#include "sing/backend/cuda/kernel/clip.cuh"
 #include "sing/backend/cuda/kernel/factors.cuh"
 #include "sing/backend/cuda/kernel/matrix_input.cuh"
 #include "sing/backend/cuda/kernel/rule_sums.cuh"
@@ -14,7 +13,6 @@ struct PassShared {
   StridedShared strided;
   SumsShared sums;
   double matrix_sums[2 * kPassWarps];
-  double clip[kPassWarps];
   std::int64_t item;
 };
 
@@ -23,11 +21,6 @@ __device__ __forceinline__ void run_rule_pass(const StepArguments& step, const W
                                               PassShared& shared) {
   if (step_is_skipped(step) || load_result(&step.results[item.tensor]).updates == 0) {
     return;
-  }
-  if constexpr (requires(const R& rule) { rule.clip_norm; }) {
-    if (item.kind == WorkKind::kClip) {
-      clip_tensor<R, Real>(step, item.tensor, shared.clip);
-    }
   }
   if constexpr (kIsFactored<R>) {
     if (item.kind == WorkKind::kFactorRows) {

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
+// OptimizerRecord::total_norm where the step computes the norm.
+constexpr double kNoNorm = -1;
+
 // Byte offsets of the tables in scratch memory; the queue is the first of them.
 struct ScratchLayout {
   explicit ScratchLayout(const WorkPlan& plan)
@@ -25,11 +28,10 @@ struct ScratchLayout {
         prepared(tensor_done + aligned(sizeof(unsigned int) * plan.tensors.size())),
         results(prepared + aligned(sizeof(unsigned int) * plan.tensors.size())),
         prepared_constants(results + aligned(sizeof(MeasureResult) * plan.tensors.size())),
-        squares(prepared_constants + aligned(kPreparedBytes * plan.tensors.size())),
-        means(squares + aligned(sizeof(double) * plan.tensors.size())),
+        means(prepared_constants + aligned(kPreparedBytes * plan.tensors.size())),
         end(means + aligned(plan.mean_bytes)) {}
   std::size_t partials, family_sums, family_done, tensor_done, prepared, results,
-      prepared_constants, squares, means, end;
+      prepared_constants, means, end;
 };
 
 void add_number(std::vector<double>& out, const std::optional<double>& value) {
@@ -57,6 +59,7 @@ GroupRecord encode(const GroupStep& group) {
   record.weight_decay_matrices = group.weight_decay(2);
   record.lookahead_period = group.lookahead ? group.lookahead->period : 0;
   record.lookahead_alpha = group.lookahead ? group.lookahead->alpha : 1;
+  record.clip_norm = group.clip_limit().value_or(0);
   record.progress = group.progress;
   return record;
 }
@@ -125,11 +128,13 @@ bool DeviceTables::options_differ(const StepRequest& request) {
     }
     wanted_options_.push_back(group.lookahead ? 1 : 0);
     wanted_options_.push_back(group.decay_vectors ? 1 : 0);
+    wanted_options_.push_back(group.clip_limit().value_or(0));
     wanted_options_.push_back(group.learning_rate_factor);
     wanted_options_.push_back(std::bit_cast<double>(group.learning_rate_source));
     wanted_options_.push_back(std::bit_cast<double>(group.progress));
   }
   wanted_options_.push_back(request.loss_scale);
+  wanted_options_.push_back(request.total_norm.value_or(kNoNorm));
   wanted_options_.push_back(static_cast<double>(request.non_finite));
   wanted_options_.push_back(std::bit_cast<double>(request.progress));
   return wanted_options_.size() != options_.size() ||
@@ -144,6 +149,7 @@ void DeviceTables::encode_options(const StepRequest& request, std::byte* host) c
   }
   const OptimizerRecord record{.progress = request.progress,
                                .loss_scale = request.loss_scale,
+                               .total_norm = request.total_norm.value_or(kNoNorm),
                                .group_count = static_cast<std::int64_t>(group_count_),
                                .non_finite = request.non_finite};
   std::memcpy(host + group_count_ * sizeof(GroupRecord), &record, sizeof(record));
@@ -208,7 +214,6 @@ StepArguments DeviceTables::arguments(const std::byte* gradients) const {
           .prepared = reinterpret_cast<unsigned int*>(scratch + layout.prepared),
           .results = reinterpret_cast<MeasureResult*>(scratch + layout.results),
           .prepared_constants = scratch + layout.prepared_constants,
-          .squares = reinterpret_cast<double*>(scratch + layout.squares),
           .queue = reinterpret_cast<QueueState*>(scratch),
           .tensor_count = static_cast<std::int64_t>(plan_.tensors.size()),
           .matrices = nullptr,

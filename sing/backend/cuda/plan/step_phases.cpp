@@ -25,7 +25,6 @@ class PhaseMaker {
       phases = one_queue();
     }
     phases.reading.insert(phases.reading.begin(), strided_means());
-    phases.writing.insert(phases.writing.begin(), clips());
     return phases;
   }
 
@@ -89,17 +88,6 @@ class PhaseMaker {
       const TensorRecord& each = record(position);
       if (each.outer > 1 && each.size > 0) {
         add_items(phase.items, position, WorkKind::kStridedMeans, ceiling(each.rows, kStridedTile));
-      }
-    }
-    return phase;
-  }
-
-  // Needs the measure pass of all kernels: a request that clips measures everything first.
-  Phase clips() const {
-    Phase phase{.by_blocks = true, .items = {}};
-    for (const std::uint32_t position : all()) {
-      if (clip_norm_of(plan_.request.groups[step_of(position).group].rule)) {
-        add_items(phase.items, position, WorkKind::kClip, 1);
       }
     }
     return phase;

@@ -49,26 +49,35 @@ class Planner {
         add_launches(work, work.phases.writing);
       }
     }
+    const std::size_t measured = plan_.launches.size();
     for (KernelWork& work : all) {
       if (everything_first) {
         add_launches(work, work.phases.writing);
       }
     }
+    if (clips(request_) && plan_.launches.size() > measured) {
+      Launch clip = without_items();
+      clip.clips = true;
+      plan_.launches.insert(plan_.launches.begin() + static_cast<std::ptrdiff_t>(measured), clip);
+    }
     if (plan_.launches.empty()) {
-      // A step without work still counts.
-      plan_.launches.push_back({.rule = 0,
-                                .storage = Storage::kFull,
-                                .by_blocks = false,
-                                .begin = 0,
-                                .end = 0,
-                                .first_prepared = 0,
-                                .prepared_count = 0,
-                                .matrices = {}});
+      plan_.launches.push_back(without_items());  // a step without work still counts
     }
     return std::move(plan_);
   }
 
  private:
+  static Launch without_items() {
+    return {.rule = 0,
+            .storage = Storage::kFull,
+            .by_blocks = false,
+            .begin = 0,
+            .end = 0,
+            .first_prepared = 0,
+            .prepared_count = 0,
+            .matrices = {}};
+  }
+
   KernelTensors add_tensors(std::size_t rule, Storage storage,
                             const std::vector<std::size_t>& indices) {
     KernelTensors tensors{.rule = rule, .small = {}, .large = {}, .matrices = {}};

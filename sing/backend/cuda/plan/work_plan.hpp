@@ -11,7 +11,7 @@
 namespace sing::cuda {
 
 // One launch of the kernel for a rule and its storage types, which takes items [begin, end); or the
-// matrix products of a batch.
+// matrix products of a batch; or the clipping of all tensors.
 struct Launch {
   std::size_t rule;
   Storage storage;
@@ -19,6 +19,7 @@ struct Launch {
   std::int64_t begin, end;
   std::int64_t first_prepared, prepared_count;  // tensors whose constants the launch prepares
   std::optional<MatrixLaunch> matrices;         // instead of items
+  bool clips = false;                           // instead of items
 };
 
 struct WorkPlan {

@@ -1,5 +1,5 @@
 // A step that measures gradients and is always given up.
-#include "adapters/tensor/finite_check.hpp"
+#include "adapters/tensor/gradient_measure.hpp"
 
 #include <limits>
 #include <string>
@@ -18,7 +18,8 @@ Options measuring_options() {
 
 }  // namespace
 
-FiniteCheck::FiniteCheck(std::span<const Parameter> parameters, std::shared_ptr<Backend> backend)
+GradientMeasure::GradientMeasure(std::span<const Parameter> parameters,
+                                 std::shared_ptr<Backend> backend)
     : nan_(backend->allocate(sizeof(float))), optimizer_(measuring_options(), backend) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   backend->write(nan_.get(), &nan, sizeof(nan));
@@ -34,7 +35,7 @@ FiniteCheck::FiniteCheck(std::span<const Parameter> parameters, std::shared_ptr<
   optimizer_.add_group(std::move(listed));
 }
 
-bool FiniteCheck::holds(std::span<const Parameter> parameters) {
+MeasuredGradients GradientMeasure::run(std::span<const Parameter> parameters) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Parameter& each = parameters[i];
     optimizer_.set_data(i, each.data);
@@ -42,7 +43,8 @@ bool FiniteCheck::holds(std::span<const Parameter> parameters) {
   }
   optimizer_.step();
   const std::int64_t first = optimizer_.status().first_non_finite;
-  return first == static_cast<std::int64_t>(parameters.size()) + 1;
+  return {.all_finite = first == static_cast<std::int64_t>(parameters.size()) + 1,
+          .norms = optimizer_.gradient_norms()};
 }
 
 }  // namespace sing
