@@ -22,7 +22,7 @@ PATH = re.compile(rf"(?:{'|'.join(FOLDERS)})/[\w./-]*|[A-Z]+\.md")
 NUMBER = re.compile(r"\((\d+)\)$", re.MULTILINE)
 CITATION = re.compile(r"(?:\beq\.|\b[Ee]quations?)\s+(\d+(?:(?:, | to | and )\d+)*)")
 # Names of CTest tests that look like paths.
-TEST_NAMES = re.compile(r"docs/(?:check|options|new_rule|results|theory)")
+TEST_NAMES = re.compile(r"docs/(?:check|options|new_rule/test|new_rule/use|results|theory)")
 
 
 def pages(root):

@@ -142,6 +142,24 @@ TEST(Train, PartsOfABatchGiveTheGradientOfTheWhole) {
   }
 }
 
+// After the first step, SGD's momentum is the gradient.
+TEST(Train, ClipNormBoundsTheNormOfAllGradientsTogether) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_sing(tiny_run(folder / "run", {"--steps", "1", "--optimizer", "sgd", "--clip-norm",
+                                               "0.01"}))
+                .code,
+            0);
+  double squares = 0;
+  for (const auto& [name, bytes] : last_tensors_of(folder / "run")) {
+    if (name.ends_with(".momentum")) {
+      for (const float value : floats_of(bytes)) {
+        squares += static_cast<double>(value) * static_cast<double>(value);
+      }
+    }
+  }
+  EXPECT_NEAR(std::sqrt(squares), 0.01, 1e-6);
+}
+
 TEST(Train, Bf16TrainsToo) {
   const TemporaryFolder folder;
   const Words more = {"--steps", "40", "--precision", "bf16", "--log-steps", "5"};
