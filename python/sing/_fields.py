@@ -19,6 +19,7 @@ LOOKAHEAD: list[Field] = [
 
 OTHERS: list[Field] = [
     Field('decay_vectors', 'bool', False, 'apply weight decay to tensors of rank 0 and 1 too'),
+    Field('clip_norm', 'optional_float', None, 'upper bound of the norm of all gradients together, as torch.nn.utils.clip_grad_norm_ applies it before the step; none does not clip, and normalized gradients do not change', low=1e-30),
     Field('master_weights', 'bool', False, 'keep a float32 master copy of each 16-bit parameter'),
     Field('non_finite', 'choice', 'skip_tensor', 'policy for non-finite gradients, the same for the whole optimizer', choices=('skip_tensor', 'skip_step', 'throw', 'pass_through')),
 ]
@@ -199,7 +200,6 @@ RULES: dict[str, dict[str, Any]] = {
             Field('bias_correction', 'bool', False, 'correct both moments as Adam does'),
             Field('always_adapt', 'bool', True, 'use a trust ratio for tensors without weight decay too'),
             Field('norm_limit', 'optional_float', 10.0, "upper bound of the parameter's norm in the trust ratio; none sets no bound", low=1e-30),
-            Field('clip_norm', 'optional_float', None, 'upper bound of the norm of all gradients together; none does not clip', low=1e-30),
             Field('decoupled_decay', 'bool', False, 'decay the parameter directly, outside the trust ratio'),
         ],
         'takes_curvature': False,
