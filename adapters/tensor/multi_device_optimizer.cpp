@@ -211,8 +211,7 @@ void MultiDeviceOptimizer::set_data(std::size_t parameter, void* data) {
 }
 
 bool MultiDeviceOptimizer::skips_whole_steps() const {
-  return defaults_.non_finite == NonFinite::kSkipStep ||
-         defaults_.non_finite == NonFinite::kThrow;
+  return defaults_.non_finite == NonFinite::kSkipStep || defaults_.non_finite == NonFinite::kThrow;
 }
 
 bool MultiDeviceOptimizer::clips() const {

@@ -94,8 +94,8 @@ class MultiDeviceOptimizer {
  private:
   struct OnDevice {
     Device device;
-    std::unique_ptr<Optimizer> optimizer;    // its address stays when a device is added
-    std::vector<Parameter> parameters = {};  // with their present data and gradients
+    std::unique_ptr<Optimizer> optimizer;         // its address stays when a device is added
+    std::vector<Parameter> parameters = {};       // with their present data and gradients
     std::optional<GradientMeasure> measure = {};  // made when it is first needed
   };
 

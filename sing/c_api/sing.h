@@ -151,8 +151,9 @@ sing_status sing_options_create(sing_options** options);
 void sing_options_destroy(sing_options* options);
 
 /* Sets an option from text, for example ("learning_rate", "0.05"). Options are applied in order;
- * "rule" resets the rule's own options. A name that is no option and a value that cannot be parsed
- * are errors here, a value out of its bounds where the options are used. */
+ * "rule" resets the rule's own options, and "nvlamb" sets clip_norm too. A name that is no option
+ * and a value that cannot be parsed are errors here, a value out of its bounds where the options
+ * are used. */
 sing_status sing_options_set(sing_options* options, const char* name, const char* text);
 
 /* An optimizer without parameters. Null options are the defaults, a null backend is the CPU with

@@ -40,7 +40,8 @@ Options options_from_json(const Json& json) {
   }
   validate(options);
   for (const OptionInfo& info : list_options(options)) {
-    SING_CHECK(json.contains(info.name) || std::ranges::find(kLaterOptions, info.name) != std::end(kLaterOptions),
+    SING_CHECK(json.contains(info.name) ||
+                   std::ranges::find(kLaterOptions, info.name) != std::end(kLaterOptions),
                "wanted the option '{}', got none", info.name);
   }
   return options;

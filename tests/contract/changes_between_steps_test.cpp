@@ -295,10 +295,10 @@ TEST_P(ChangesBetweenSteps, ClippingIsTurnedOnAndOff) {
       options.rule = variant.rule;
       options.standardize.normalize = Normalize::kOff;
       options.non_finite = policy;
-      expect_effect(options, {change_nothing, set_options({{"clip_norm", 0.5}}),
-                              set_options({{"clip_norm", 0.25}}),
-                              set_options({{"normalize", "unit_norm"}}),
-                              set_options({{"normalize", "off"}, {"clip_norm", "none"}})});
+      expect_effect(options,
+                    {change_nothing, set_options({{"clip_norm", 0.5}}),
+                     set_options({{"clip_norm", 0.25}}), set_options({{"normalize", "unit_norm"}}),
+                     set_options({{"normalize", "off"}, {"clip_norm", "none"}})});
     }
   }
 }

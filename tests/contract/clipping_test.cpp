@@ -73,8 +73,8 @@ SING_ON_BACKENDS(Clipping, test::backend_kinds());
 const std::vector<Values> kThirteen = {{3, 4}, {-12}};
 
 TEST_P(Clipping, TheNormOfAllGradientsTogetherIsReduced) {
-  for (const NonFinite policy : {NonFinite::kSkipTensor, NonFinite::kSkipStep, NonFinite::kThrow,
-                                 NonFinite::kPassThrough}) {
+  for (const NonFinite policy :
+       {NonFinite::kSkipTensor, NonFinite::kSkipStep, NonFinite::kThrow, NonFinite::kPassThrough}) {
     Options options = plain_sgd(6.5);
     options.non_finite = policy;
     Tensors run(backend_, options, kThirteen);
@@ -117,8 +117,8 @@ TEST_P(Clipping, TheNormIsThatOfTheRawGradientsWithoutTheLossScale) {
   Options options = plain_sgd(3);
   options.standardize.centralize = true;
   test::Trajectory path(backend_, options, {2, 2}, {0, 0, 0, 0});
-  expect_values(path.take({1, 5, 1, 3}), {3 / (6 + 1e-6) * 2, -3 / (6 + 1e-6) * 2,
-                                          3 / (6 + 1e-6), -3 / (6 + 1e-6)},
+  expect_values(path.take({1, 5, 1, 3}),
+                {3 / (6 + 1e-6) * 2, -3 / (6 + 1e-6) * 2, 3 / (6 + 1e-6), -3 / (6 + 1e-6)},
                 kHandTolerance);
 }
 
@@ -196,9 +196,9 @@ TEST_P(Clipping, ACallerMayKnowTheNormOfMoreGradients) {
   run.optimizer().set_total_norm(std::nullopt);
   run.step();
   expect_values(run.values(1), {12 * 6.5 / (26 + 1e-6) + 12 * 6.5 / (13 + 1e-6)}, kHandTolerance);
-  EXPECT_THAT(test::message_of<std::invalid_argument>(
-                  [&] { run.optimizer().set_total_norm(kNan); }),
-              ::testing::HasSubstr("[optimizer] wanted a total_norm of at least 0, got nan"));
+  EXPECT_THAT(
+      test::message_of<std::invalid_argument>([&] { run.optimizer().set_total_norm(kNan); }),
+      ::testing::HasSubstr("[optimizer] wanted a total_norm of at least 0, got nan"));
 }
 
 // The gradients are multiplied by hand by the same factor, computed from all of them.

@@ -121,9 +121,10 @@ class CudaBackend final : public Backend {
     cudaStream_t stream = stream_->next();
     SING_CHECK(!is_capturing(stream),
                "[cuda upload] wanted a stream that is not being captured, got one that is");
-    SING_CHECK(!tables_ || !tables_->captured() || key_->fits(request),
-               "[cuda upload] wanted the tensors, rules, centralization, normalization, clipping and "
-               "policy a graph was captured with, got others; capture again");
+    SING_CHECK(
+        !tables_ || !tables_->captured() || key_->fits(request),
+        "[cuda upload] wanted the tensors, rules, centralization, normalization, clipping and "
+        "policy a graph was captured with, got others; capture again");
     prepare(request, stream);
     tables_->upload(request, stream);
   }

@@ -1,7 +1,6 @@
 // Clips gradients by their norm together, between the measure and the apply pass.
-#include "sing/backend/cuda/kernel/clip.hpp"
-
 #include "sing/backend/cuda/cuda_check.hpp"
+#include "sing/backend/cuda/kernel/clip.hpp"
 #include "sing/backend/cuda/kernel/threads.cuh"
 
 namespace sing::cuda {
