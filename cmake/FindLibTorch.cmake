@@ -3,15 +3,34 @@
 # Reads:  SING_TORCH_DIR, the torch folder (python -c "import torch; print(torch.__path__[0])");
 #         SING_CUDA, whether the CUDA libraries are needed.
 # torch's own TorchConfig.cmake is not used: it requires a CUDA toolkit even if only the CPU libraries are needed.
-# If SING_TORCH_DIR is empty, it is set to the torch of the Python that CMake finds, which is the one a wheel is built for.
+# If SING_TORCH_DIR is empty, it is set to the folder to which Torch_DIR or CMAKE_PREFIX_PATH leads, as the documentation of
+# LibTorch has them, or else to the torch of the Python that CMake finds.
 set(SING_TORCH_DIR "" CACHE PATH "The torch folder of a Python's site-packages")
 if(NOT SING_TORCH_DIR)
-  find_package(Python COMPONENTS Interpreter QUIET)
-  execute_process(
-    COMMAND ${Python_EXECUTABLE} -c
-            "import importlib.util as u; print(*u.find_spec('torch').submodule_search_locations, end='')"
-    OUTPUT_VARIABLE libtorch_found
-    ERROR_QUIET)
+  set(libtorch_prefixes ${CMAKE_PREFIX_PATH})
+  cmake_path(CONVERT "$ENV{CMAKE_PREFIX_PATH}" TO_CMAKE_PATH_LIST libtorch_environment_prefixes)
+  list(APPEND libtorch_prefixes ${libtorch_environment_prefixes})
+  set(libtorch_candidates)
+  foreach(folder IN ITEMS ${Torch_DIR} $ENV{Torch_DIR})
+    list(APPEND libtorch_candidates ${folder}/../../..) # it names share/cmake/Torch
+  endforeach()
+  foreach(prefix IN LISTS libtorch_prefixes)
+    list(APPEND libtorch_candidates ${prefix} ${prefix}/../..) # torch.utils.cmake_prefix_path names share/cmake
+  endforeach()
+  foreach(folder IN LISTS libtorch_candidates)
+    if(EXISTS ${folder}/include/torch/headeronly/version.h)
+      file(REAL_PATH ${folder} libtorch_found)
+      break()
+    endif()
+  endforeach()
+  if(NOT libtorch_found)
+    find_package(Python COMPONENTS Interpreter QUIET)
+    execute_process(
+      COMMAND ${Python_EXECUTABLE} -c
+              "import importlib.util as u; print(*u.find_spec('torch').submodule_search_locations, end='')"
+      OUTPUT_VARIABLE libtorch_found
+      ERROR_QUIET)
+  endif()
   set_property(CACHE SING_TORCH_DIR PROPERTY VALUE "${libtorch_found}")
 endif()
 
@@ -36,7 +55,13 @@ if(LibTorch_INCLUDE_DIR)
 endif()
 
 include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(LibTorch REQUIRED_VARS ${libtorch_required} VERSION_VAR LibTorch_VERSION)
+find_package_handle_standard_args(
+  LibTorch
+  REQUIRED_VARS ${libtorch_required}
+  VERSION_VAR LibTorch_VERSION
+  REASON_FAILURE_MESSAGE
+    "[LibTorch] wanted a torch with headers and libraries in SING_TORCH_DIR, Torch_DIR or CMAKE_PREFIX_PATH, got SING_TORCH_DIR='${SING_TORCH_DIR}' (python -c 'print(__import__(\"torch\").__path__[0])' prints that of a Python)"
+)
 
 if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
   # The names of torch's symbols tell which ABI of std::string it was built with.

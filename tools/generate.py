@@ -1,4 +1,4 @@
-"""Writes everything that is generated from the list of rules: the option tables, the table of optimizers, Python's classes.
+"""Writes everything that is generated: the option tables, the table of optimizers, Python's classes and version.
 
 python tools/generate.py PROGRAMS, where PROGRAMS is the folder with the programs option_fields and options_table (./dev
 generate).
@@ -19,6 +19,7 @@ def commands(programs):
         [programs / "options_table", DOCS / "options.md"],
         [sys.executable, TOOLS / "make_python_fields.py", fields],
         [sys.executable, TOOLS / "make_optimizer_table.py", fields],
+        [sys.executable, TOOLS / "make_python_version.py"],
     )
 
 

@@ -112,6 +112,12 @@ Statistic statistic_of(const std::vector<double>& values) {
   if (count > 0) {
     statistic.mean = sum / count;
   }
+  for (const double value : values) {
+    if (std::isfinite(value)) {
+      statistic.low = std::fmin(statistic.low, value);
+      statistic.high = std::fmax(statistic.high, value);
+    }
+  }
   if (count > 1) {
     double squares = 0;
     for (const double value : values) {
@@ -143,7 +149,7 @@ std::vector<Row> rows_of(const std::vector<Result>& results) {
   return rows;
 }
 
-std::string text_of(const std::vector<Row>& rows) {
+std::vector<std::vector<std::string>> table_lines(const std::vector<Row>& rows) {
   std::vector<std::vector<std::string>> lines = {
       {"optimizer", "learning rate", "runs", "accuracy", "loss", "time", ""}};
   for (const Row& row : rows) {
@@ -152,8 +158,11 @@ std::string text_of(const std::vector<Row>& rows) {
                      std::to_string(row.finished), accuracy_text(row.accuracy),
                      number_text(row.loss), page::duration_text(row.seconds.mean), remark(row)});
   }
-  return command::text_table(lines) +
-         "runs: finished ones, of which the numbers are the mean ± the standard deviation\n";
+  return lines;
+}
+
+std::string text_of(const std::vector<Row>& rows) {
+  return command::text_table(table_lines(rows)) + kRunsNote + "\n";
 }
 
 }  // namespace sing::lab::compare

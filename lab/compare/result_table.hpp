@@ -21,6 +21,8 @@ struct Result {
 struct Statistic {
   double mean = run::kAbsent;
   double spread = run::kAbsent;  // sample standard deviation (n − 1) of two or more values
+  double low = run::kAbsent;     // smallest value
+  double high = run::kAbsent;    // largest value
 };
 
 // Numbers that are not finite are left out.
@@ -49,7 +51,14 @@ struct Row {
 // no accuracy, to the lowest mean loss. The best has at least one finished run.
 std::vector<Row> rows_of(const std::vector<Result>& results);
 
-// Returns plain text with one line per row.
+// What the column "runs" of the table counts.
+inline constexpr const char* kRunsNote =
+    "runs: finished ones, of which the numbers are the mean ± the standard deviation";
+
+// Returns the cells of the table, with a head and one line per row.
+std::vector<std::vector<std::string>> table_lines(const std::vector<Row>& rows);
+
+// Returns the table as plain text.
 std::string text_of(const std::vector<Row>& rows);
 
 }  // namespace sing::lab::compare

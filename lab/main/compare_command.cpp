@@ -8,6 +8,7 @@
 #include "lab/command/stop_signal.hpp"
 #include "lab/compare/child_process.hpp"
 #include "lab/compare/comparison.hpp"
+#include "lab/compare/comparison_section.hpp"
 #include "lab/main/commands.hpp"
 #include "lab/optimizer/named_optimizer.hpp"
 #include "lab/report/report_page.hpp"
@@ -57,9 +58,10 @@ void run(const CompareFlags& flags, CommandContext& context) {
     comparison =
         compare::run_comparison(cells, place, context.out, [&] { return signal.requested(); });
   }
-  context.out << '\n' << text_of(compare::rows_of(comparison.results));
-  report::write_report_of(place.folder / run::kReportFile, directories_of(cells, place.folder), "",
-                          context.out);
+  const std::vector<compare::Row> rows = compare::rows_of(comparison.results);
+  context.out << '\n' << text_of(rows);
+  report::write_report_of(place.folder / run::kReportFile, directories_of(cells, place.folder),
+                          compare::comparison_section(rows), context.out);
   if (comparison.stopped) {
     context.out << "interrupted; the same command goes on from here\n";
     context.exit_code = command::kInterruptedExit;

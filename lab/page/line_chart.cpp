@@ -30,6 +30,8 @@ void include(const std::vector<Curve>& curves, bool diverged, Scale scale, AxisR
     for (const CurvePoint& point : curve.points) {
       if (curve.diverged == diverged && is_drawable(point, scale)) {
         range.include(point.y);
+        range.include(point.high);
+        range.include(scale == Scale::kLog && point.low <= 0 ? point.y : point.low);
       }
     }
   }
@@ -130,6 +132,11 @@ std::string band_path(const Curve& curve, const Axis& x, const Axis& y) {
   return upper + lower + "Z";
 }
 
+bool has_band(const Curve& curve) {
+  return std::any_of(curve.points.begin(), curve.points.end(),
+                     [](const CurvePoint& point) { return point.low < point.high; });
+}
+
 std::string title(const Curve& curve, const CurvePoint& point) {
   return fmt::format("<title>{}: {} at {}</title>", escape_html(curve.label), short_number(point.y),
                      short_number(point.x, 6));
@@ -144,7 +151,7 @@ std::string draw_curve(const Curve& whole, const Axis& x, const Axis& y) {
     return {};
   }
   std::string drawn;
-  if (curve.points.size() < whole.points.size()) {
+  if (has_band(curve)) {
     drawn += fmt::format("<path class=\"band {}\" d=\"{}\"/>", style, band_path(curve, x, y));
   }
   drawn += fmt::format("<path class=\"curve {}\" data-label=\"{}", style, escape_html(curve.label));

@@ -5,6 +5,7 @@
 
 #include "lab/command/text_table.hpp"
 #include "lab/page/html_text.hpp"
+#include "lab/page/text_grid.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::reproduce {
@@ -59,14 +60,6 @@ Lines lines_of(const std::vector<RowState>& rows) {
   return lines;
 }
 
-std::string html_row(const std::vector<std::string>& cells, const char* element) {
-  std::string row = "<tr>";
-  for (const std::string& cell : cells) {
-    row += fmt::format("<{}>{}</{}>", element, page::escape_html(cell), element);
-  }
-  return row + "</tr>\n";
-}
-
 std::string progress(const RowState& state) {
   if (!state.missing.empty()) {
     return state.missing;
@@ -84,7 +77,7 @@ std::string progress(const RowState& state) {
 
 std::string text_of(const std::vector<RowState>& rows) {
   return command::text_table(lines_of(rows)) +
-         "runs: finished ones, of which the numbers are the mean ± the standard deviation\n";
+         compare::kRunsNote + "\n";
 }
 
 std::string section_of(const PaperTable& table, const std::vector<RowState>& rows,
@@ -94,13 +87,7 @@ std::string section_of(const PaperTable& table, const std::vector<RowState>& row
   if (!notice.empty()) {
     section += "<p class=\"note\">" + page::escape_html(notice) + "</p>\n";
   }
-  section += "<div class=\"wide\"><table id=\"paper\"><thead>";
-  const Lines lines = lines_of(rows);
-  section += html_row(lines.front(), "th") + "</thead><tbody>\n";
-  for (std::size_t at = 1; at < lines.size(); ++at) {
-    section += html_row(lines[at], "td");
-  }
-  return section + "</tbody></table></div></section>\n";
+  return section + page::text_grid("paper", lines_of(rows)) + "</section>\n";
 }
 
 std::string list_text(const PaperTable& table, const std::vector<RowState>& rows) {

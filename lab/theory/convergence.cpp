@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "lab/page/html_text.hpp"
+#include "lab/page/keyed_chart.hpp"
 #include "lab/theory/claims.hpp"
-#include "lab/theory/keyed_chart.hpp"
 #include "lab/theory/stochastic_descent.hpp"
 #include "sing/base/message.hpp"
 
@@ -199,7 +199,7 @@ Evidence check_rate(const Method& method) {
   const double straight = finest * finest / 44;
   evidence.numbers.push_back(close_to("slope ∝ ε, ε = 0.0025: steps needed, in 1/(44ε²)",
                                       slope.steps.back() / straight, 1.003, 0.002));
-  evidence.figures.push_back(draw_keyed_chart({.title = "Steps until ‖∇F‖ ≤ (2 + √D + D)ε",
+  evidence.figures.push_back(page::draw_keyed_chart({.title = "Steps until ‖∇F‖ ≤ (2 + √D + D)ε",
                                                .x_label = "1/ε",
                                                .x_scale = page::Scale::kLog,
                                                .y_scale = page::Scale::kLog},

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lab/page/keyed_chart.hpp"
 #include "lab/theory/claims.hpp"
 #include "lab/theory/descent_drawing.hpp"
 #include "lab/theory/escape_starts.hpp"
-#include "lab/theory/keyed_chart.hpp"
 #include "lab/theory/three_minima.hpp"
 #include "sing/base/message.hpp"
 
@@ -67,7 +67,7 @@ Evidence check_descent(const Method& method) {
                                             descend(method, Descent::kPlain, 0.5, kCosine, start)},
                                            {"gradient descent + SING, η = 2", "color0",
                                             descend(method, Descent::kSing, 2, kCosine, start)}}));
-  evidence.figures.push_back(draw_keyed_chart(
+  evidence.figures.push_back(page::draw_keyed_chart(
       {.title = "The same by learning rate: starts, of ten, that end in the wide minimum",
        .x_label = "learning rate",
        .from_zero = true},
@@ -115,7 +115,7 @@ Evidence check_escape(const Method& method) {
     curves.push_back(curve);
   }
   evidence.figures.push_back(
-      draw_keyed_chart({.title = "Share of starts in a ball of radius 1 that one step takes out",
+      page::draw_keyed_chart({.title = "Share of starts in a ball of radius 1 that one step takes out",
                         .x_label = "learning rate",
                         .from_zero = true},
                        curves));
@@ -153,7 +153,7 @@ Evidence check_schedules(const Method& method) {
       at_least("and with the hold", hold_better, 1),
   }};
   evidence.figures.push_back(
-      draw_keyed_chart({.title = "SING: starts, of ten, that end in the wide minimum",
+      page::draw_keyed_chart({.title = "SING: starts, of ten, that end in the wide minimum",
                         .x_label = "learning rate",
                         .from_zero = true},
                        curves));

@@ -5,6 +5,7 @@ with another rule. sing.attach brings centralization, normalization and LookAhea
 """
 
 from sing import schedules
+from sing._version import __version__ as __version__
 from sing.attach import Attachment, attach, attachment, detach
 from sing.grad_scaler import GradScaler
 from sing.groups import param_groups
@@ -15,7 +16,6 @@ from sing.rules import *  # class SING and one class per rule
 from sing.rules import __all__ as _rules
 from sing.standardize import standardize_
 
-__version__ = "0.1.0"
 __all__ = [
     "Attachment",
     "GradScaler",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 import pathlib
 from collections.abc import Callable
@@ -14,26 +15,39 @@ _HOW_TO_BUILD = "build them with `pip install .` in a clone, or `./dev build` to
 
 
 def _places() -> list[pathlib.Path]:
-    """Files that may hold the operators: the one that SING_OPERATORS names, or in the package, or in the source tree's build."""
-    package = pathlib.Path(__file__).resolve().parent
+    """Files that may hold the operators: the one that SING_OPERATORS names, or the installed one, or that of the source tree's build.
+
+    An editable installation has its modules in the source tree and the compiled one elsewhere; Python's import knows where.
+    """
     given = os.environ.get("SING_OPERATORS")
     if given is not None:
         return [pathlib.Path(given)] if given else []
-    return [package / "_operators.so", package.parent.parent / "build" / "dev" / "python" / "_operators.so"]
+    package = pathlib.Path(__file__).resolve().parent
+    installed = importlib.util.find_spec("sing._operators")
+    found = pathlib.Path(installed.origin) if installed and installed.origin else package / "_operators.so"
+    return [found, package.parent.parent / "build" / "dev" / "python" / "_operators.so"]
 
 
 @functools.cache
 def _problem() -> str:
-    """Loads the operators, once; returns what went wrong, or an empty text."""
+    """Loads the operators, once; returns what went wrong, or an empty text.
+
+    Raises:
+        RuntimeError: SING_OPERATORS names a file that is not there or does not load.
+    """
     places = _places()
     path = next((each for each in places if each.is_file()), None)
+    problem = ""
     if path is None:
-        return "found none at " + (" or ".join(map(str, places)) or "the empty path that SING_OPERATORS names")
-    try:
-        torch.ops.load_library(str(path))  # type: ignore[no-untyped-call]
-    except OSError as error:
-        return f"could not load {path}: {error}"
-    return ""
+        problem = "found none at " + (" or ".join(map(str, places)) or "the empty path that SING_OPERATORS names")
+    else:
+        try:
+            torch.ops.load_library(str(path))  # type: ignore[no-untyped-call]
+        except OSError as error:
+            problem = f"could not load {path}: {error}"
+    if problem and os.environ.get("SING_OPERATORS"):
+        raise RuntimeError(f"[SING_OPERATORS] wanted the compiled operators, {problem}")
+    return problem
 
 
 def require(where: str) -> None:
@@ -57,6 +71,11 @@ def has_kernels(device_type: str) -> bool:
     Parameters on other devices are copied to the CPU and back at every step.
     """
     return not _problem() and bool(operators.has_kernels(device_type))
+
+
+def why_no_cuda() -> str:
+    """Why the operators were built without CUDA kernels, as their build recorded it; empty if they have them."""
+    return str(operators.why_no_cuda())
 
 
 class _Operators:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sing.operators import has_kernels
+from sing.operators import has_kernels, why_no_cuda
 
 _CPU = torch.device("cpu")
 _warned_about: set[str] = set()  # types of devices
@@ -61,7 +61,9 @@ def kernel_device(tensor: Tensor, name: str, where: str) -> torch.device:
         return device
     if device.type not in _warned_about:
         _warned_about.add(device.type)
-        remedy = "; build with CUDA kernels: pip install . -C cmake.define.SING_CUDA=ON" if device.type == "cuda" else ""
+        remedy = ""
+        if device.type == "cuda":
+            remedy = f"; the package was built without CUDA kernels ({why_no_cuda()}): pip install . -C cmake.define.SING_CUDA=ON"
         warnings.warn(
             f"[{where}] '{name}' is on {device}, for which there are no kernels: it is copied to the CPU and back at every "
             f"step{remedy}",

@@ -6,6 +6,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export XDG_CACHE_HOME="$scratch/a cache"
+source "$root/tools/steps.sh"
 source "$root/tools/environment.sh"
 mkdir -p "$cache"
 base=$(find_python)
@@ -50,4 +51,27 @@ install_requirements() { return 1; }
 said=$(with_lock ensure_virtual_environment "$final" "$base" 2>&1 || true)
 expect "a failed install names the pip line" grep -q 'pip install -r tools/requirements.txt' <<<"$said"
 expect "a failed install leaves nothing" test -z "$(compgen -G "$final*")"
+
+# The packages of the tests are added to the environment once, and asked for again if the install was interrupted.
+final=$cache/venv-0123456789abcdef
+mark=$final/all-0123
+pip_install() { return 1; }
+with_lock ensure_all_requirements "$mark" "$final/bin/python" 2>/dev/null && code=0 || code=$?
+expect "a failed install of more packages is a failure" test "$code" != 0
+expect "a failed install of more packages is not marked as done" test ! -e "$mark"
+pip_install() { echo "$2" >>"$scratch/more"; }
+with_lock ensure_all_requirements "$mark" "$final/bin/python"
+with_lock ensure_all_requirements "$mark" "$final/bin/python"
+expect "more packages are installed once" test "$(cat "$scratch/more")" = "$all_requirements"
+
+# A demo asks for fewer packages than the tests.
+dpkg-query() { :; }
+apt-cache() { return 1; }
+find_missing_packages program
+program=("${required[@]}")
+find_missing_packages all
+expect "the program needs a compiler" grep -qxF g++ <<<"$(printf '%s\n' "${program[@]}")"
+expect "the program needs no GoogleTest" test -z "$(printf '%s\n' "${program[@]}" | grep gtest)"
+expect "the tests need GoogleTest too" grep -qxF libgtest-dev <<<"$(printf '%s\n' "${required[@]}")"
+expect "the tests need what the program needs" test -z "$(comm -23 <(printf '%s\n' "${program[@]}" | sort) <(printf '%s\n' "${required[@]}" | sort))"
 echo "the virtual environment is whole or absent"

@@ -52,6 +52,8 @@ bool has_kernels(const std::string& device_type) {
 #endif
 }
 
+std::string why_no_cuda() { return SING_WHY_NO_CUDA; }
+
 // Whether the kernels work on such a parameter where it lies, or need a contiguous copy.
 bool takes_order(const Tensor& parameter, const std::string& rule) {
   const TensorView view = view_of(parameter);
@@ -210,6 +212,7 @@ double schedule_factor(const std::string& kind, const std::string& options_json,
 // Every operator with its schema. An operator tells devices apart itself, so one kernel serves all.
 #define SING_FOR_EACH_OPERATOR(X)                                                             \
   X(has_kernels, "(str device_type) -> bool")                                                 \
+  X(why_no_cuda, "() -> str")                                                                 \
   X(takes_order, "(Tensor parameter, str rule) -> bool")                                      \
   X(check_options, "(str options_json) -> ()")                                                \
   X(create, "(str where, str options_json) -> int")                                           \
