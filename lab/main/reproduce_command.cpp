@@ -17,13 +17,20 @@ namespace {
 
 constexpr const char* kWhere = "[sing reproduce] ";
 
+// Returns the recipes of the installed program, or those of the source tree.
+std::string recipes_folder() {
+  const std::filesystem::path installed =
+      compare::own_program().parent_path() / SING_INSTALLED_RECIPES;
+  return std::filesystem::exists(installed) ? installed.lexically_normal().string() : SING_RECIPES;
+}
+
 struct ReproduceFlags {
   const CLI::App* app = nullptr;
   reproduce::ReproductionRequest request;
   std::string table;
   std::string out;
   std::string program;
-  std::string recipes = SING_RECIPES;
+  std::string recipes = recipes_folder();
   bool list = false;
 };
 

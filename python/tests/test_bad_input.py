@@ -195,10 +195,24 @@ def test_muon_takes_nesterov_without_momentum():
         sing.SGD([weight], nesterov=True, momentum=0.0)
 
 
-@pytest.mark.parametrize("place", ["", "/nowhere/operators.so"])
-def test_missing_operators_are_an_error_that_says_where_they_were_looked_for(place):
-    program = "import torch, sing\nassert not sing.has_kernels('cpu')\nsing.SING([torch.nn.Parameter(torch.ones(2))])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, "SING_OPERATORS": place})
+def error_without_operators(program, place):
+    """Returns what a program prints that ends with an error where SING_OPERATORS is this."""
+    environment = {**os.environ, "SING_OPERATORS": str(place)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
     assert done.returncode == 1
-    wanted = rf"RuntimeError: \[sing.SING\] wanted the compiled operators, found none at .*{place}.*; build them with"
-    assert re.search(wanted, done.stderr), done.stderr
+    return done.stderr
+
+
+def test_missing_operators_are_an_error_that_says_where_they_were_looked_for():
+    program = "import torch, sing\nassert not sing.has_kernels('cpu')\nsing.SING([torch.nn.Parameter(torch.ones(2))])"
+    wanted = r"RuntimeError: \[sing.SING\] wanted the compiled operators, found none at the empty path .*; build them with"
+    assert re.search(wanted, error_without_operators(program, ""))
+
+
+def test_an_operators_file_that_is_named_and_wrong_is_an_error(tmp_path):
+    program = "import sing\nsing.has_kernels('cpu')"
+    error = error_without_operators(program, "/nowhere/operators.so")
+    assert "RuntimeError: [SING_OPERATORS] wanted the compiled operators, found none at /nowhere/operators.so" in error
+    broken = tmp_path / "operators.so"
+    broken.write_text("not a library")
+    assert f"RuntimeError: [SING_OPERATORS] wanted the compiled operators, could not load {broken}: " in error_without_operators(program, broken)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import sing
 import torch
 from conftest import ROOT
 
@@ -46,7 +47,7 @@ def wheel(tmp_path_factory):
 
 
 def test_name_says_any_python(wheel):
-    assert wheel.name.startswith("sing_optim-0.1.0-py3-none-linux_")
+    assert wheel.name.startswith(f"sing_optim-{sing.__version__}-py3-none-linux_")
 
 
 def test_works_in_an_empty_environment(wheel, tmp_path):
@@ -56,7 +57,7 @@ def test_works_in_an_empty_environment(wheel, tmp_path):
     install = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--no-index", "--no-deps", str(wheel)]
     subprocess.run(install, check=True)
     site = next((home / "lib").glob("python*/site-packages"))
-    assert sorted(each.name for each in site.iterdir() if "sing" in each.name) == ["sing", "sing_optim-0.1.0.dist-info"]
+    assert sorted(each.name for each in site.iterdir() if "sing" in each.name) == ["sing", f"sing_optim-{sing.__version__}.dist-info"]
     # torch is borrowed from the test environment instead of being installed again.
     (site / "torch_of_the_tests.pth").write_text(str(pathlib.Path(torch.__path__[0]).parent) + "\n")
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "SING", "VIRTUAL_ENV"))}

@@ -1,7 +1,7 @@
 # Installs a build into a scratch folder, moves it, and builds and runs users of it: in C++ and in C, by
 # find_package and by pkg-config. Run with cmake -P and
 #   -DBUILD=<build folder> -DCONFIG=<build type> -DSCRATCH=<folder> -DCC=<C compiler> -DCXX=<C++ compiler>
-#   -DGENERATOR=<generator> -DPKG_CONFIG=<pkg-config, or nothing>
+#   -DGENERATOR=<generator> -DVERSION=<version> -DPKG_CONFIG=<pkg-config, or nothing>
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
@@ -40,6 +40,24 @@ foreach(language cxx c)
   run(${CMAKE_COMMAND} --build ${SCRATCH}/${language})
   run(${SCRATCH}/${language}/consumer)
 endforeach()
+
+# The program runs where it is installed, with the recipes beside it.
+if(EXISTS ${prefix}/bin/sing)
+  function(expect_said pattern)
+    execute_process(COMMAND ${prefix}/bin/sing ${ARGN} WORKING_DIRECTORY ${SCRATCH} OUTPUT_VARIABLE said ERROR_VARIABLE said)
+    if(NOT said MATCHES "${pattern}")
+      message(FATAL_ERROR "[install] wanted '${pattern}' from sing ${ARGN}, got\n${said}")
+    endif()
+    set(said "${said}" PARENT_SCOPE)
+  endfunction()
+  expect_said("^sing ${VERSION}\n$" --version)
+  expect_said("ablation" reproduce --list)
+  if(said MATCHES "not done") # the program can train
+    file(REMOVE_RECURSE ${prefix}/share/sing/recipes)
+    file(MAKE_DIRECTORY ${prefix}/share/sing/recipes)
+    expect_said("${prefix}/share/sing/recipes/[a-z0-9_]+.toml" reproduce --list)
+  endif()
+endif()
 
 if(PKG_CONFIG)
   file(GLOB_RECURSE pc ${prefix}/*/sing.pc)
