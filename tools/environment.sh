@@ -77,8 +77,9 @@ find_python() {
   return 1
 }
 
+# Python compiles a module when it is first imported; compiling all of torch here would take longer than the demo needs it.
 pip_install() { # PYTHON FILE
-  "$1" -m pip install --disable-pip-version-check -r "$2" >&2
+  "$1" -m pip install --disable-pip-version-check --no-compile -r "$2" >&2
 }
 
 install_requirements() { # PYTHON

@@ -69,8 +69,8 @@ std::string comparison_section(const std::vector<Row>& rows) {
     return {};
   }
   return "<section id=\"comparison\"><h2>Comparison</h2>\n<div class=\"charts\">" + chart_of(rows) +
-         "</div>\n" + page::text_grid("means", table_lines(rows)) + "<p class=\"note\">" + kRunsNote +
-         "</p></section>\n";
+         "</div>\n" + page::text_grid("means", table_lines(rows)) + "<p class=\"note\">" +
+         kRunsNote + "</p></section>\n";
 }
 
 }  // namespace sing::lab::compare

@@ -76,8 +76,7 @@ std::string progress(const RowState& state) {
 }  // namespace
 
 std::string text_of(const std::vector<RowState>& rows) {
-  return command::text_table(lines_of(rows)) +
-         compare::kRunsNote + "\n";
+  return command::text_table(lines_of(rows)) + compare::kRunsNote + "\n";
 }
 
 std::string section_of(const PaperTable& table, const std::vector<RowState>& rows,

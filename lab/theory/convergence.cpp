@@ -200,10 +200,10 @@ Evidence check_rate(const Method& method) {
   evidence.numbers.push_back(close_to("slope ∝ ε, ε = 0.0025: steps needed, in 1/(44ε²)",
                                       slope.steps.back() / straight, 1.003, 0.002));
   evidence.figures.push_back(page::draw_keyed_chart({.title = "Steps until ‖∇F‖ ≤ (2 + √D + D)ε",
-                                               .x_label = "1/ε",
-                                               .x_scale = page::Scale::kLog,
-                                               .y_scale = page::Scale::kLog},
-                                              curves));
+                                                     .x_label = "1/ε",
+                                                     .x_scale = page::Scale::kLog,
+                                                     .y_scale = page::Scale::kLog},
+                                                    curves));
   return evidence;
 }
 

@@ -114,11 +114,11 @@ Evidence check_escape(const Method& method) {
                 last_that_stayed / 2 * root(shapes.size()), 1));
     curves.push_back(curve);
   }
-  evidence.figures.push_back(
-      page::draw_keyed_chart({.title = "Share of starts in a ball of radius 1 that one step takes out",
-                        .x_label = "learning rate",
-                        .from_zero = true},
-                       curves));
+  evidence.figures.push_back(page::draw_keyed_chart(
+      {.title = "Share of starts in a ball of radius 1 that one step takes out",
+       .x_label = "learning rate",
+       .from_zero = true},
+      curves));
   return evidence;
 }
 
@@ -154,9 +154,9 @@ Evidence check_schedules(const Method& method) {
   }};
   evidence.figures.push_back(
       page::draw_keyed_chart({.title = "SING: starts, of ten, that end in the wide minimum",
-                        .x_label = "learning rate",
-                        .from_zero = true},
-                       curves));
+                              .x_label = "learning rate",
+                              .from_zero = true},
+                             curves));
   return evidence;
 }
 

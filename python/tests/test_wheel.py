@@ -1,7 +1,12 @@
-"""Tests that the wheel, built from the tree, works in an empty virtual environment that has torch but no compiler."""
+"""Tests the wheel and the editable installation, built from the tree, in empty virtual environments without a compiler.
 
-import os
+torch is borrowed from the environment of the tests instead of being installed again; tools/try_wheel.py installs it, in several
+versions.
+"""
+
+import importlib.util
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -14,54 +19,95 @@ from conftest import ROOT
 pytest.importorskip("scikit_build_core")
 pytest.importorskip("build")
 
-SCRIPT = """
-import pathlib, shutil, sys
-import torch, sing
-assert pathlib.Path(sing.__file__).is_relative_to(sys.prefix), sing.__file__
-assert not any(shutil.which(name) for name in ("cc", "gcc", "g++", "clang", "nvcc", "cmake", "ninja"))
-assert sing.has_kernels("cpu")
-assert (pathlib.Path(sing.__file__).parent / "py.typed").exists()
-model = torch.nn.Linear(4, 3)
-optimizer = sing.SING(model.named_parameters(), lr=0.1)
-model(torch.randn(2, 4)).square().sum().backward()
-before = model.weight.detach().clone()
-optimizer.step()
-optimizer.save("state.safetensors")
-optimizer.load("state.safetensors")
-sing.attach(torch.optim.NAdam(model.parameters())).step()
-print("moved", (model.weight - before).abs().max().item() > 0)
-"""
+SPEC = importlib.util.spec_from_file_location("try_wheel", ROOT / "tools" / "try_wheel.py")
+try_wheel = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(try_wheel)
+
+NEWEST_GLIBC = 34  # the wheel runs where glibc is 2.34
+
+
+def settings():
+    """Returns pip's settings for a build: without CUDA, with compiled files that are kept between runs in build/wheel."""
+    chosen = {"build-dir": ROOT / "build" / "wheel" / "tests", "cmake.define.SING_CUDA": "OFF"}
+    if shutil.which("ccache"):
+        chosen["cmake.define.CMAKE_CXX_COMPILER_LAUNCHER"] = "ccache"
+    return [f"{key}={value}" for key, value in chosen.items()]
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """Builds the wheel; compiled files are kept between runs in build/wheel."""
     folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--skip-dependency-check", "--outdir", str(folder)]
-    command += ["-C", f"build-dir={ROOT / 'build' / 'wheel'}", "-C", f"cmake.define.SING_TORCH_DIR={torch.__path__[0]}"]
-    if shutil.which("ccache"):
-        command += ["-C", "cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache"]
+    command += [f"-C{each}" for each in settings()]
     done = subprocess.run([*command, str(ROOT)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return next(folder.glob("*.whl"))
+
+
+@pytest.fixture
+def home(tmp_path):
+    """An environment that has torch, and nothing else."""
+    home = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
+    torch_of_the_tests = str(pathlib.Path(torch.__path__[0]).parent)
+    (site_packages(home) / "torch_of_the_tests.pth").write_text(torch_of_the_tests + "\n")
+    return home
+
+
+def site_packages(home):
+    return next((home / "lib").glob("python*/site-packages"))
+
+
+def install(home, *arguments):
+    pip = [sys.executable, "-m", "pip", "--python", str(home / "bin" / "python"), "install", "-q", "--no-index", "--no-deps"]
+    subprocess.run([*pip, *arguments], check=True)
 
 
 def test_name_says_any_python(wheel):
     assert wheel.name.startswith(f"sing_optim-{sing.__version__}-py3-none-linux_")
 
 
-def test_works_in_an_empty_environment(wheel, tmp_path):
-    home = tmp_path / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
-    python = home / "bin" / "python"
-    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--no-index", "--no-deps", str(wheel)]
-    subprocess.run(install, check=True)
-    site = next((home / "lib").glob("python*/site-packages"))
-    assert sorted(each.name for each in site.iterdir() if "sing" in each.name) == ["sing", f"sing_optim-{sing.__version__}.dist-info"]
-    # torch is borrowed from the test environment instead of being installed again.
-    (site / "torch_of_the_tests.pth").write_text(str(pathlib.Path(torch.__path__[0]).parent) + "\n")
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "SING", "VIRTUAL_ENV"))}
-    environment["PATH"] = str(home / "bin")
-    done = subprocess.run([str(python), "-c", SCRIPT], capture_output=True, text=True, env=environment, cwd=tmp_path)
+def test_runs_where_glibc_is_2_34(wheel, tmp_path):
+    pytest.importorskip("auditwheel")
+    command = [sys.executable, "-m", "auditwheel", "repair", "--exclude", "libtorch*.so", "--exclude", "libc10*.so"]
+    done = subprocess.run([*command, "--wheel-dir", str(tmp_path), str(wheel)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "moved True"
+    names = [each.name for each in tmp_path.glob("*.whl")]
+    glibc = re.search(r"-py3-none-.*manylinux_2_(\d+)_", names[0])
+    assert glibc and int(glibc[1]) <= NEWEST_GLIBC, names
+
+
+def test_works_in_an_empty_environment(wheel, home, tmp_path):
+    install(home, str(wheel))
+    mine = sorted(each.name for each in site_packages(home).iterdir() if "sing" in each.name)
+    assert mine == ["sing", f"sing_optim-{sing.__version__}.dist-info"]
+    done = try_wheel.train(home, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"sing {sing.__version__} with torch")
+
+
+def test_an_editable_installation_has_kernels(home, tmp_path):
+    command = [f"-C{each}" for each in settings()]
+    # pip's --python runs the build with that environment's interpreter, which has to see the build's requirements.
+    (site_packages(home) / "backend_of_the_tests.pth").write_text(str(pathlib.Path(pytest.__file__).parent.parent) + "\n")
+    install(home, "--no-build-isolation", *command, "-e", str(ROOT))
+    program = "import sing; print(sing.has_kernels('cpu'), sing.__file__)"
+    python = [str(home / "bin" / "python"), "-c", program]
+    done = subprocess.run(python, capture_output=True, text=True, env=try_wheel.environment_of(home), cwd=tmp_path)
+    assert done.stdout.split() == ["True", str(ROOT / "python" / "sing" / "__init__.py")], done.stderr
+
+
+def test_a_source_distribution_has_what_a_build_needs(tmp_path):
+    command = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--skip-dependency-check", "--outdir", str(tmp_path)]
+    subprocess.run([*command, str(ROOT)], capture_output=True, check=True)
+    archive = next(tmp_path.glob("*.tar.gz"))
+    shutil.unpack_archive(archive, tmp_path)
+    source = tmp_path / archive.name.removesuffix(".tar.gz")
+    configure = ["cmake", "-S", str(source), "-B", str(tmp_path / "build"), "-DSING_TORCH=ON", "-DSING_TESTS=OFF", "-DSING_BENCH=OFF"]
+    configure += ["-DSING_LAB=OFF", f"-DSING_TORCH_DIR={torch.__path__[0]}"]
+    done = subprocess.run(configure, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for folder in ("sing", "adapters", "python/sing"):
+        tracked = subprocess.run(["git", "ls-files", folder], cwd=ROOT, capture_output=True, text=True).stdout.split()
+        missing = [each for each in tracked if not (source / each).exists()]
+        assert not missing
