@@ -1,6 +1,7 @@
 // Starts the threads, hands them a task and waits for them.
 #include "sing/backend/cpu/thread_pool.hpp"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <condition_variable>
@@ -10,6 +11,19 @@
 #include <vector>
 
 namespace sing::cpu {
+namespace {
+
+// Replaces the member function wait: that of GCC 12 needs a newer libstdc++ than the systems that a
+// wheel for glibc 2.34 runs on have.
+template <class Ready>
+void wait(std::condition_variable& condition, std::unique_lock<std::mutex>& lock,
+          const Ready& is_ready) {
+  while (!is_ready()) {
+    pthread_cond_wait(condition.native_handle(), lock.mutex()->native_handle());
+  }
+}
+
+}  // namespace
 
 // The threads of one process together with what they wait for.
 class ThreadPool::Crew {
@@ -47,7 +61,7 @@ class ThreadPool::Crew {
     wake_.notify_all();
     task(0);
     std::unique_lock lock(mutex_);
-    done_.wait(lock, [this] { return running_ == 0; });
+    wait(done_, lock, [this] { return running_ == 0; });
     task_ = nullptr;
   }
 
@@ -56,7 +70,7 @@ class ThreadPool::Crew {
     std::uint64_t seen = 0;
     std::unique_lock lock(mutex_);
     while (true) {
-      wake_.wait(lock, [&] { return stopping_ || (round_ != seen && worker < count_); });
+      wait(wake_, lock, [&] { return stopping_ || (round_ != seen && worker < count_); });
       if (stopping_) {
         return;
       }
