@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Mutation testing: plants small mistakes in the C++ sources, one at a time, and reports those that no test notices.
 
-./dev run python tools/mutate.py [--area rule|cpu|optim|loop]... [--count N] [--seed N] [--tree FOLDER] [--results FILE]
+./dev run python tools/mutate.py [--area rule|cpu|optim|loop]... [--count N] [--seed N] [--processes N] [--tree FOLDER] [--results FILE]
 
 A mutant is the program with one such mistake. All mutants of an area are compiled into one set of test programs, and
 the environment variable SING_MUTANT chooses the one that is active, so that trying a mutant costs a run of the tests and
@@ -13,6 +13,7 @@ be continued. The exit status is 1 if a mutant survived.
 """
 
 import argparse
+import concurrent.futures
 import dataclasses
 import json
 import os
@@ -22,6 +23,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 import cpp_statements
@@ -272,9 +274,10 @@ def seconds_of(command, folder, number, limit):
 
 def outcome_of(number, tests, folder):
     """Runs tests [(name, command, limit)] with a mutant; returns 'survived', or 'killed by' and the test program."""
-    for name, command, limit in tests:
-        if seconds_of(command, folder, number, limit) is None:
-            return f"killed by {name}"
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:  # some tests write files where they are started
+        for name, command, limit in tests:
+            if seconds_of(command, scratch, number, limit) is None:
+                return f"killed by {name}"
     return "survived"
 
 
@@ -323,11 +326,14 @@ def run_area(name, area, options, results):
         print(f"{name}: {test} takes {seconds:.1f} s", flush=True)
         # A mutant whose loop does not end is killed by a limit.
         tests.append((test, command, 30 + 3 * seconds))
-    for number, mutant in numbered:
-        outcome = results[mutant.key()] = outcome_of(number, tests, options.folder)
-        with open(options.results, "a", encoding="utf-8") as file:
-            file.write(json.dumps({"area": name, **dataclasses.asdict(mutant), "outcome": outcome}) + "\n")
-        print(f"{outcome:28} {mutant.path}:{mutant.line}  {' '.join(mutant.before.split())}  ->  {' '.join(mutant.after.split())}", flush=True)
+    with concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
+        outcomes = pool.map(lambda each: outcome_of(each[0], tests, options.folder), numbered)
+        for (_, mutant), outcome in zip(numbered, outcomes):
+            results[mutant.key()] = outcome
+            with open(options.results, "a", encoding="utf-8") as file:
+                file.write(json.dumps({"area": name, **dataclasses.asdict(mutant), "outcome": outcome}) + "\n")
+            change = f"{' '.join(mutant.before.split())}  ->  {' '.join(mutant.after.split())}"
+            print(f"{outcome:28} {mutant.path}:{mutant.line}  {change}", flush=True)
 
 
 def read_results(path):
@@ -348,6 +354,7 @@ def main():
     parser.add_argument("--count", type=int, default=60, help="mutants per area (60)")
     parser.add_argument("--seed", type=int, default=0, help="chooses the mutants (0)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="compilers at a time (all cores)")
+    parser.add_argument("--processes", type=int, default=1, help="mutants that are tried at a time (1)")
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build" / "mutate", help="place of the worktree (build/mutate)")
     parser.add_argument("--tree", type=pathlib.Path, help="a checkout with build/dev, used instead of the worktree")
     parser.add_argument("--results", type=pathlib.Path, help="file of JSON lines (results.jsonl in the folder)")
