@@ -306,7 +306,7 @@ def torch_folder():
 
 
 def run_area(name, area, options, results):
-    tree = options.tree or prepare_tree(options.folder, torch_folder() if area.torch else None)
+    tree = options.tree.resolve() if options.tree else prepare_tree(options.folder, torch_folder() if area.torch else None)
     header = options.folder / "mutants.hpp"
     if not header.exists():
         header.write_text(HEADER, encoding="utf-8")
