@@ -120,8 +120,6 @@ class LibraryOptimizer:
         known = groups[: len(self._counts)]
         if not all(map(operator.is_, chain.from_iterable(group["params"] for group in known), self.parameters)):
             return False
-        if any(state.get(parameter) for group in groups[len(known) :] for parameter in group["params"]):
-            return False  # a new group brings state
         self._groups = known
         found = chain(chain.from_iterable(map(dict.values, state.values())), (_END,))
         return all(map(operator.is_, found, self._expected)) and self._fits_memory()

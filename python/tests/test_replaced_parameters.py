@@ -58,7 +58,20 @@ def remove_one(parameters, optimizer):
     del optimizer.param_groups[0]["params"][1]
 
 
+def add_a_group(parameters, optimizer):
+    parameters.append(torch.nn.Parameter(torch.ones(3, 2)))
+    optimizer.add_param_group({"params": [parameters[-1]], "lr": 0.01})
+
+
+def add_a_group_with_state(parameters, optimizer):
+    parameters.append(torch.nn.Parameter(parameters[0].detach() + 1))
+    optimizer.add_param_group({"params": [parameters[-1]], "lr": 0.01})
+    optimizer.state[parameters[-1]] = copy.deepcopy(optimizer.state[parameters[0]])
+
+
 SURGERY = [
+    add_a_group,
+    add_a_group_with_state,
     replace_one,
     replace_one_with_its_state,
     replace_by_another_shape,
