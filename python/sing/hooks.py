@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 from sing.option_sets import Lookahead, Standardize
 from sing.options import COUNTER  # in the groups' keys, so that state_dict() carries it
 from sing.parameters import names_of, state_dtype
-from sing.standardize import Job, Outcome, check_job, standardize_all
+from sing.standardize import Job, Outcome, check_axis, check_job, standardize_all
 
 SLOW = "slow"  # a parameter's slow weights, in the host's state for the same reason
 ATTRIBUTE = "_sing_attachment"
@@ -293,12 +293,13 @@ def _match(optimizer: Optimizer, saved_groups: list[dict[str, Any]]) -> dict[Any
 
 
 def _updated(optimizer: Optimizer) -> Iterator[Updated]:
-    """The parameters that have a gradient, each once."""
+    """The parameters that have a gradient, each once. Wrong options are refused before the host steps."""
     seen: set[int] = set()
     for group, names in zip(optimizer.param_groups, names_of(optimizer.param_groups)):
         options = Standardize().overridden(group)
-        Lookahead().overridden(group)  # refuses wrong values before the host steps
+        Lookahead().overridden(group)
         for name, parameter in zip(names, group["params"]):
+            check_axis(options, parameter, f"[{WHERE}, parameter '{name}']")
             if parameter.grad is not None and id(parameter) not in seen:
                 seen.add(id(parameter))
                 yield Updated(parameter, Job(name, parameter.grad, options), bool(group["lookahead"]))

@@ -114,13 +114,14 @@ class LibraryOptimizer:
         return torch.empty(parameter.shape, dtype=parameter.dtype, device=device), True
 
     def fits(self, groups: list[Group], state: State) -> bool:
-        """Whether parameters and state are those that the library has. It takes microseconds, because every step asks."""
+        """Whether groups, parameters and state are those that the library has. It takes microseconds, because every step asks."""
         if len(groups) < len(self._groups) or any(len(g["params"]) != n for g, n in zip(groups, self._counts)):
             return False
         known = groups[: len(self._counts)]
+        if not all(map(operator.is_, known, self._groups)):
+            return False  # another group has its own counter, even over the same parameters
         if not all(map(operator.is_, chain.from_iterable(group["params"] for group in known), self.parameters)):
             return False
-        self._groups = known
         found = chain(chain.from_iterable(map(dict.values, state.values())), (_END,))
         return all(map(operator.is_, found, self._expected)) and self._fits_memory()
 
@@ -294,7 +295,7 @@ class LibraryOptimizer:
     # Counters
 
     def write_counters(self) -> None:
-        """Puts the steps that drive LookAhead into the groups that the library was last seen to have."""
+        """Puts the steps that drive LookAhead into the groups that the library has."""
         for index, group in enumerate(self._groups):
             group[COUNTER] = operators.group_steps(self._handle, index)
 

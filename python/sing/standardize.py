@@ -42,8 +42,13 @@ def check_job(job: Job, where: str) -> None:
         raise TypeError(f"{who} wanted a floating-point gradient, got {gradient.dtype}")
     if gradient.element_size() == 1:
         raise TypeError(f"{who} wanted at least 16 bits per element, got {gradient.dtype}")
-    axis, rank = job.options.centralize_axis, gradient.dim()
-    if job.options.centralize and rank >= 2 and axis >= rank:
+    check_axis(job.options, gradient, who)
+
+
+def check_axis(options: Standardize, tensor: Tensor, who: str) -> None:
+    """Refuses an axis that the tensor does not have."""
+    axis, rank = options.centralize_axis, tensor.dim()
+    if rank >= 2 and axis >= rank:
         raise ValueError(f"{who} wanted centralize_axis below the rank {rank}, got {axis}")
 
 

@@ -209,7 +209,7 @@ class Runner:
             return  # no parameter has rows, so any axis is allowed
         group = self.library.param_groups[index]
         before = self._snapshot()
-        kept = {name: group[name] for name in action.options}
+        kept = {name: group[name] for name in action.options if name in group}  # attach() fills a new group at its first step
         group.update(action.options)
         self._give_gradients(cases.Step(0, False))
         try:
@@ -218,6 +218,8 @@ class Runner:
             pass
         else:
             self.fail(f"{action.options} was taken")
+        for name in action.options:
+            del group[name]
         group.update(kept)
         self._expect_unchanged(before)
 

@@ -588,6 +588,17 @@ def test_options_of_lookahead_are_refused_before_the_host_steps():
     assert equal(parameters, before)
 
 
+@pytest.mark.parametrize("options", [{"centralize_axis": 2}, {"centralize_axis": 2, "centralize": False}])
+def test_an_axis_is_refused_whether_or_not_its_parameter_has_a_gradient(options):
+    parameters = [torch.nn.Parameter(torch.ones(3, 2)), torch.nn.Parameter(torch.ones(4))]
+    optimizer = sing.attach(torch.optim.SGD(parameters, lr=0.1))
+    parameters[1].grad = torch.ones(4)
+    optimizer.param_groups[0].update(options)
+    with pytest.raises(ValueError, match=r"parameter '0'\] wanted centralize_axis below the rank 2, got 2"):
+        optimizer.step()
+    assert torch.equal(parameters[1], torch.ones(4))
+
+
 def test_sharded_tensors_are_refused():
     distributed = pytest.importorskip("torch.distributed")
     if not distributed.is_available():

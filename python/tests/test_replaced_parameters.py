@@ -139,3 +139,15 @@ def test_lookahead_merges_on_time_with_any_memory():
         take_step(twin, step)
     for group, other in zip(optimizer.param_groups, twin.param_groups):
         assert torch.equal(group["params"][0], other["params"][0])
+
+
+def test_a_new_group_counts_its_own_steps_even_over_the_same_parameters():
+    parameters, optimizer = make(sing.SING)
+    take_step(optimizer, 0)
+    take_step(optimizer, 1)
+    optimizer.param_groups[1]["params"] = []
+    optimizer.add_param_group({"params": parameters[2:], "lr": 0.001})
+    del optimizer.param_groups[1]
+    take_step(optimizer, 2)
+    assert [group["lookahead_step"] for group in optimizer.state_dict()["param_groups"]] == [3, 1]
+    assert [int(optimizer.state[each]["step"]) for each in parameters] == [3, 3, 3, 3]
