@@ -427,11 +427,13 @@ def muon(step):
         square = result.T @ result if is_tall else result @ result.T  # X X' X is the same from either side
         polynomial = step["newton_b"] * square + step["newton_c"] * square @ square
         result = step["newton_a"] * result + (result @ polynomial if is_tall else polynomial @ result)
-    share = NEWTON_ERROR * start.format.unit / FLOAT32.unit + NEWTON_GROWTH * np.linalg.norm(start.error) / size
+    length = np.linalg.norm(result)
+    error = NEWTON_ERROR * start.format.unit / FLOAT32.unit * length
+    error += NEWTON_GROWTH * np.linalg.norm(start.error) / size * max(1.0, length)  # length is small where norm_floor is the size
     rows, columns = matrix.shape
     is_original = step["rate_adjustment"] == "original"
     scale = math.sqrt(max(1, rows / columns)) if is_original else 0.2 * math.sqrt(max(rows, columns))
-    direction = Bounded(result.reshape(start.value.shape), start.format, share * np.linalg.norm(result))
+    direction = Bounded(result.reshape(start.value.shape), start.format, error)
     return parameter - step.rate * scale * direction  # (42)
 
 
