@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "sing/base/message.hpp"
+#include "sing/io/system_file_error.hpp"
 
 namespace sing {
 namespace {
@@ -28,12 +29,15 @@ std::filesystem::path follow_links(const std::filesystem::path& path) {
   std::error_code error;
   for (int links = 0; std::filesystem::is_symlink(target, error); ++links) {
     if (links == kMaxLinks) {
-      throw FileError(fmt::format("[atomic_file] '{}': wanted at most {} symbolic links, got more",
-                                  path.string(), kMaxLinks));
+      throw SystemFileError(
+          fmt::format("[atomic_file] '{}': wanted at most {} symbolic links, got more",
+                      path.string(), kMaxLinks),
+          ELOOP);
     }
     target = target.parent_path() / std::filesystem::read_symlink(target, error);
     if (error) {
-      throw FileError(fmt::format("[atomic_file] '{}': {}", path.string(), error.message()));
+      throw SystemFileError(fmt::format("[atomic_file] '{}': {}", path.string(), error.message()),
+                            error.value());
     }
   }
   return target;
@@ -47,9 +51,10 @@ std::optional<mode_t> mode_of_replaced(const std::filesystem::path& path) {
     return std::nullopt;
   }
   if (!S_ISREG(status.st_mode)) {
-    throw FileError(fmt::format("[atomic_file] '{}': wanted a regular file or none, got {}",
-                                path.string(),
-                                S_ISDIR(status.st_mode) ? "a directory" : "another kind"));
+    const bool is_directory = S_ISDIR(status.st_mode);
+    throw SystemFileError(fmt::format("[atomic_file] '{}': wanted a regular file or none, got {}",
+                                      path.string(), is_directory ? "a directory" : "another kind"),
+                          is_directory ? EISDIR : EINVAL);
   }
   return status.st_mode & kPermissions;
 }
@@ -173,8 +178,10 @@ void AtomicFile::commit() {
 }
 
 void AtomicFile::fail(const char* action) const {
-  const std::string reason = std::generic_category().message(errno);
-  throw FileError(fmt::format("[atomic_file] '{}': {}: {}", path_.string(), action, reason));
+  const int number = errno;
+  const std::string reason = std::generic_category().message(number);
+  throw SystemFileError(fmt::format("[atomic_file] '{}': {}: {}", path_.string(), action, reason),
+                        number);
 }
 
 }  // namespace sing

@@ -12,6 +12,7 @@
 
 #include "sing/base/message.hpp"
 #include "sing/io/atomic_file.hpp"
+#include "sing/io/system_file_error.hpp"
 
 namespace sing {
 namespace {
@@ -20,7 +21,7 @@ static_assert(std::endian::native == std::endian::little, "safetensors files are
 
 constexpr std::uint64_t kLengthBytes = sizeof(std::uint64_t);
 
-std::string reason() { return std::generic_category().message(errno); }
+std::string reason_of(int number) { return std::generic_category().message(number); }
 
 // The parts of a file in their order, checked and ready to be written.
 struct FilePieces {
@@ -96,11 +97,15 @@ SafetensorsReader::SafetensorsReader(const std::filesystem::path& path) : path_(
   file_ = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status = {};
   if (!file_.is_open() || ::fstat(file_.get(), &status) != 0) {
-    throw FileError(fmt::format("[safetensors] '{}': cannot open: {}", path_, reason()));
+    const int number = errno;
+    throw SystemFileError(
+        fmt::format("[safetensors] '{}': cannot open: {}", path_, reason_of(number)), number);
   }
   if (!S_ISREG(status.st_mode)) {
-    throw FileError(fmt::format("[safetensors] '{}': wanted a regular file, got {}", path_,
-                                S_ISDIR(status.st_mode) ? "a directory" : "another kind"));
+    const bool is_directory = S_ISDIR(status.st_mode);
+    throw SystemFileError(fmt::format("[safetensors] '{}': wanted a regular file, got {}", path_,
+                                      is_directory ? "a directory" : "another kind"),
+                          is_directory ? EISDIR : EINVAL);
   }
   read_header(static_cast<std::uint64_t>(status.st_size));
 }
@@ -163,9 +168,15 @@ void SafetensorsReader::read_at(std::uint64_t offset, std::span<std::byte> desti
     if (got < 0 && errno == EINTR) {
       continue;
     }
-    if (got <= 0) {
-      throw FileError(fmt::format("[safetensors] '{}': cannot read at byte {}: {}", path_, offset,
-                                  got == 0 ? "the file became shorter" : reason()));
+    if (got < 0) {
+      const int number = errno;
+      throw SystemFileError(fmt::format("[safetensors] '{}': cannot read at byte {}: {}", path_,
+                                        offset, reason_of(number)),
+                            number);
+    }
+    if (got == 0) {
+      throw FileError(fmt::format(
+          "[safetensors] '{}': cannot read at byte {}: the file became shorter", path_, offset));
     }
     destination = destination.subspan(static_cast<std::size_t>(got));
     offset += static_cast<std::uint64_t>(got);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -18,6 +19,7 @@
 
 #include "sing/base/error.hpp"
 #include "sing/io/safetensors.hpp"
+#include "sing/io/system_file_error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sing {
@@ -107,6 +109,16 @@ TEST(AtomicFile, RefusesWhatIsNotAFile) {
               AllOf(HasSubstr((folder / "pipe").string()), HasSubstr("wanted a regular file")));
   EXPECT_THAT(message_of<FileError>([&] { replace(folder / "no/such/file", "x"); }),
               AllOf(HasSubstr((folder / "no/such/file").string()), HasSubstr("No such file")));
+  const auto number_of = [](const std::filesystem::path& path) {
+    try {
+      replace(path, "x");
+      return 0;
+    } catch (const SystemFileError& error) {
+      return error.number;
+    }
+  };
+  EXPECT_EQ(number_of(folder.path()), EISDIR);
+  EXPECT_EQ(number_of(folder / "no/such/file"), ENOENT);
   EXPECT_TRUE(std::filesystem::is_fifo(folder / "pipe"));
   EXPECT_THAT(folder.names(), ElementsAre("pipe"));
 }

@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <limits>
 
 #include "sing/base/error.hpp"
+#include "sing/io/system_file_error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sing {
@@ -168,6 +170,17 @@ TEST(SafetensorsReader, SaysWhyAPathCannotBeRead) {
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   EXPECT_THAT(message_of<FileError>([&] { SafetensorsReader reader(folder / "pipe"); }),
               HasSubstr("wanted a regular file"));
+
+  const auto number_of = [](const std::filesystem::path& path) {
+    try {
+      SafetensorsReader reader(path);
+      return 0;
+    } catch (const SystemFileError& error) {
+      return error.number;
+    }
+  };
+  EXPECT_EQ(number_of(folder / "missing"), ENOENT);
+  EXPECT_EQ(number_of(folder.path()), EISDIR);
 
   write_whole(folder / "secret", python_file());
   std::filesystem::permissions(folder / "secret", std::filesystem::perms::none);
