@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sing/backend/backend.hpp"
+#include "sing/optim/named_options.hpp"
 #include "sing/optim/optimizer.hpp"
 #include "sing/optim/options.hpp"
 #include "sing/optim/parameter.hpp"

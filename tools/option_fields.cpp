@@ -134,18 +134,21 @@ int main() {
                sing::make_schedule(name).kind);
     schedules[name] = fields;
   }
-  // The paper's SING is an optimizer whose rule is not set: its defaults differ from the rule's
-  // own.
-  sing::Options by_name = options;
-  by_name.rule = sing::make_rule(sing::name_of(options.rule));
-  const Json all = {
-      {"standardize", standardize},
-      {"lookahead", lookahead},
-      {"others", others},
-      {"rules", rules},
-      {"costs", costs},
-      {"forms", forms},
-      {"schedules", schedules},
-      {"paper", {{"rule", sing::name_of(options.rule)}, {"options", changes(by_name, options)}}}};
+  // What each named optimizer sets beside the defaults of its fields.
+  Json optimizers = Json::object();
+  for (const std::string& name : sing::optimizer_names()) {
+    const sing::Options named = sing::make_options(name);
+    sing::Options usual;
+    sing::set_option(usual, "rule", std::string(sing::name_of(named.rule)));
+    optimizers[name] = {{"rule", sing::name_of(named.rule)}, {"options", changes(usual, named)}};
+  }
+  const Json all = {{"standardize", standardize},
+                    {"lookahead", lookahead},
+                    {"others", others},
+                    {"rules", rules},
+                    {"costs", costs},
+                    {"forms", forms},
+                    {"schedules", schedules},
+                    {"optimizers", optimizers}};
   std::puts(all.dump(1).c_str());
 }

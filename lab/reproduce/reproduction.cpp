@@ -5,8 +5,8 @@
 #include <ostream>
 
 #include "lab/command/option_texts.hpp"
-#include "lab/optimizer/named_optimizer.hpp"
 #include "sing/base/message.hpp"
+#include "sing/optim/named_options.hpp"
 
 namespace sing::lab::reproduce {
 namespace {
@@ -31,7 +31,7 @@ std::string missing_of(const PaperTable& table, const PaperRow& row,
     return fmt::format("this program has no task {}", table.task);
   }
   const std::string optimizer = optimizer_of(recipe_path(row, request));
-  const std::vector<std::string> known = optimizer::optimizer_names();
+  const std::vector<std::string> known = optimizer_names();
   return std::find(known.begin(), known.end(), optimizer) == known.end()
              ? fmt::format("this program has no optimizer {}", optimizer)
              : "";

@@ -5,9 +5,9 @@
 
 #include "lab/command/option_texts.hpp"
 #include "lab/main/task_registry.hpp"
-#include "lab/optimizer/named_optimizer.hpp"
 #include "lab/reproduce/paper_tables.hpp"
 #include "lab/reproduce/scale.hpp"
+#include "sing/optim/named_options.hpp"
 #include "tests/lab/training/tiny_run.hpp"
 
 namespace sing::lab::reproduce {
@@ -20,7 +20,7 @@ bool has_task(std::string_view name) {
 }
 
 bool has_optimizer(const std::string& recipe) {
-  const std::vector<std::string> known = optimizer::optimizer_names();
+  const std::vector<std::string> known = optimizer_names();
   for (const auto& [name, text] : command::read_option_file(recipe)) {
     if (name == "optimizer") {
       return std::find(known.begin(), known.end(), text) != known.end();

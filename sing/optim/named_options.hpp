@@ -1,0 +1,33 @@
+// The optimizers that have a name: every rule alone, and SING and gradient centralization around
+// it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sing/optim/options.hpp"
+
+namespace sing {
+
+// The beginnings of the names of optimizers around a rule: "sing-lion" is SING as published,
+// centralized gradients of unit norm with LookAhead and, for AdamW and AdaBelief, softplus;
+// "plugsing-lion" is plug-and-play SING, the unchanged rule on gradients of unit norm; "gc-lion"
+// is the rule on centralized gradients.
+inline constexpr std::string_view kSingPrefix = "sing-";
+inline constexpr std::string_view kPlugSingPrefix = "plugsing-";
+inline constexpr std::string_view kCentralizePrefix = "gc-";
+
+// The names of the rules and forms that train: all but "gradient".
+std::vector<std::string> trained_rule_names();
+
+// Lists every rule of trained_rule_names() four times: alone, and behind each prefix.
+std::vector<std::string> optimizer_names();
+
+// The options that a name stands for. A rule alone, and with it "plugsing-" and "gc-", is what its
+// usual implementation is: it decays tensors of every rank, AdamW has torch's learning rate and
+// weight decay, SGD torch's learning rate and L2 decay. Throws std::invalid_argument for a name
+// that is not in optimizer_names(), with the nearest name that is.
+Options make_options(std::string_view name);
+
+}  // namespace sing
