@@ -2,9 +2,8 @@
 
 python bench/peers_step_bench.py [--device cpu|cuda] [--rules lion,…] [--rounds N] [--threads N] [--machine NAME] [--print-only]
 
-The tensors are those of a ViT-S. Our rule runs alone, without centralization, normalization and LookAhead, as the peers do. A
-turn is 10 steps. Each contestant of a rule has one turn per round, in rotating order. The figures are medians over the
-rounds; ratios are taken within a round. AdaHessian's step is timed with the curvature passed in, without the Hessian-vector
+The tensors are those of a ViT-S. Our rule runs alone, as the peers do. A turn is 10 steps. Each contestant of a rule has one turn
+per round, in rotating order. The figures are medians over the rounds; ratios are taken within a round. AdaHessian's step is timed with the curvature passed in, without the Hessian-vector
 product that estimates it and that every implementation needs. The program writes bench/results/peers-<machine>.json and the
 tables of docs/benchmarks.md.
 """
@@ -22,14 +21,13 @@ import torch
 import torch_optimizer
 
 import make_benchmark_tables
-from sing.options import TAKES_CURVATURE
 from sing.rules import CLASSES
 
 MODEL = "vit_s"
 MOST_ROUNDS = 41
 SECONDS_PER_RULE = 4
-# The options switch off SING and the check for non-finite gradients, which no peer makes.
-ALONE = {"centralize": False, "normalize": "off", "lookahead": False, "decay_vectors": True, "non_finite": "pass_through"}
+# The option switches off the check for non-finite gradients, which no peer makes.
+UNCHECKED = {"non_finite": "pass_through"}
 SHARED = {"lr": 1e-4, "weight_decay": 0.05}
 
 
@@ -42,7 +40,7 @@ def orthogonal_group(parameters, **options):
 PEERS = {
     "adamw": ({}, {"torch, fused": (torch.optim.AdamW, {"fused": True}), "timm": (timm.optim.AdamWLegacy, {})}),
     "sgd": (
-        {"momentum": 0.9, "decoupled_decay": False},
+        {"momentum": 0.9},
         {"torch, fused": (torch.optim.SGD, {"momentum": 0.9, "fused": True})},
     ),
     "adabelief": (
@@ -166,7 +164,7 @@ def shapes_of(rule):
 
 
 def class_of(rule):
-    return next((cls for name, cls in CLASSES.items() if name != "SING" and cls._schema.rule == rule), None)
+    return next((cls for cls in CLASSES.values() if cls._schema.optimizer == rule), None)
 
 
 def contestants(rule, device):
@@ -174,7 +172,7 @@ def contestants(rule, device):
     options, peers = PEERS[rule]
     generator = torch.Generator().manual_seed(1)
     gradients = [torch.randn(shape, generator=generator).to(device) for shape in shapes_of(rule)]
-    listed = {OURS: (class_of(rule), {**ALONE, **options}), **peers}
+    listed = {OURS: (class_of(rule), {**UNCHECKED, **options}), **peers}
     made = {}
     for title, (cls, own) in listed.items():
         parameters = [torch.nn.Parameter(torch.full_like(each, 0.5)) for each in gradients]
@@ -183,7 +181,7 @@ def contestants(rule, device):
         made[title] = cls(parameters, **SHARED, **own)
         if hasattr(made[title], "train"):
             made[title].train()  # schedule-free optimizers step only in training mode
-        if rule in TAKES_CURVATURE:
+        if class_of(rule)._schema.takes_curvature:
             made[title] = GivenCurvature(made[title], parameters, [gradient.abs() for gradient in gradients])
     return made
 

@@ -93,6 +93,11 @@ def form_defaults_text(form, fields):
     return f"as {form['rule']}, but " + ", ".join(f"{each['name']} {default_text(each['default'])}" for each in changed)
 
 
+def fields_alone(fields, options):
+    """The rule's fields with the defaults of the rule alone, which may differ from those of a host in SING."""
+    return [{**each, "default": options.get(each["name"], each["default"])} for each in fields]
+
+
 def defaults_text(fields):
     shown = [each for each in fields if each["name"] not in ("weight_decay", "decoupled_decay")]
     return ", ".join(
@@ -108,7 +113,8 @@ def table(listed):
             continue
         section, costs = section_of(rule, found), listed["costs"][rule]
         of_forms = [*entry["fields"], *listed["others"]]  # a form may change options of all rules too
-        names = {rule: (defaults_text(entry["fields"]), decay_text(entry["fields"]))}
+        fields = fields_alone(entry["fields"], listed["optimizers"][rule]["options"])
+        names = {rule: (defaults_text(fields), decay_text(fields))}
         for name, form in listed["forms"].items():
             if form["rule"] == rule:
                 names[name] = (form_defaults_text(form, of_forms), decay_text(entry["fields"], form))

@@ -4,8 +4,8 @@ python tools/make_python_fields.py OPTION_FIELDS [--check], where OPTION_FIELDS 
 (./dev generate runs this). With --check it writes nothing and exits with 1 if a module would
 change.
 
-The modules are _fields.py (the table of options), option_sets.py (Standardize and Lookahead) and rules.py (SING and one class
-per rule).
+The modules are _fields.py (the table of options), option_sets.py (Standardize and Lookahead) and rules.py (one class per rule,
+and SING and PlugSING around them).
 """
 
 import importlib
@@ -24,15 +24,17 @@ SPELLINGS = {"Sgd": "SGD", "AdaFactor": "Adafactor", "Nvlamb": "NVLamb"}
 TYPES = {"bool": "bool", "int": "int", "float": "float", "optional_float": "float | None"}
 
 SING_DOC = """\
-SING (Courtois et al. 2023): AdamW with softplus on centralized and normalized gradients, with LookAhead.
+SING (Courtois et al. 2023) around a rule: centralized and normalized gradients, LookAhead, softplus for AdamW and AdaBelief.
 
-It has the published defaults and takes the place of any torch.optim optimizer. Its learning rate is about ten times AdamW's.
-The paper's authors freeze LayerNorm and LayerScale parameters (`sing.param_groups(model, weight_decay, freeze_norms=True)`);
-`normalize="size_calibrated"` gives every tensor the same step per element instead. Weight decay leaves out tensors of rank 0
-and 1. Gradients are not changed. Their scale does not matter, so clipping their norm has no effect.
+It takes the place of torch.optim.AdamW, with the same arguments in the same order, and has the published defaults. Its learning
+rate is about ten times AdamW's. The paper's authors freeze LayerNorm and LayerScale parameters
+(`sing.param_groups(model, weight_decay, freeze_norms=True)`); `normalize="size_calibrated"` gives every tensor the same step per
+element instead. Weight decay leaves out tensors of rank 0 and 1. Gradients are not changed. Their scale does not matter, so
+clipping their norm has no effect.
 
+`host` names another rule, whose options and defaults then take the place of AdamW's; the program calls the result `sing-<host>`.
 The authors' option names are taken too: softplus, beta_softplus, grad_central, grad_norm, lookahead_active, la_mergetime and
-la_alpha. `eps` then serves the norm as well, as in their code.
+la_alpha. With the host AdamW, `eps` serves the norm as well, as in their code.
 """
 SING_EXAMPLE = """\
 >>> import torch, sing
@@ -44,16 +46,40 @@ SING_EXAMPLE = """\
 ...     _ = optimizer.step()
 >>> sorted(optimizer.state[model.weight])
 ['exp_avg', 'exp_avg_sq', 'slow', 'step']
+>>> lion = sing.SING(model.parameters(), lr=1e-4, betas=(0.9, 0.99), host="lion")
+"""
+PLUG_SING_DOC = """\
+Plug-and-play SING: an unchanged rule on gradients of unit norm, at the rule's own learning rate.
+
+Nothing else of SING is used: no centralization, LookAhead or softplus. It takes the place of torch.optim.AdamW, with the same
+arguments in the same order and the same defaults. `host` names another rule, whose options and defaults then take the place of
+AdamW's; the program calls the result `plugsing-<host>`. Gradients are not changed. Their scale does not matter, so clipping
+their norm has no effect.
+"""
+PLUG_SING_EXAMPLE = """\
+>>> import torch, sing
+>>> model = torch.nn.Linear(4, 3)
+>>> optimizer = sing.PlugSING(model.parameters(), lr=1e-3, weight_decay=1e-2)
+>>> model(torch.ones(2, 4)).square().sum().backward()
+>>> optimizer.step()
+>>> sorted(optimizer.state[model.weight])
+['exp_avg', 'exp_avg_sq', 'step']
+>>> sgd = sing.PlugSING(model.parameters(), lr=1e-2, host="sgd", momentum=0.9)
 """
 RULE_DOC = """\
-{name} on centralized and normalized gradients, with LookAhead; its rule in the library is `{rule}`.
+{name} alone, with gradients as they are: the program's `{optimizer}`.
 
-With centralize=False, normalize="off" and lookahead=False it is the plain optimizer.
+Weight decay takes tensors of every rank. `sing.SING(params, host="{optimizer}")` puts SING around the rule, and
+`sing.PlugSING(params, host="{optimizer}")` gives it gradients of unit norm.{peer}
 """
 RULE_EXAMPLE = """\
 >>> import torch, sing
 >>> model = torch.nn.Linear(4, 3)
 >>> optimizer = sing.{name}(model.parameters(), lr=1e-3)
+>>> model(torch.ones(2, 4)).square().sum().backward()
+>>> optimizer.step()
+>>> optimizer.status()
+{{'skipped_steps': 0, 'skipped_tensors': 0}}
 """
 SET_DOCS = {
     "Standardize": "How a gradient is centralized and normalized.",
@@ -77,7 +103,19 @@ PARAMS_DOC = (
     "Parameters, (name, parameter) pairs as from model.named_parameters(), or groups: dicts with `params` and any of the "
     "options. Names appear in messages, in grad_norms() and in state files."
 )
-SHARED_DOC = "Options that all classes take, as described for sing.SING."
+SHARED_DOC = (
+    "Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is 'off' and "
+    "decay_vectors is True by default."
+)
+HOST_DOC = "The rule that SING is put around: one of {}."
+HOST_OPTIONS_DOC = "Other options of the host, and those that all classes take, as described for sing.SING."
+TORCH_DOC = {
+    "foreach, fused, capturable": (
+        "Arguments of torch's optimizers, without effect: a step is one call for all tensors, which a CUDA graph can capture."
+    ),
+    "differentiable": "False: a step is not recorded by autograd.",
+}
+FIXED_DOC = "{!r}, the only value that is accepted."
 SLOW_DOC = "eval() puts LookAhead's slow weights in place of the parameters, and train() gives them back."
 BETAS_DOC = "decays of the two moments"
 
@@ -86,16 +124,19 @@ def class_name(type_name):
     return SPELLINGS.get(type_name, type_name)
 
 
+def optimizers_of(found):
+    """The optimizers that have a class: every rule alone, and those that SING and PlugSING can be put around."""
+    return {name: entry for name, entry in found["optimizers"].items() if not name.startswith("gc-")}
+
+
 def classes_of(found):
-    """Class name -> its rule, the options whose defaults differ from the rule's, and whether it is the published optimizer."""
-    paper = found["paper"]
-    classes = {"SING": {"rule": paper["rule"], "options": paper["options"], "is_published": True}}
+    """Class name -> the optimizer's name in the program."""
+    classes = {"SING": "sing-adamw", "PlugSING": "plugsing-adamw"}
     for rule, entry in found["rules"].items():
         if entry["optimizes"]:
-            classes[class_name(entry["type"])] = {"rule": rule, "options": {}, "is_published": False}
-    for name, form in found["forms"].items():
-        type_name = "".join(part.capitalize() for part in name.split("_"))
-        classes[class_name(type_name)] = {"rule": form["rule"], "options": form["options"], "is_published": False}
+            classes[class_name(entry["type"])] = rule
+    for form in found["forms"]:
+        classes[class_name("".join(part.capitalize() for part in form.split("_")))] = form
     return classes
 
 
@@ -125,8 +166,10 @@ def fields_text(found):
         text += "    },\n"
     text += "}\n\nSCHEDULES: dict[str, list[Field]] = {\n"
     text += "".join(f"    {name!r}: {list_text(rows, ' ' * 4)},\n" for name, rows in found["schedules"].items())
-    text += "}\n\nCLASSES: dict[str, dict[str, Any]] = {\n"
-    text += "".join(f"    {name!r}: {entry!r},\n" for name, entry in classes_of(found).items())
+    text += "}\n\n# The program's names of optimizers.\nOPTIMIZERS: dict[str, dict[str, Any]] = {\n"
+    text += "".join(f"    {name!r}: {entry!r},\n" for name, entry in optimizers_of(found).items())
+    text += "}\n\nCLASSES: dict[str, str] = {\n"
+    text += "".join(f"    {name!r}: {optimizer!r},\n" for name, optimizer in classes_of(found).items())
     return text + "}\n"
 
 
@@ -135,6 +178,8 @@ def annotation(key, field):
         return "float | Tensor"
     if key == "betas":
         return "tuple[float, float]"
+    if key == "lookahead":
+        return "bool | Lookahead"
     if field.kind == "choice":
         return "Literal[" + ", ".join(f'"{each}"' for each in field.choices) + "]"
     return TYPES[field.kind]
@@ -171,22 +216,88 @@ def option_entries(schema, fields):
         yield key, f"{about} Default: {defaults[key]!r}."
 
 
-def rule_class_text(name, schema, shared):
-    defaults = schema.defaults()
-    own = [(key, field) for key, field in schema.keyword_fields() if key not in shared]
-    changed = [(key, field) for key, field in schema.keyword_fields() if key in shared and field.default != shared[key].default]
-    if schema.is_published:
-        slow = ("slow_weights_for_evaluation", f"{SLOW_DOC} Default: False.")
-        entries = [("params", PARAMS_DOC), *option_entries(schema, schema.keyword_fields()), slow]
-        text = docstring(SING_DOC, entries, SING_EXAMPLE)
-    else:
-        entries = [("params", "As for sing.SING."), *option_entries(schema, [*own, *changed]), ("options", SHARED_DOC)]
-        text = docstring(RULE_DOC.format(name=name, rule=schema.rule), entries, RULE_EXAMPLE.format(name=name))
-    arguments = [f"{key}: {annotation(key, field)} = {defaults[key]!r}" for key, field in own]
-    # The learning rate may be given by position, as in torch and in the authors' class.
-    arguments = ["self", "params: ParamsT", arguments[0], *(["*", *arguments[1:]] if arguments[1:] else [])]
-    arguments.append(f"**options: Unpack[{'AuthorsOptions' if schema.is_published else 'SharedOptions'}]")
-    text = f'\n\nclass {name}(SINGOptimizer):\n{text}\n    _schema = Schema("{name}")\n\n    if TYPE_CHECKING:\n\n'
+def own_fields(schema, shared):
+    return {key: field for key, field in schema.keyword_fields() if key not in shared}
+
+
+def peer_annotations(schema):
+    """Type by name of the arguments that only the rule's peers have."""
+    fields = dict(schema.keyword_fields())
+    found = {name: annotation(name, fields[schema.targets[name]]) for name in schema.peer.names if name in schema.targets}
+    found.update(dict.fromkeys(schema.peer.conversions, "Any"))
+    found.update({name: "None" if value is None else type(value).__name__.replace("int", "float") for name, value in schema.peer.fixed.items()})
+    return {**found, **dict.fromkeys(schema.peer.ignored, "bool")}
+
+
+def arguments_text(schema, own):
+    """The arguments of __init__ after `params`: those that have a position, then the rule's other options."""
+    peers, defaults = peer_annotations(schema), schema.defaults()
+    parts = []
+    for key in schema.positional:
+        kind = annotation(key, own[key]) if key in own else peers[key]
+        default = schema.signature().parameters[key].default
+        parts.append(f"{key}: {kind} = {default!r}" if default is not None or "None" in kind else f"{key}: {kind} = ...")
+    later = [f"{key}: {annotation(key, field)} = {defaults[key]!r}" for key, field in own.items() if key not in schema.positional]
+    return parts, later
+
+
+def peer_doc(schema):
+    """Names what the rule's peers call its options."""
+    others = [name for name in (*schema.peer.names, *schema.peer.conversions) if name not in dict(schema.keyword_fields())]
+    return f"\n\nNames of other packages are taken too: {', '.join(others)}." if others else ""
+
+
+def positional_entries(schema, own):
+    """Yields (name, text) of the arguments by position that are no options of the rule."""
+    fields = dict(schema.keyword_fields())
+    for key in schema.positional:
+        if key in schema.fixed:
+            yield key, FIXED_DOC.format(schema.fixed[key])
+        elif key not in own and key in schema.targets:
+            yield key, f"The same as {next(name for name, field in fields.items() if name == schema.targets[key])}."
+        elif key in schema.peer.conversions:
+            yield key, "As the peer has it; None leaves the default."
+        elif key in schema.ignored:
+            yield key, "Has no effect."
+
+
+def host_class_text(name, schema, shared, hosts):
+    own = own_fields(schema, shared)
+    is_sing = schema.takes_authors_names
+    entries = [("params", PARAMS_DOC)]
+    entries += [*option_entries(schema, own.items()), *positional_entries(schema, own)]
+    entries.append(("host", HOST_DOC.format(", ".join(map(repr, hosts)))))
+    if is_sing:
+        entries += option_entries(schema, ((key, field) for key, field in schema.keyword_fields() if key in shared))
+        entries += [*TORCH_DOC.items(), ("slow_weights_for_evaluation", f"{SLOW_DOC} Default: False.")]
+    entries.append(("options", "Other options of the host." if is_sing else HOST_OPTIONS_DOC))
+    doc, example = (SING_DOC, SING_EXAMPLE) if is_sing else (PLUG_SING_DOC, PLUG_SING_EXAMPLE)
+    positional, later = arguments_text(schema, own)
+    later.append(f'host: Host = "{schema.host}"')
+    options = "SINGOptions" if is_sing else "HostOptions"
+    return class_text(name, "HostedOptimizer", schema, docstring(doc, entries, example), positional, later, options)
+
+
+def rule_class_text(name, schema, shared, usual):
+    own = own_fields(schema, shared)
+    changed = [(key, field) for key, field in schema.keyword_fields() if key in shared and field != usual[key]]
+    entries = [("params", "As for sing.SING."), *option_entries(schema, own.items()), *positional_entries(schema, own)]
+    entries += [*option_entries(schema, changed), ("options", SHARED_DOC)]
+    summary = RULE_DOC.format(name=name, optimizer=schema.optimizer, peer=peer_doc(schema))
+    text = docstring(summary, entries, RULE_EXAMPLE.format(name=name))
+    positional, later = arguments_text(schema, own)
+    options = f"{name}Options" if peer_options(schema) else "SharedOptions"
+    return class_text(name, "Optimizer", schema, text, positional, later, options)
+
+
+def peer_options(schema):
+    """The peers' arguments that are taken by name only."""
+    return {key: kind for key, kind in peer_annotations(schema).items() if key not in schema.positional}
+
+
+def class_text(name, base, schema, text, positional, later, options):
+    arguments = ["self", "params: ParamsT", *positional, *(["*", *later] if later else []), f"**options: Unpack[{options}]"]
+    text = f'\n\nclass {name}({base}):\n{text}\n    _schema = Schema("{name}", "{schema.optimizer}")\n\n    if TYPE_CHECKING:\n\n'
     return text + wrapped_call("def __init__(", arguments, ") -> None: ...")
 
 
@@ -195,34 +306,63 @@ def options_type_text(name, base, about, typed):
     return f'\n    class {name}({base}, total=False):\n        """{about}"""\n\n{lines}'
 
 
+def host_annotations(schemas, shared, excluded):
+    """Type by name of the options of all hosts, but for those of SING's own signature."""
+    found = {}
+    for schema in schemas:
+        own = own_fields(schema, shared)
+        typed = {**{key: annotation(key, field) for key, field in own.items()}, **peer_annotations(schema)}
+        for key, kind in typed.items():
+            if key not in excluded:
+                found[key] = kind if found.get(key, kind) == kind else "Any"
+    return found
+
+
 def rules_text(options, fields):
-    schemas = {name: options.Schema(name) for name in fields.CLASSES}
+    schemas = {name: options.Schema(name, optimizer) for name, optimizer in fields.CLASSES.items()}
     shared = {field.name: field for field in options.SHARED_FIELDS}
-    typed = [*((key, annotation(key, field)) for key, field in shared.items()), ("slow_weights_for_evaluation", "bool")]
-    text = f'''"""SING and one class per rule, {MADE}."""
+    usual = schemas["AdamW"].fields  # which has the defaults of shared options that all rules have alone
+    torchs = {"foreach": "bool | None", "fused": "bool | None", "capturable": "bool", "differentiable": "bool"}
+    typed = {**{key: annotation(key, field) for key, field in shared.items()}, **torchs, "slow_weights_for_evaluation": "bool"}
+    text = f'''"""One class per rule, and SING and PlugSING around them, {MADE}."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sing.optimizer import SINGOptimizer
+from sing.optimizer import HostedOptimizer, Optimizer
 from sing.options import Schema
 
 if TYPE_CHECKING:
-    from typing import Literal, TypedDict
+    from typing import Any, Literal, TypedDict
 
     from torch import Tensor
     from torch.optim.optimizer import ParamsT
     from typing_extensions import Unpack
+
+    from sing.option_sets import Lookahead
+
+    Host = Literal[
+{wrapped(", ".join(f'"{host}"' for host in options.HOSTS), "        ")}
+    ]
 '''
-    text += options_type_text("SharedOptions", "TypedDict", "Options that all classes take.", typed)
+    text += options_type_text("SharedOptions", "TypedDict", "Options that all classes take.", typed.items())
+    sing = schemas["SING"]
+    hosts = [schema for schema in schemas.values() if not schema.prefix]
+    excluded = {*own_fields(sing, shared), *sing.positional}
+    host_typed = host_annotations(hosts, shared, excluded)
+    text += options_type_text("HostOptions", "SharedOptions", "The same, and the options of all hosts.", host_typed.items())
     authors = "The same, and the names that the paper's authors have for options."
-    text += options_type_text("AuthorsOptions", "SharedOptions", authors, options.AUTHORS_TYPES.items())
+    text += options_type_text("SINGOptions", "HostOptions", authors, options.AUTHORS_TYPES.items())
     for name, schema in schemas.items():
-        text += rule_class_text(name, schema, shared)
+        if not schema.prefix and peer_options(schema):
+            about = f"The same, and the names that other packages have for options of {name}."
+            text += options_type_text(f"{name}Options", "SharedOptions", about, peer_options(schema).items())
+    for name, schema in schemas.items():
+        text += host_class_text(name, schema, shared, options.HOSTS) if schema.prefix else rule_class_text(name, schema, shared, usual)
     classes = wrapped(", ".join(f'"{name}": {name}' for name in schemas), "    ")
     names = wrapped(", ".join(f'"{name}"' for name in schemas), "    ")
-    return f"{text}\n\nCLASSES: dict[str, type[SINGOptimizer]] = {{\n{classes}\n}}\n__all__ = [\n{names}\n]\n"
+    return f"{text}\n\nCLASSES: dict[str, type[Optimizer]] = {{\n{classes}\n}}\n__all__ = [\n{names}\n]\n"
 
 
 def option_sets_text(fields):

@@ -1,7 +1,8 @@
 """SING: every tensor's gradient is centralized and normalized before a first-order optimizer sees it.
 
-sing.SING replaces a torch.optim optimizer. sing.AdamW, sing.SGD, sing.AdaBelief and the other classes of sing.rules are the same
-with another rule. sing.attach brings centralization, normalization and LookAhead to any other torch optimizer.
+sing.SING replaces torch.optim.AdamW, and with `host` any other rule. sing.PlugSING is plug-and-play SING: the unchanged rule on
+gradients of unit norm. sing.AdamW, sing.SGD, sing.Lion and the other classes without SING in their name are the rules alone.
+sing.attach brings centralization, normalization and LookAhead to any other torch optimizer.
 """
 
 from sing import schedules
@@ -11,8 +12,8 @@ from sing.grad_scaler import GradScaler
 from sing.groups import param_groups
 from sing.operators import has_kernels
 from sing.option_sets import Lookahead, Standardize
-from sing.optimizer import SINGOptimizer
-from sing.rules import *  # class SING and one class per rule
+from sing.optimizer import Optimizer
+from sing.rules import *  # SING, PlugSING and one class per rule
 from sing.rules import __all__ as _rules
 from sing.standardize import standardize_
 
@@ -20,7 +21,7 @@ __all__ = [
     "Attachment",
     "GradScaler",
     "Lookahead",
-    "SINGOptimizer",
+    "Optimizer",
     "Standardize",
     "attach",
     "attachment",

@@ -8,10 +8,10 @@ import torch
 from torch.optim import Optimizer
 
 from sing import _fields
-from sing.hooks import ATTRIBUTE, SLOW, WHERE, Attachment
+from sing.hooks import ATTRIBUTE, SLOW, WHERE, Attachment, forget_slow_weights
 from sing.operators import require
 from sing.option_sets import Lookahead, Standardize
-from sing.options import COUNTER
+from sing.options import COUNTER, lookahead_keys
 from sing.parameters import state_dtype
 
 __all__ = ["Attachment", "attach", "attachment", "detach"]
@@ -35,7 +35,10 @@ def _check_host(optimizer: Any) -> None:
         raise ValueError(f"[{WHERE}] wanted an optimizer that is not attached, got an attached {kind}; sing.detach() it first")
     taken = [key for key in (*Standardize.named_fields(), "lookahead", COUNTER) if key in optimizer.defaults]
     if taken and type(optimizer).__module__.startswith("sing."):
-        raise ValueError(f"[{WHERE}] wanted another optimizer than SING's, got {kind}, which standardizes gradients itself")
+        raise ValueError(
+            f"[{WHERE}] wanted an optimizer of torch or another package, got sing.{kind}, which takes centralize, normalize and "
+            "lookahead itself"
+        )
     if taken:
         raise ValueError(f"[{WHERE}] wanted an optimizer without options named {', '.join(taken)}, got {kind}, which has them")
     for group in optimizer.param_groups:
@@ -52,7 +55,7 @@ def _check_host(optimizer: Any) -> None:
 def attach(
     optimizer: OptimizerT,
     *,
-    lookahead: bool | Lookahead | None = True,
+    lookahead: bool | Lookahead = True,
     non_finite: str = "skip_tensor",
     **options: Any,
 ) -> OptimizerT:
@@ -72,7 +75,7 @@ def attach(
     Args:
         optimizer: Any `torch.optim.Optimizer`, with whatever groups, schedulers, closures or GradScaler it is used with. Only
             LBFGS is refused: it estimates curvature from differences of gradients, which lose their meaning.
-        lookahead: True (the defaults of `sing.Lookahead`), a `sing.Lookahead`, or None.
+        lookahead: True (the defaults of `sing.Lookahead`), a `sing.Lookahead`, or False.
         non_finite: What becomes of an infinite or NaN gradient: "skip_tensor" leaves the parameter as if it had none,
             "skip_step" leaves all parameters, "throw" raises FloatingPointError with nothing changed, "pass_through" lets the
             host see it. All but the last wait for the device once per step.
@@ -95,20 +98,19 @@ def attach(
     """
     require(WHERE)
     standardize = Standardize.from_keywords(options, WHERE)
-    merged = Lookahead() if lookahead is True else lookahead or None
-    if merged is not None and not isinstance(merged, Lookahead):
-        raise TypeError(f"[{WHERE}] wanted lookahead as True, None or a sing.Lookahead, got {lookahead!r}")
+    merging = lookahead_keys(lookahead, WHERE)
     _NON_FINITE.check(non_finite, WHERE)
     _check_host(optimizer)
     group_keys = {
         **standardize.as_group_keys(),
-        "lookahead": merged is not None,
-        **(merged or Lookahead()).as_group_keys(),
+        **Lookahead().as_group_keys(),
+        **merging,
         COUNTER: 0,
     }
     for group in optimizer.param_groups:
         standardize.overridden(group)
         Lookahead().overridden(group)
+        lookahead_keys(group.get("lookahead", True), WHERE)
     mine = Attachment(group_keys, non_finite)
     mine.fill_groups(optimizer)
     mine.register(optimizer)
@@ -118,8 +120,22 @@ def attach(
 def attachment(optimizer: Optimizer) -> Attachment:
     """What `attach` keeps for the optimizer: gradient norms, and counts of what was skipped.
 
+    Args:
+        optimizer: An attached optimizer.
+
+    Returns:
+        Its sing.Attachment.
+
     Raises:
         ValueError: The optimizer is not attached.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.zeros(2))
+        >>> optimizer = attach(torch.optim.SGD([weight], lr=0.1))
+        >>> weight.grad = torch.tensor([3.0, 4.0])
+        >>> optimizer.step()
+        >>> attachment(optimizer).grad_norms()
+        {'0': 5.0}
     """
     mine = getattr(optimizer, ATTRIBUTE, None)
     if mine is None:
@@ -129,6 +145,9 @@ def attachment(optimizer: Optimizer) -> Attachment:
 
 def detach(optimizer: OptimizerT) -> OptimizerT:
     """Takes back everything that `attach` did, slow weights and group keys included.
+
+    Args:
+        optimizer: An attached optimizer.
 
     Returns:
         The optimizer.
@@ -146,8 +165,5 @@ def detach(optimizer: OptimizerT) -> OptimizerT:
     for group in optimizer.param_groups:
         for key in mine.group_keys:
             group.pop(key, None)
-    for parameter in list(optimizer.state):
-        state = optimizer.state[parameter]
-        if isinstance(state, dict) and state.pop(SLOW, None) is not None and not state:
-            del optimizer.state[parameter]
+    forget_slow_weights(optimizer)
     return optimizer

@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 from torch.amp.grad_scaler import GradScaler as TorchGradScaler
-from torch.optim import Optimizer
+from torch.optim import Optimizer as TorchOptimizer
 
-from sing.optimizer import SINGOptimizer
+from sing.optimizer import Optimizer
 
 
 class GradScaler(TorchGradScaler):
@@ -30,8 +30,8 @@ class GradScaler(TorchGradScaler):
         >>> scaler.update()
     """
 
-    def _check_inf_per_device(self, optimizer: Optimizer) -> dict[Any, Any]:
-        if not isinstance(optimizer, SINGOptimizer):
+    def _check_inf_per_device(self, optimizer: TorchOptimizer) -> dict[Any, Any]:
+        if not isinstance(optimizer, Optimizer):
             return super()._check_inf_per_device(optimizer)
         found = {
             parameter.device: torch.zeros((), dtype=torch.float32, device=parameter.device)
@@ -43,8 +43,11 @@ class GradScaler(TorchGradScaler):
         optimizer._found_inf_per_device = found
         return found
 
-    def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+    def step(self, optimizer: TorchOptimizer, *args: Any, **kwargs: Any) -> Any:
         """Takes the optimizer's step, which is skipped if a gradient is not finite.
+
+        Args:
+            optimizer: Any torch optimizer; other arguments are those of its step().
 
         Returns:
             What optimizer.step(*args, **kwargs) returns.
@@ -52,5 +55,5 @@ class GradScaler(TorchGradScaler):
         try:
             return super().step(optimizer, *args, **kwargs)
         finally:
-            if isinstance(optimizer, SINGOptimizer):
+            if isinstance(optimizer, Optimizer):
                 optimizer._found_inf_per_device = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from torch._compile import _disable_dynamo
 from torch.optim import Optimizer
 
 from sing.option_sets import Lookahead, Standardize
-from sing.options import COUNTER  # in the groups' keys, so that state_dict() carries it
+from sing.options import COUNTER, lookahead_keys  # COUNTER is in the groups' keys, so that state_dict() carries it
 from sing.parameters import names_of, state_dtype
 from sing.standardize import Job, Outcome, check_axis, check_job, standardize_all
 
@@ -48,6 +49,7 @@ class Attachment:
     """
 
     def __init__(self, group_keys: dict[str, Any], non_finite: str) -> None:
+        self._optimizer: Callable[[], Optimizer | None] = lambda: None
         self.group_keys = group_keys
         self.non_finite = non_finite
         self.skipped_steps = 0
@@ -81,6 +83,7 @@ class Attachment:
             optimizer.register_load_state_dict_pre_hook(self._before_load),
             optimizer.register_load_state_dict_post_hook(self._after_load),
         ]
+        self._optimizer = weakref.ref(optimizer)
         setattr(optimizer, ATTRIBUTE, self)
         setattr(optimizer, "__reduce_ex__", types.MethodType(_reduce_attached, optimizer))
 
@@ -94,8 +97,29 @@ class Attachment:
     def fill_groups(self, optimizer: Optimizer) -> None:
         """Groups are filled when first seen, because add_param_group() has no hook."""
         for group in optimizer.param_groups:
+            if isinstance(group.get("lookahead"), Lookahead):
+                group.update(lookahead_keys(group["lookahead"], WHERE))
             for key, value in self.group_keys.items():
                 group.setdefault(key, value)
+
+    def reset_lookahead(self) -> None:
+        """Lets LookAhead start anew from the present weights. Call it after changing weights by hand.
+
+        Example:
+            >>> import torch, sing
+            >>> weight = torch.nn.Parameter(torch.zeros(2))
+            >>> optimizer = sing.attach(torch.optim.SGD([weight], lr=0.1))
+            >>> weight.grad = torch.ones(2)
+            >>> optimizer.step()
+            >>> sing.attachment(optimizer).reset_lookahead()
+            >>> optimizer.param_groups[0]["lookahead_step"]
+            0
+        """
+        optimizer = self._optimizer()
+        assert optimizer is not None
+        for group in optimizer.param_groups:
+            group[COUNTER] = 0
+        forget_slow_weights(optimizer)
 
     # Torch calls the pre-hook before the closure, so with a closure the gradients are standardized after each evaluation.
     @_disable_dynamo
@@ -188,7 +212,7 @@ class Attachment:
         waits = self.non_finite != "pass_through" or any(each.lookahead for each in updated)
         if waits and any(each.parameter.is_cuda for each in updated) and torch.cuda.is_current_stream_capturing():
             raise RuntimeError(
-                f"[{WHERE}] wanted lookahead=None and non_finite='pass_through' in a captured CUDA graph, got others; sing.SING has "
+                f"[{WHERE}] wanted lookahead=False and non_finite='pass_through' in a captured CUDA graph, got others; sing.SING has "
                 "no such limit"
             )
 
@@ -224,7 +248,7 @@ class Attachment:
             state = optimizer.state[parameter]
             if SLOW in state:
                 raise RuntimeError(
-                    f"[{WHERE}] wanted a host without '{SLOW}' in its state, got {type(optimizer).__name__}; use lookahead=None"
+                    f"[{WHERE}] wanted a host without '{SLOW}' in its state, got {type(optimizer).__name__}; use lookahead=False"
                 )
             state[SLOW] = copy
         for group in optimizer.param_groups:
@@ -269,6 +293,14 @@ class Attachment:
         for group, keys in zip(optimizer.param_groups, own_keys):
             for key, value in {**keys, COUNTER: 0}.items():
                 group.setdefault(key, value)
+
+
+def forget_slow_weights(optimizer: Optimizer) -> None:
+    """Removes the slow weights from the host's state; entries that held nothing else go too."""
+    for parameter in list(optimizer.state):
+        state = optimizer.state[parameter]
+        if isinstance(state, dict) and state.pop(SLOW, None) is not None and not state:
+            del optimizer.state[parameter]
 
 
 _HOOKED_STEP = Optimizer.profile_hook_step(lambda optimizer: None).__code__

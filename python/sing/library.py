@@ -1,11 +1,11 @@
-"""The library's optimizer over all parameters of a SINGOptimizer, and the state that the two share."""
+"""The library's optimizer over all parameters of a sing.Optimizer, and the state that the two share."""
 
 from __future__ import annotations
 
 import json
 import operator
 import weakref
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Collection, MutableMapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -28,7 +28,7 @@ def _kind_of(parameter: Tensor) -> tuple[Any, ...]:
 
 
 class LibraryOptimizer:
-    """One optimizer of the library; its groups are those of the SINGOptimizer, and parameters are numbered through all groups.
+    """One optimizer of the library; its groups are those of the sing.Optimizer, and parameters are numbered through all groups.
 
     The kernels take a parameter in any order of its axes. A parameter that they do not take where it is (it has gaps in memory,
     the rule needs another order, or its device has no kernels) is stepped through a contiguous copy, which has the state.
@@ -52,7 +52,7 @@ class LibraryOptimizer:
         self._keys = operator.itemgetter(*(key for key, _ in schema.keyword_fields()))
         self._values: list[Any] = []  # of each group's options, when they were last handed over
         self._unpublished: list[int] = []  # parameters that had no state when last asked
-        self._expected: list[Any] = [_END]  # every tensor in the SINGOptimizer's state
+        self._expected: list[Any] = [_END]  # every tensor in the sing.Optimizer's state
         self._devices: list[torch.device] = []
         self._progress: list[Tensor] = []  # per device: skipped steps, skipped tensors, first non-finite tensor
         self._has_cuda = False
@@ -226,10 +226,13 @@ class LibraryOptimizer:
 
     # State
 
-    def take_state(self, state: State) -> None:
-        """Copies what `state` holds into the library; then `state` shares the library's memory."""
+    def take_state(self, state: State, anew: Collection[Tensor] = ()) -> None:
+        """Copies what `state` holds into the library; then `state` shares the library's memory.
+
+        The state of parameters in `anew` may lack slow and master weights, which are then the parameter.
+        """
         shared = [
-            (parameter, {**given, **self._filled(index, given)})
+            (parameter, {**given, **self._filled(index, given, parameter in anew)})
             for index, parameter in enumerate(self.parameters)
             if (given := state.get(parameter))
         ]
@@ -237,7 +240,7 @@ class LibraryOptimizer:
             state[parameter] = entries
         self.publish(state)
 
-    def _filled(self, index: int, given: dict[str, Any]) -> dict[str, Tensor]:
+    def _filled(self, index: int, given: dict[str, Any], is_anew: bool) -> dict[str, Tensor]:
         """The library's state of a parameter after copying `given` into it."""
         operators.create_state(self._handle, index)
         own = self.state_of(index)
@@ -245,6 +248,9 @@ class LibraryOptimizer:
         if "step" not in given:
             raise ValueError(f"[{where}] wanted 'step', got only {', '.join(map(repr, given))}")
         steps = steps_of(given, "step", where)
+        if is_anew:
+            weights = given.get("master", self.parameters[index].detach())
+            given = {**{key: weights for key in ("master", "slow") if key in own}, **given}
         surplus = [key for key, value in given.items() if key not in own and isinstance(value, Tensor)]
         if surplus:
             raise ValueError(f"[{where}] wanted {', '.join(map(repr, own))}, got '{surplus[0]}' too, which another rule keeps")
@@ -298,6 +304,10 @@ class LibraryOptimizer:
         """Puts the steps that drive LookAhead into the groups that the library has."""
         for index, group in enumerate(self._groups):
             group[COUNTER] = operators.group_steps(self._handle, index)
+
+    def restart_lookahead_steps(self) -> None:
+        for index in range(len(self._groups)):
+            operators.set_group_steps(self._handle, index, 0)
 
     def count_skipped_step(self) -> None:
         self._progress[0][0] += 1

@@ -69,6 +69,17 @@ def has_kernels(device_type: str) -> bool:
     """Whether the compiled operators take steps on devices of this type, such as "cpu" or "cuda".
 
     Parameters on other devices are copied to the CPU and back at every step.
+
+    Args:
+        device_type: The type of a torch.device.
+
+    Returns:
+        False also if the operators were not found.
+
+    Example:
+        >>> import sing
+        >>> sing.has_kernels("cpu")
+        True
     """
     return not _problem() and bool(operators.has_kernels(device_type))
 
@@ -79,7 +90,7 @@ def why_no_cuda() -> str:
 
 
 class _Operators:
-    """torch.ops.sing, with ValueError for what the library refuses."""
+    """torch.ops.sing, with ValueError for what the library refuses and OSError for what the system refuses."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         operator = getattr(torch.ops.sing, name).default
@@ -91,6 +102,9 @@ class _Operators:
                 kind, _, message = str(error).partition(": ")
                 if kind == "ValueError":
                     raise ValueError(message) from None
+                if kind.startswith("OSError "):
+                    # Python makes a FileNotFoundError of the number 2, and so on.
+                    raise OSError(int(kind.removeprefix("OSError ")), message) from None
                 raise
 
         setattr(self, name, call)

@@ -1,35 +1,48 @@
-"""SINGOptimizer: a torch.optim.Optimizer whose step, state and counters are the library's."""
+"""sing.Optimizer: a torch.optim.Optimizer whose step, state and counters are the library's."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 from torch._compile import _disable_dynamo  # torch.compiler.disable would import dynamo with the package
-from torch.optim import Optimizer
+from torch.optim import Optimizer as TorchOptimizer
 from torch.optim.optimizer import ParamsT
 
 from sing import official
 from sing.library import LibraryOptimizer
 from sing.operators import operators, require
-from sing.options import SHARED, Schema, scalar
+from sing.options import COUNTER, SHARED, Schema, scalar
 from sing.parameters import check_parameter, names_of
 
 
-class SINGOptimizer(Optimizer):
-    """Base of sing.SING and of the classes of the other rules (sing/rules.py), which bring the options.
+class Optimizer(TorchOptimizer):
+    """Base of all optimizers of the package: sing.SING, sing.PlugSING and the rules alone (sing.AdamW, sing.Lion, ...).
 
     It has the interface of torch.optim.Optimizer, and besides: grad_norms() and status() to look into a run, save() and load()
-    for the state files of the C++ library, eval() and train() to evaluate on LookAhead's slow weights, and upload() for CUDA
-    graphs.
+    for the state files of the C++ library, eval() and train() to evaluate on LookAhead's slow weights, reset_lookahead() for
+    weights changed by hand, and upload() for CUDA graphs.
+
+    Args:
+        params: Parameters, (name, parameter) pairs as from model.named_parameters(), or groups: dicts with `params` and any of
+            the options.
+        positional: The arguments that torch's optimizer of this name takes after `params`, in its order.
+        slow_weights_for_evaluation: eval() puts LookAhead's slow weights in place of the parameters.
+        options: The options of the class.
+
+    Example:
+        >>> import torch, sing
+        >>> optimizer = sing.AdamW(torch.nn.Linear(4, 3).parameters(), lr=1e-3)
+        >>> isinstance(optimizer, sing.Optimizer) and isinstance(optimizer, torch.optim.Optimizer)
+        True
     """
 
-    _schema: ClassVar[Schema]
+    _schema: Schema
     # torch.amp.GradScaler then hands over its scale instead of dividing the gradients by it.
     _step_supports_amp_scaling: ClassVar[bool] = True
     # Filled by a step that sing.GradScaler asks for.
@@ -37,6 +50,8 @@ class SINGOptimizer(Optimizer):
     _norm_scale: Tensor | float = 1.0
     _library: LibraryOptimizer | None = None
     _slow_in_use: bool = False
+    # Parameters whose slow weights are to be taken from them at their next step.
+    _anew: Collection[Tensor] = ()
     slow_weights_for_evaluation: bool = False
 
     def __init_subclass__(cls, **arguments: Any) -> None:
@@ -44,14 +59,10 @@ class SINGOptimizer(Optimizer):
         if "_schema" in vars(cls):
             setattr(cls, "__signature__", cls._schema.signature())
 
-    def __init__(
-        self, params: ParamsT, lr: float | Tensor | None = None, *, slow_weights_for_evaluation: bool = False, **options: Any
-    ) -> None:
+    def __init__(self, params: ParamsT, *positional: Any, slow_weights_for_evaluation: bool = False, **options: Any) -> None:
         where = self._schema.where
         require(where)
-        if lr is not None:
-            options["lr"] = lr
-        _refuse_differentiable(options, where)
+        options = self._schema.by_name(positional, options)
         defaults = {**self._schema.defaults(), **self._schema.canonical(options, where, strict=True)}
         self._schema.check(defaults, where)
         self.slow_weights_for_evaluation = bool(slow_weights_for_evaluation)
@@ -69,6 +80,14 @@ class SINGOptimizer(Optimizer):
 
         Raises:
             TypeError, ValueError: A parameter or an option is refused; the optimizer is as it was.
+
+        Example:
+            >>> import torch, sing
+            >>> body, head = torch.nn.Linear(4, 4), torch.nn.Linear(4, 2)
+            >>> optimizer = sing.SING(body.parameters(), lr=1e-2)
+            >>> optimizer.add_param_group({"params": head.parameters(), "lr": 1e-1})
+            >>> [group["lr"] for group in optimizer.param_groups]
+            [0.01, 0.1]
         """
         where = f"{self._schema.where} group {len(self.param_groups)}"
         if not isinstance(param_group, dict):
@@ -76,7 +95,6 @@ class SINGOptimizer(Optimizer):
         self._refuse_slow_weights("add_param_group()")
         options = {key: value for key, value in param_group.items() if key != "params"}
         group = {**self._schema.canonical(options, where, strict=False), "params": _without_repeats(param_group["params"])}
-        _refuse_differentiable(group, where)
         complete = {**self.defaults, **group}
         self._schema.check(complete, where)
         operators.check_options(json.dumps({"rule": self._schema.rule, **self._schema.overrides(complete)}))
@@ -120,6 +138,9 @@ class SINGOptimizer(Optimizer):
         if prepared is None:
             return loss
         library, loss_scale = prepared
+        if self._anew:
+            self._restart_lookahead(self._anew)
+            self._anew = ()
         watched = self._found_inf_per_device
         if watched is not None:
             library.forget_non_finite()
@@ -200,10 +221,10 @@ class SINGOptimizer(Optimizer):
         self._library.set_skipped(skipped)
         return self._library
 
-    def _built(self, groups: list[dict[str, Any]], state: Any) -> LibraryOptimizer:
+    def _built(self, groups: list[dict[str, Any]], state: Any, anew: Collection[Tensor] = ()) -> LibraryOptimizer:
         with torch.no_grad():
             library = LibraryOptimizer(self._schema, groups)
-            library.take_state(state)
+            library.take_state(state, anew)
         return library
 
     def _refuse_slow_weights(self, what: str) -> None:
@@ -216,11 +237,16 @@ class SINGOptimizer(Optimizer):
     def state_dict(self) -> dict[str, Any]:
         """The optimizer's state as torch.optim's: state by position, and the groups.
 
-        It is exact: a run that goes on from it has the bits of one that was not interrupted.
+        It is exact: a run that goes on from it has the bits of one that was not interrupted. The state of sing.AdamW, and of
+        sing.SING around it, loads into torch.optim.AdamW.
+
+        Returns:
+            A dict of "state" and "param_groups". Its tensors share the optimizer's memory, except the steps.
         """
         self._refuse_slow_weights("state_dict()")
         self._write_counters()
-        return super().state_dict()
+        found: dict[str, Any] = super().state_dict()
+        return {**found, "state": _with_torchs_steps(found["state"])}
 
     def _write_counters(self) -> None:
         if self._library is not None and self.param_groups:
@@ -228,9 +254,11 @@ class SINGOptimizer(Optimizer):
 
     @_disable_dynamo
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes what state_dict() gave, or the state of the authors' SING.
+        """Takes what state_dict() gave, or the state of torch.optim.AdamW or of the authors' SING.
 
-        Nothing is cast: the float32 state of 16-bit parameters comes back as it was.
+        Nothing is cast: the float32 state of 16-bit parameters comes back as it was. As with torch's optimizers, options in the
+        dictionary replace the present ones. A dictionary of torch.optim.AdamW has none for SING, which keeps its own, and
+        LookAhead starts anew at the next step.
 
         Args:
             state_dict: The state of an optimizer with parameters of the same shapes.
@@ -241,14 +269,16 @@ class SINGOptimizer(Optimizer):
         self._refuse_slow_weights("load_state_dict()")
         before = (self.param_groups, self.state, self._library)
         given: dict[int, dict[str, Any]] = {}
+        foreign: list[bool] = []  # by group: whether another optimizer wrote it
 
-        def take(_: Optimizer, found: dict[str, Any]) -> dict[str, Any]:
+        def take(_: TorchOptimizer, found: dict[str, Any]) -> dict[str, Any]:
             found = official.from_official(found) if official.is_official(found) else found
             given.update(_in_order(found, self._schema.where))
-            return {**found, "state": {}}  # torch would cast it
+            foreign.extend(COUNTER not in group for group in found["param_groups"])
+            return {**found, "state": {}, "param_groups": self._loaded_groups(found["param_groups"])}  # torch would cast state
 
-        def place(_: Optimizer) -> None:
-            self._place_state(given, before[0])
+        def place(_: TorchOptimizer) -> None:
+            self._place_state(given, before[0], foreign)
 
         pre, post = self.register_load_state_dict_pre_hook(take), self.register_load_state_dict_post_hook(place, prepend=True)
         try:
@@ -260,21 +290,36 @@ class SINGOptimizer(Optimizer):
             pre.remove()
             post.remove()
 
-    def _place_state(self, given: dict[int, dict[str, Any]], old_groups: list[dict[str, Any]]) -> None:
+    def _loaded_groups(self, saved: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Saved groups under our names; what a group does not say stays as it is in the present group."""
+        if len(saved) != len(self.param_groups):
+            return saved  # torch says so
+        groups, targets = [], self._schema.targets
+        for index, (theirs, ours) in enumerate(zip(saved, self.param_groups)):
+            # torch.optim.AdamW adds its own names to those of a group that it has loaded from here.
+            single = {key: value for key, value in theirs.items() if (name := targets.get(key, key)) == key or name not in theirs}
+            given = self._schema.canonical(single, f"{self._schema.where} group {index}", strict=False)
+            present = {key: ours[key] for key in self.defaults if key in ours}
+            groups.append({**self.defaults, **present, COUNTER: 0, **given})
+        return groups
+
+    def _place_state(self, given: dict[int, dict[str, Any]], old_groups: list[dict[str, Any]], foreign: list[bool]) -> None:
         """Builds the library's optimizer with loaded groups and state; torch has replaced the groups and emptied the state."""
         state: Any = defaultdict(dict)
+        anew: set[Tensor] = set()
         position = 0
         for index, group in enumerate(self.param_groups):
-            self._complete(group)
             self._schema.check(group, f"{self._schema.where} group {index}")
             for parameter in group["params"]:
                 if given.get(position):
                     state[parameter] = dict(given[position])
+                    if foreign[index]:
+                        anew.add(parameter)
                 position += 1
-        library = self._built(self.param_groups, state)
+        library = self._built(self.param_groups, state, anew)
         for group, old in zip(self.param_groups, old_groups):
             _keep_learning_rate_tensor(group, old)
-        self.state, self._library = state, library
+        self.state, self._library, self._anew = state, library, anew
 
     def _complete(self, group: dict[str, Any]) -> None:
         for key, value in self.defaults.items():
@@ -298,7 +343,7 @@ class SINGOptimizer(Optimizer):
             path: The file, which is replaced if it exists.
 
         Raises:
-            RuntimeError: The file cannot be written.
+            OSError: The file cannot be written: FileNotFoundError, PermissionError, IsADirectoryError and so on.
         """
         self._refuse_slow_weights("save()")
         name = self._checked_path(path)
@@ -314,7 +359,8 @@ class SINGOptimizer(Optimizer):
             path: The file.
 
         Raises:
-            RuntimeError: The file cannot be read, is damaged, or belongs to other parameters; the optimizer is as it was.
+            OSError: The file cannot be read: FileNotFoundError, PermissionError, IsADirectoryError and so on.
+            RuntimeError: The file is damaged or belongs to other parameters. In each case the optimizer is as it was.
         """
         self._refuse_slow_weights("load()")
         library = self._ready_library()
@@ -338,6 +384,9 @@ class SINGOptimizer(Optimizer):
     def to_official_state_dict(self) -> dict[str, Any]:
         """The state as the authors' SING writes and reads it.
 
+        Returns:
+            A dict of "state" and "param_groups".
+
         Raises:
             ValueError: The options have no counterpart in their class.
         """
@@ -345,6 +394,9 @@ class SINGOptimizer(Optimizer):
 
     def from_official_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes the state of the authors' SING, as load_state_dict() does too.
+
+        Args:
+            state_dict: What the authors' optimizer gave.
 
         Raises:
             ValueError: It is not such a state, or that of another model.
@@ -403,6 +455,42 @@ class SINGOptimizer(Optimizer):
 
     # Slow weights
 
+    @_disable_dynamo
+    @torch.no_grad()
+    def reset_lookahead(self) -> None:
+        """Lets LookAhead start anew from the present weights. Call it after changing weights by hand.
+
+        Without it, the next merge draws the weights back towards what they were before the change. With `master_weights`, the
+        changed elements of 16-bit parameters are taken into the float32 weights. Moments stay as they are.
+
+        Example:
+            >>> import torch, sing
+            >>> weight = torch.nn.Parameter(torch.zeros(2))
+            >>> optimizer = sing.SING([weight])
+            >>> weight.grad = torch.ones(2)
+            >>> optimizer.step()
+            >>> weight.data.fill_(3.0)
+            tensor([3., 3.])
+            >>> optimizer.reset_lookahead()
+            >>> optimizer.state[weight]["slow"]
+            tensor([3., 3.])
+        """
+        self._refuse_slow_weights("reset_lookahead()")
+        library = self._ready_library()
+        self._restart_lookahead(list(self.state))
+        library.restart_lookahead_steps()
+        library.write_counters()
+
+    def _restart_lookahead(self, parameters: Collection[Tensor]) -> None:
+        for parameter in parameters:
+            entry = self.state.get(parameter, {})
+            weights: Tensor = parameter
+            if "master" in entry:
+                master = entry["master"]
+                weights = master.copy_(torch.where(master.to(parameter.dtype) == parameter, master, parameter.to(master.dtype)))
+            if "slow" in entry:
+                entry["slow"].copy_(weights)
+
     @torch.no_grad()
     def eval(self) -> None:
         """Puts LookAhead's slow weights in place of the parameters, if slow_weights_for_evaluation was asked for.
@@ -428,9 +516,42 @@ class SINGOptimizer(Optimizer):
         self._slow_in_use = slow
 
 
-def _refuse_differentiable(options: dict[str, Any], where: str) -> None:
-    if options.pop("differentiable", False):
-        raise ValueError(f"[{where}] wanted differentiable=False, got True: a step is not recorded by autograd")
+class HostedOptimizer(Optimizer):
+    """Base of sing.SING and sing.PlugSING, which are put around a rule, their host.
+
+    Args:
+        params: As for sing.Optimizer.
+        positional: The arguments of torch.optim.AdamW after `params`, in its order.
+        host: The rule's name in the program and in docs/optimizers.md.
+        options: The options of the host and of all optimizers.
+
+    Attributes:
+        host: The rule's name.
+    """
+
+    def __init__(self, params: ParamsT, *positional: Any, host: str = "adamw", **options: Any) -> None:
+        self._schema = self._schema.around(host)
+        self.host = host
+        super().__init__(params, *positional, **options)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "host": self.host}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "host" in state:
+            self._schema = self._schema.around(state["host"])
+        super().__setstate__(state)
+
+
+def _with_torchs_steps(state: dict[Any, Any]) -> dict[Any, Any]:
+    """State whose steps are floating-point numbers on the CPU, as torch's optimizers count them. Waits once per device."""
+    steps = {key: torch.as_tensor(entry["step"]) for key, entry in state.items() if isinstance(entry, dict) and "step" in entry}
+    found = dict(state)
+    for device in {each.device for each in steps.values()}:
+        keys = [key for key, each in steps.items() if each.device == device]
+        counts = torch.stack([steps[key] for key in keys]).to("cpu", torch.float64)
+        found.update({key: {**state[key], "step": count.clone()} for key, count in zip(keys, counts)})
+    return found
 
 
 def _without_repeats(params: Any) -> Any:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from torch import Tensor
 
 from sing import _fields
 from sing.field import Field, nearest_name, unknown_option
+from sing.peer_names import FIXED, IGNORED, PEERS, REASONS, PeerNames
 
 # Python's names where torch's users expect another one than the library's: of options, and of a parameter's state.
 TORCH_NAMES = {"learning_rate": "lr", "epsilon": "eps"}
@@ -31,7 +33,6 @@ STATE_NAMES = {
 # Options of the package that are no group option in the library.
 EXTRA_FIELDS = [
     Field("maximize", "bool", False, "go up instead of down"),
-    Field("capturable", "bool", True, "has no effect: a step on a CUDA device is always capturable"),
     Field("learning_rate_factor", "float", 1.0, "multiplies the learning rate of every group", low=0.0),
 ]
 LOOKAHEAD_FIELD = Field("lookahead", "bool", True, "draw the weights to a slow copy")
@@ -41,7 +42,13 @@ COUNTER = "lookahead_step"
 # Options that have one value for the whole optimizer.
 SHARED = ("non_finite", "learning_rate_factor")
 # Keys of torch, its schedulers and frameworks that may be in a group and are left alone.
-FOREIGN_KEYS = {"params", "param_names", "initial_lr", "name", "differentiable", COUNTER}
+FOREIGN_KEYS = {"params", "param_names", "initial_lr", "name", COUNTER}
+# What precedes a rule's name in the names of optimizers around it, as in the program.
+SING, PLUG_SING = "sing-", "plugsing-"
+# The rules that sing.SING and sing.PlugSING can be put around.
+HOSTS = tuple(name for name in _fields.OPTIMIZERS if SING + name in _fields.OPTIMIZERS)
+# Names that set an option together.
+PAIRS = ({"beta1", "beta2"}, {"softplus", "beta_softplus"})
 
 # The option names of the paper's authors, with their types.
 AUTHORS_TYPES = {
@@ -64,26 +71,65 @@ AUTHORS_KEYS = {
 
 
 class Schema:
-    """The options of one optimizer class under their Python names."""
+    """The options of one optimizer under their Python names.
 
-    def __init__(self, class_name: str) -> None:
-        made = _fields.CLASSES[class_name]
-        rule = _fields.RULES[made["rule"]]
+    Args:
+        class_name: The class that has them.
+        optimizer: The optimizer's name in the program: a rule, alone or behind one of the prefixes.
+    """
+
+    def __init__(self, class_name: str, optimizer: str) -> None:
+        self.class_name = class_name
+        self.optimizer = optimizer
         self.where = f"sing.{class_name}"
+        self.prefix = next((each for each in (SING, PLUG_SING) if optimizer.startswith(each)), "")
+        self.host = optimizer.removeprefix(self.prefix)
+        made = _fields.OPTIMIZERS[optimizer]
+        rule = _fields.RULES[made["rule"]]
         self.rule: str = made["rule"]
         self.takes_curvature: bool = rule["takes_curvature"]
         self.averages: bool = rule["averages"]  # eval() replaces the weights by an average that the rule keeps
-        self.is_published: bool = made["is_published"]  # takes the authors' names; their eps serves the norm too
-        fields = [*rule["fields"], *SHARED_FIELDS]
+        self.takes_authors_names = self.prefix == SING
+        self.eps_serves_the_norm = optimizer == SING + "adamw"  # as in the authors' class
         self.fields: dict[str, Field] = {
-            field.name: field._replace(default=made["options"].get(field.name, field.default)) for field in fields
+            field.name: field._replace(default=made["options"].get(field.name, field.default))
+            for field in [*rule["fields"], *SHARED_FIELDS]
         }
         self.has_betas = "beta1" in self.fields and "beta2" in self.fields
+        self.peer = PEERS.get(self.host, PeerNames())
+        self.fixed = {**FIXED, **self.peer.fixed}
+        self.ignored = (*IGNORED, *self.peer.ignored)
+        # sing.SING takes the place of torch.optim.AdamW, whatever its host.
+        self.positional = PEERS["adamw"].positional if self.prefix else self.peer.positional
+        self.targets = self._targets()
+
+    def around(self, host: Any) -> Schema:
+        """The options of this class around another host."""
+        if not isinstance(host, str):
+            raise TypeError(f"[{self.where}] wanted host as the name of a rule, got {host!r}")
+        if host not in HOSTS:
+            nearest = nearest_name(host, HOSTS)
+            hint = f"; did you mean '{nearest}'?" if nearest else ""
+            raise ValueError(f"[{self.where}] wanted host as one of {', '.join(map(repr, HOSTS))}, got '{host}'{hint}")
+        return schema_of(self.class_name, self.prefix + host)
 
     def python_name(self, name: str) -> str:
         if self.has_betas and name in ("beta1", "beta2"):
             return "betas"
-        return TORCH_NAMES.get(name, name)
+        ours = TORCH_NAMES.get(name, name)
+        return name if ours in self.peer.names else ours
+
+    def _targets(self) -> dict[str, str]:
+        """Every accepted name of an option, and its Python name."""
+        names = {name: self.python_name(name) for name in self.fields}
+        found = {**{key: key for key in names.values()}, **names}
+        found.update({theirs: names[ours] for theirs, ours in self.peer.names.items() if ours in names})
+        if self.takes_authors_names:
+            found.update({theirs: ours for theirs, ours in AUTHORS_KEYS.items() if ours != COUNTER})
+            found["grad_norm"] = "normalize"
+            if "softplus_beta" in self.fields:
+                found["softplus"] = found["beta_softplus"] = "softplus_beta"
+        return found
 
     def keyword_fields(self) -> Iterator[tuple[str, Field]]:
         """(Python name, field), each name once; `betas` stands for beta1 and beta2."""
@@ -101,57 +147,96 @@ class Schema:
         return {**values, COUNTER: 0}
 
     def signature(self) -> inspect.Signature:
-        """What `inspect.signature` shows for the class: `lr` may be given by position, as in torch."""
-        parameter, defaults = inspect.Parameter, self.defaults()
-        listed = [parameter("params", parameter.POSITIONAL_OR_KEYWORD)]
+        """What `inspect.signature` shows for the class: the arguments of the peer's class in their order, then the others."""
+        kinds, defaults = inspect.Parameter, self.defaults()
+        listed = {"params": kinds("params", kinds.POSITIONAL_OR_KEYWORD)}
+
+        def add(name: str, default: Any, kind: Any = kinds.KEYWORD_ONLY) -> None:
+            listed.setdefault(name, kinds(name, kind, default=default))
+
+        for name in self.positional:
+            add(name, self.fixed.get(name, defaults.get(self.targets.get(name, ""))), kinds.POSITIONAL_OR_KEYWORD)
         for key, _ in self.keyword_fields():
-            kind = parameter.POSITIONAL_OR_KEYWORD if key == "lr" else parameter.KEYWORD_ONLY
-            listed.append(parameter(key, kind, default=defaults[key]))
-        listed.append(parameter("slow_weights_for_evaluation", parameter.KEYWORD_ONLY, default=False))
-        return inspect.Signature(listed)
+            add(key, defaults[key])
+        if self.prefix:
+            add("host", self.host)
+        for name in IGNORED:
+            add(name, None)
+        for name, value in FIXED.items():
+            add(name, value)
+        add("slow_weights_for_evaluation", False)
+        return inspect.Signature(list(listed.values()))
+
+    def by_name(self, positional: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments after `params` as keywords."""
+        if len(positional) > len(self.positional):
+            wanted = f"at most {len(self.positional)} arguments by position after params ({', '.join(self.positional)})"
+            raise TypeError(f"[{self.where}] wanted {wanted}, got {len(positional)}")
+        placed = dict(zip(self.positional, positional))
+        for name in placed:
+            if name in options:
+                raise TypeError(f"[{self.where}] wanted {name} once, got it by position and by name")
+        return {**placed, **options}
 
     def canonical(self, given: Mapping[str, Any], where: str, *, strict: bool) -> dict[str, Any]:
         """`given` under the Python names. Unknown names are refused; in a group (not strict) only those near a known one."""
         result: dict[str, Any] = {}
         self._check_twice(given, where)
-        known = {**{key: key for key, _ in self.keyword_fields()}, **{name: self.python_name(name) for name in self.fields}}
         for key, value in given.items():
-            if self.has_betas and key in ("beta1", "beta2"):
-                pair = list(result.get("betas", (self.fields["beta1"].default, self.fields["beta2"].default)))
-                pair[key == "beta2"] = value
-                result["betas"] = tuple(pair)
-            elif key in known:
-                result[known[key]] = value
-            elif self.is_published and (key in AUTHORS_KEYS or key in AUTHORS_TYPES):
-                result.update(self._from_authors(key, value, given))
-            else:
-                self._check_unknown(key, [*known, *(AUTHORS_TYPES if self.is_published else ())], where, strict)
-                result[key] = value
-        if self.is_published and "eps" in result and "norm_epsilon" not in result:
+            result.update(self._translated(key, value, given, result, where, strict))
+        if self.eps_serves_the_norm and "eps" in result and "norm_epsilon" not in result:
             result["norm_epsilon"] = result["eps"]
         return result
 
+    def _translated(
+        self, key: str, value: Any, given: Mapping[str, Any], result: Mapping[str, Any], where: str, strict: bool
+    ) -> dict[str, Any]:
+        if self.has_betas and key in ("beta1", "beta2"):
+            pair = list(result.get("betas", (self.fields["beta1"].default, self.fields["beta2"].default)))
+            pair[key == "beta2"] = value
+            return {"betas": tuple(pair)}
+        if key == "lookahead":
+            return _once(lookahead_keys(value, where), key, given, where)
+        if self.takes_authors_names and key in ("grad_norm", "softplus", "beta_softplus") and key in self.targets:
+            return self._from_authors(key, value, given)
+        if key in self.targets:
+            return {self.targets[key]: value}
+        if key in self.peer.conversions:
+            return {} if value is None else _once(self._converted(key, value, where), key, given, where)
+        if key in self.ignored:
+            if not (value is None or isinstance(value, bool)):
+                raise TypeError(f"[{where}] wanted {key} as True, False or None, got {value!r}")
+            return {}
+        if key in self.fixed:
+            self._check_fixed(key, value, where)
+            return {}
+        if key not in FOREIGN_KEYS:
+            known = [*self.targets, *self.peer.conversions]
+            if strict or nearest_name(key, known, closeness=0.8):
+                raise unknown_option(key, sorted(known), where)
+        return {key: value}
+
+    def _converted(self, key: str, value: Any, where: str) -> dict[str, Any]:
+        return {self.python_name(name): each for name, each in self.peer.conversions[key](value, where).items()}
+
+    def _check_fixed(self, key: str, value: Any, where: str) -> None:
+        if value != self.fixed[key]:
+            reason = f": {REASONS[key]}" if key in REASONS else ": the rule has no other form"
+            raise ValueError(f"[{where}] wanted {key}={self.fixed[key]!r}, got {value!r}{reason}")
+
     def _check_twice(self, given: Mapping[str, Any], where: str) -> None:
-        names = {name: self.python_name(name) for name in self.fields}
-        if self.is_published:
-            names.update(AUTHORS_KEYS)
+        names: dict[str, str] = {}
         for key in given:
-            ours = names.get(key, key)
-            if ours != key and ours in given:
-                raise TypeError(f"[{where}] wanted {ours} once, got it as '{ours}' and as '{key}'")
+            ours = self.targets.get(key, key)
+            if ours in names and {key, names[ours]} not in PAIRS:
+                raise TypeError(f"[{where}] wanted {ours} once, got it as '{names[ours]}' and as '{key}'")
+            names[ours] = key
 
     @staticmethod
     def _from_authors(key: str, value: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-        if key in AUTHORS_KEYS:
-            return {AUTHORS_KEYS[key]: value}
         if key == "grad_norm":
             return {"normalize": "unit_norm" if value else "off"}
         return {"softplus_beta": float(given.get("beta_softplus", 50.0)) if given.get("softplus", True) else None}
-
-    @staticmethod
-    def _check_unknown(key: str, known: list[str], where: str, strict: bool) -> None:
-        if key not in FOREIGN_KEYS and (strict or nearest_name(key, known, closeness=0.8)):
-            raise unknown_option(key, sorted(known), where)
 
     def check(self, group: Mapping[str, Any], where: str) -> None:
         """Refuses values of a wrong kind or out of bounds; what they mean together is checked by the library."""
@@ -196,6 +281,11 @@ class Schema:
         return found
 
 
+@functools.cache
+def schema_of(class_name: str, optimizer: str) -> Schema:
+    return Schema(class_name, optimizer)
+
+
 Options = TypeVar("Options", bound="OptionSet")
 
 
@@ -232,6 +322,23 @@ class OptionSet:
         """These options, with what the keys of a parameter group say instead."""
         changed = {name: group[field.name] for name, field in self.named_fields().items() if field.name in group}
         return dataclasses.replace(self, **changed) if changed else self  # type: ignore[type-var]
+
+
+def lookahead_keys(value: Any, where: str) -> dict[str, Any]:
+    """The keys of a parameter group for True, False or a sing.Lookahead."""
+    if isinstance(value, bool):
+        return {"lookahead": value}
+    if isinstance(value, OptionSet) and value.prefix == "lookahead_":
+        return {"lookahead": True, **value.as_group_keys()}
+    raise TypeError(f"[{where}] wanted lookahead as True, False or a sing.Lookahead, got {value!r}")
+
+
+def _once(found: dict[str, Any], key: str, given: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The options that the argument `key` stands for; refused where another argument gives one of them too."""
+    for name in found:
+        if name != key and name in given:
+            raise TypeError(f"[{where}] wanted {name} once, got it as '{name}' and in '{key}'")
+    return found
 
 
 def scalar(value: float | Tensor) -> float:

@@ -1,18 +1,25 @@
-"""SING and one class per rule, made by tools/make_python_fields.py: do not edit."""
+"""One class per rule, and SING and PlugSING around them, made by tools/make_python_fields.py: do not edit."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sing.optimizer import SINGOptimizer
+from sing.optimizer import HostedOptimizer, Optimizer
 from sing.options import Schema
 
 if TYPE_CHECKING:
-    from typing import Literal, TypedDict
+    from typing import Any, Literal, TypedDict
 
     from torch import Tensor
     from torch.optim.optimizer import ParamsT
     from typing_extensions import Unpack
+
+    from sing.option_sets import Lookahead
+
+    Host = Literal[
+        "adamw", "sgd", "adabelief", "adafactor", "nadam", "yogi", "radam", "adabound", "adamod", "eadam", "sadam", "lion",
+        "lamb", "lars", "adanorm", "schedule_free_adamw", "muon", "adahessian", "nvlamb"
+    ]
 
     class SharedOptions(TypedDict, total=False):
         """Options that all classes take."""
@@ -22,19 +29,90 @@ if TYPE_CHECKING:
         normalize: Literal["off", "unit_norm", "size_calibrated"]
         norm_epsilon: float
         reference_size: float
-        lookahead: bool
+        lookahead: bool | Lookahead
         lookahead_period: int
         lookahead_alpha: float
         decay_vectors: bool
-        clip_norm: float | None
         master_weights: bool
         non_finite: Literal["skip_tensor", "skip_step", "throw", "pass_through"]
         maximize: bool
-        capturable: bool
         learning_rate_factor: float
+        foreach: bool | None
+        fused: bool | None
+        capturable: bool
+        differentiable: bool
         slow_weights_for_evaluation: bool
 
-    class AuthorsOptions(SharedOptions, total=False):
+    class HostOptions(SharedOptions, total=False):
+        """The same, and the options of all hosts."""
+
+        decoupled_weight_decay: bool
+        momentum: float
+        nesterov: bool
+        dampening: float
+        rectify: bool
+        weight_decouple: bool
+        fixed_decay: bool
+        degenerated_to_sgd: bool
+        print_change_log: bool
+        decay_power: float
+        square_epsilon: float
+        scale_epsilon: float
+        clip_threshold: float
+        scale_parameter: bool
+        relative_step: bool
+        d: float
+        beta2_decay: Any
+        decay_rate: Any
+        beta1: None
+        warmup_init: bool
+        momentum_decay: float
+        initial_moment: float
+        initial_accumulator: float
+        early_momentum: bool
+        final_learning_rate: float
+        gamma: float
+        base_learning_rate: float | None
+        final_lr: float
+        amsbound: bool
+        beta3: float
+        bias_correction: bool
+        always_adapt: bool
+        norm_limit: float | None
+        clip_norm: float | None
+        clamp_value: float | None
+        adam: bool
+        debias: bool
+        trust_coefficient: float
+        trust_coeff: float
+        trust_clip: bool
+        norm_decay: float
+        r: float
+        ams_bound: bool
+        own_warmup_steps: int
+        step_power: float
+        rate_power: float
+        warmup_steps: int
+        weight_lr_power: float
+        norm_floor: float
+        newton_steps: int
+        newton_a: float
+        newton_b: float
+        newton_c: float
+        rate_adjustment: Literal["original", "match_rms_adamw"]
+        orthogonalize: bool
+        epsilon: float
+        ns_steps: int
+        ns_coefficients: Any
+        adjust_lr_fn: Any
+        half_power: bool
+        hessian_power: Any
+        max_grad_norm: float | None
+        grad_averaging: bool
+        caution: bool
+        corrected_weight_decay: bool
+
+    class SINGOptions(HostOptions, total=False):
         """The same, and the names that the paper's authors have for options."""
 
         softplus: bool
@@ -45,17 +123,65 @@ if TYPE_CHECKING:
         la_mergetime: int
         la_alpha: float
 
+    class AdamWOptions(SharedOptions, total=False):
+        """The same, and the names that other packages have for options of AdamW."""
 
-class SING(SINGOptimizer):
-    """SING (Courtois et al. 2023): AdamW with softplus on centralized and normalized gradients, with LookAhead.
+        decoupled_weight_decay: bool
 
-    It has the published defaults and takes the place of any torch.optim optimizer. Its learning rate is about ten times AdamW's.
-    The paper's authors freeze LayerNorm and LayerScale parameters (`sing.param_groups(model, weight_decay, freeze_norms=True)`);
-    `normalize="size_calibrated"` gives every tensor the same step per element instead. Weight decay leaves out tensors of rank 0
-    and 1. Gradients are not changed. Their scale does not matter, so clipping their norm has no effect.
+    class AdafactorOptions(SharedOptions, total=False):
+        """The same, and the names that other packages have for options of Adafactor."""
 
+        d: float
+        eps: Any
+        beta2_decay: Any
+        decay_rate: Any
+        beta1: None
+        warmup_init: bool
+
+    class YogiOptions(SharedOptions, total=False):
+        """The same, and the names that other packages have for options of Yogi."""
+
+        weight_decouple: bool
+
+    class RAdamOptions(SharedOptions, total=False):
+        """The same, and the names that other packages have for options of RAdam."""
+
+        weight_decouple: bool
+
+    class AdaBoundOptions(SharedOptions, total=False):
+        """The same, and the names that other packages have for options of AdaBound."""
+
+        weight_decouple: bool
+
+    class AdaModOptions(SharedOptions, total=False):
+        """The same, and the names that other packages have for options of AdaMod."""
+
+        weight_decouple: bool
+
+    class LionOptions(SharedOptions, total=False):
+        """The same, and the names that other packages have for options of Lion."""
+
+        weight_decouple: bool
+
+    class NVLambOptions(SharedOptions, total=False):
+        """The same, and the names that other packages have for options of NVLamb."""
+
+        caution: bool
+        corrected_weight_decay: bool
+
+
+class SING(HostedOptimizer):
+    """SING (Courtois et al. 2023) around a rule: centralized and normalized gradients, LookAhead, softplus for AdamW and AdaBelief.
+
+    It takes the place of torch.optim.AdamW, with the same arguments in the same order, and has the published defaults. Its learning
+    rate is about ten times AdamW's. The paper's authors freeze LayerNorm and LayerScale parameters
+    (`sing.param_groups(model, weight_decay, freeze_norms=True)`); `normalize="size_calibrated"` gives every tensor the same step per
+    element instead. Weight decay leaves out tensors of rank 0 and 1. Gradients are not changed. Their scale does not matter, so
+    clipping their norm has no effect.
+
+    `host` names another rule, whose options and defaults then take the place of AdamW's; the program calls the result `sing-<host>`.
     The authors' option names are taken too: softplus, beta_softplus, grad_central, grad_norm, lookahead_active, la_mergetime and
-    la_alpha. `eps` then serves the norm as well, as in their code.
+    la_alpha. With the host AdamW, `eps` serves the norm as well, as in their code.
 
     Args:
         params: Parameters, (name, parameter) pairs as from model.named_parameters(), or groups: dicts with `params` and any of
@@ -66,6 +192,10 @@ class SING(SINGOptimizer):
         weight_decay: Strength of the weight decay. Default: 0.0.
         decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: True.
         softplus_beta: Sharpness of the softplus that replaces root + epsilon; none turns it off. Default: 50.0.
+        amsgrad: False, the only value that is accepted.
+        host: The rule that SING is put around: one of 'adamw', 'sgd', 'adabelief', 'adafactor', 'nadam', 'yogi', 'radam',
+            'adabound', 'adamod', 'eadam', 'sadam', 'lion', 'lamb', 'lars', 'adanorm', 'schedule_free_adamw', 'muon',
+            'adahessian', 'nvlamb'.
         centralize: Subtract each row's mean from gradients of rank 2 and higher. Default: True.
         centralize_axis: Axis of the rows; the paper uses 0. Default: 0.
         normalize: Norm that each tensor's gradient is scaled to: off, 1, or sqrt(size / reference_size). One of 'off',
@@ -76,16 +206,17 @@ class SING(SINGOptimizer):
         lookahead_period: Steps between merges. Default: 5.
         lookahead_alpha: Weight of the fast weights in a merge. Default: 0.5.
         decay_vectors: Apply weight decay to tensors of rank 0 and 1 too. Default: False.
-        clip_norm: Upper bound of the norm of all gradients together, as torch.nn.utils.clip_grad_norm_ applies it before the
-            step; none does not clip, and normalized gradients do not change. Default: None.
         master_weights: Keep a float32 master copy of each 16-bit parameter. Default: False.
         non_finite: Policy for non-finite gradients, the same for the whole optimizer. One of 'skip_tensor', 'skip_step', 'throw',
             'pass_through'. Default: 'skip_tensor'.
         maximize: Go up instead of down. Default: False.
-        capturable: Has no effect: a step on a CUDA device is always capturable. Default: True.
         learning_rate_factor: Multiplies the learning rate of every group. Default: 1.0.
+        foreach, fused, capturable: Arguments of torch's optimizers, without effect: a step is one call for all tensors, which a
+            CUDA graph can capture.
+        differentiable: False: a step is not recorded by autograd.
         slow_weights_for_evaluation: eval() puts LookAhead's slow weights in place of the parameters, and train() gives them back.
             Default: False.
+        options: Other options of the host.
 
     Example:
         >>> import torch, sing
@@ -97,79 +228,143 @@ class SING(SINGOptimizer):
         ...     _ = optimizer.step()
         >>> sorted(optimizer.state[model.weight])
         ['exp_avg', 'exp_avg_sq', 'slow', 'step']
+        >>> lion = sing.SING(model.parameters(), lr=1e-4, betas=(0.9, 0.99), host="lion")
     """
 
-    _schema = Schema("SING")
+    _schema = Schema("SING", "sing-adamw")
 
     if TYPE_CHECKING:
 
-        def __init__(self, params: ParamsT, lr: float | Tensor = 0.005, *, betas: tuple[float, float] = (0.9, 0.999),
-            eps: float = 1e-08, weight_decay: float = 0.0, decoupled_decay: bool = True, softplus_beta: float | None = 50.0,
-            **options: Unpack[AuthorsOptions]) -> None: ...
+        def __init__(self, params: ParamsT, lr: float | Tensor = 0.005, betas: tuple[float, float] = (0.9, 0.999),
+            eps: float = 1e-08, weight_decay: float = 0.0, amsgrad: bool = False, *, decoupled_decay: bool = True,
+            softplus_beta: float | None = 50.0, host: Host = "adamw", **options: Unpack[SINGOptions]) -> None: ...
 
 
-class AdamW(SINGOptimizer):
-    """AdamW on centralized and normalized gradients, with LookAhead; its rule in the library is `adamw`.
+class PlugSING(HostedOptimizer):
+    """Plug-and-play SING: an unchanged rule on gradients of unit norm, at the rule's own learning rate.
 
-    With centralize=False, normalize="off" and lookahead=False it is the plain optimizer.
+    Nothing else of SING is used: no centralization, LookAhead or softplus. It takes the place of torch.optim.AdamW, with the same
+    arguments in the same order and the same defaults. `host` names another rule, whose options and defaults then take the place of
+    AdamW's; the program calls the result `plugsing-<host>`. Gradients are not changed. Their scale does not matter, so clipping
+    their norm has no effect.
+
+    Args:
+        params: Parameters, (name, parameter) pairs as from model.named_parameters(), or groups: dicts with `params` and any of
+            the options. Names appear in messages, in grad_norms() and in state files.
+        lr: Step size. Default: 0.001.
+        betas: Decays of the two moments. Default: (0.9, 0.999).
+        eps: Added to the root of the second moment. Default: 1e-08.
+        weight_decay: Strength of the weight decay. Default: 0.01.
+        decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: True.
+        softplus_beta: Sharpness of the softplus that replaces root + epsilon; none turns it off. Default: None.
+        amsgrad: False, the only value that is accepted.
+        host: The rule that SING is put around: one of 'adamw', 'sgd', 'adabelief', 'adafactor', 'nadam', 'yogi', 'radam',
+            'adabound', 'adamod', 'eadam', 'sadam', 'lion', 'lamb', 'lars', 'adanorm', 'schedule_free_adamw', 'muon',
+            'adahessian', 'nvlamb'.
+        options: Other options of the host, and those that all classes take, as described for sing.SING.
+
+    Example:
+        >>> import torch, sing
+        >>> model = torch.nn.Linear(4, 3)
+        >>> optimizer = sing.PlugSING(model.parameters(), lr=1e-3, weight_decay=1e-2)
+        >>> model(torch.ones(2, 4)).square().sum().backward()
+        >>> optimizer.step()
+        >>> sorted(optimizer.state[model.weight])
+        ['exp_avg', 'exp_avg_sq', 'step']
+        >>> sgd = sing.PlugSING(model.parameters(), lr=1e-2, host="sgd", momentum=0.9)
+    """
+
+    _schema = Schema("PlugSING", "plugsing-adamw")
+
+    if TYPE_CHECKING:
+
+        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, betas: tuple[float, float] = (0.9, 0.999),
+            eps: float = 1e-08, weight_decay: float = 0.01, amsgrad: bool = False, *, decoupled_decay: bool = True,
+            softplus_beta: float | None = None, host: Host = "adamw", **options: Unpack[HostOptions]) -> None: ...
+
+
+class AdamW(Optimizer):
+    """AdamW alone, with gradients as they are: the program's `adamw`.
+
+    Weight decay takes tensors of every rank. `sing.SING(params, host="adamw")` puts SING around the rule, and
+    `sing.PlugSING(params, host="adamw")` gives it gradients of unit norm.
+
+    Names of other packages are taken too: decoupled_weight_decay.
 
     Args:
         params: As for sing.SING.
-        lr: Step size. Default: 0.005.
+        lr: Step size. Default: 0.001.
         betas: Decays of the two moments. Default: (0.9, 0.999).
         eps: Added to the root of the second moment. Default: 1e-08.
-        weight_decay: Strength of the weight decay. Default: 0.0.
+        weight_decay: Strength of the weight decay. Default: 0.01.
         decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: True.
         softplus_beta: Sharpness of the softplus that replaces root + epsilon; none turns it off. Default: None.
-        options: Options that all classes take, as described for sing.SING.
+        amsgrad: False, the only value that is accepted.
+        options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
+            'off' and decay_vectors is True by default.
 
     Example:
         >>> import torch, sing
         >>> model = torch.nn.Linear(4, 3)
         >>> optimizer = sing.AdamW(model.parameters(), lr=1e-3)
+        >>> model(torch.ones(2, 4)).square().sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.status()
+        {'skipped_steps': 0, 'skipped_tensors': 0}
     """
 
-    _schema = Schema("AdamW")
+    _schema = Schema("AdamW", "adamw")
 
     if TYPE_CHECKING:
 
-        def __init__(self, params: ParamsT, lr: float | Tensor = 0.005, *, betas: tuple[float, float] = (0.9, 0.999),
-            eps: float = 1e-08, weight_decay: float = 0.0, decoupled_decay: bool = True, softplus_beta: float | None = None,
-            **options: Unpack[SharedOptions]) -> None: ...
+        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, betas: tuple[float, float] = (0.9, 0.999),
+            eps: float = 1e-08, weight_decay: float = 0.01, amsgrad: bool = False, *, decoupled_decay: bool = True,
+            softplus_beta: float | None = None, **options: Unpack[AdamWOptions]) -> None: ...
 
 
-class SGD(SINGOptimizer):
-    """SGD on centralized and normalized gradients, with LookAhead; its rule in the library is `sgd`.
+class SGD(Optimizer):
+    """SGD alone, with gradients as they are: the program's `sgd`.
 
-    With centralize=False, normalize="off" and lookahead=False it is the plain optimizer.
+    Weight decay takes tensors of every rank. `sing.SING(params, host="sgd")` puts SING around the rule, and
+    `sing.PlugSING(params, host="sgd")` gives it gradients of unit norm.
 
     Args:
         params: As for sing.SING.
-        lr: Step size. Default: 0.01.
+        lr: Step size. Default: 0.001.
         momentum: Decay of the momentum; 0 keeps none. Default: 0.0.
         nesterov: Use Nesterov's momentum. Default: False.
         weight_decay: Strength of the weight decay. Default: 0.0.
-        decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: True.
-        options: Options that all classes take, as described for sing.SING.
+        decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: False.
+        dampening: 0, the only value that is accepted.
+        options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
+            'off' and decay_vectors is True by default.
 
     Example:
         >>> import torch, sing
         >>> model = torch.nn.Linear(4, 3)
         >>> optimizer = sing.SGD(model.parameters(), lr=1e-3)
+        >>> model(torch.ones(2, 4)).square().sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.status()
+        {'skipped_steps': 0, 'skipped_tensors': 0}
     """
 
-    _schema = Schema("SGD")
+    _schema = Schema("SGD", "sgd")
 
     if TYPE_CHECKING:
 
-        def __init__(self, params: ParamsT, lr: float | Tensor = 0.01, *, momentum: float = 0.0, nesterov: bool = False,
-            weight_decay: float = 0.0, decoupled_decay: bool = True, **options: Unpack[SharedOptions]) -> None: ...
+        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, momentum: float = 0.0, dampening: float = 0,
+            weight_decay: float = 0.0, nesterov: bool = False, *, decoupled_decay: bool = False,
+            **options: Unpack[SharedOptions]) -> None: ...
 
 
-class AdaBelief(SINGOptimizer):
-    """AdaBelief on centralized and normalized gradients, with LookAhead; its rule in the library is `adabelief`.
+class AdaBelief(Optimizer):
+    """AdaBelief alone, with gradients as they are: the program's `adabelief`.
 
-    With centralize=False, normalize="off" and lookahead=False it is the plain optimizer.
+    Weight decay takes tensors of every rank. `sing.SING(params, host="adabelief")` puts SING around the rule, and
+    `sing.PlugSING(params, host="adabelief")` gives it gradients of unit norm.
+
+    Names of other packages are taken too: weight_decouple.
 
     Args:
         params: As for sing.SING.
@@ -180,27 +375,41 @@ class AdaBelief(SINGOptimizer):
         decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: True.
         rectify: Rectify the variance of the adaptive step in early steps. Default: True.
         softplus_beta: Sharpness of the softplus that replaces root + epsilon; none turns it off. Default: None.
-        options: Options that all classes take, as described for sing.SING.
+        amsgrad: False, the only value that is accepted.
+        weight_decouple: The same as decoupled_decay.
+        fixed_decay: False, the only value that is accepted.
+        degenerated_to_sgd: True, the only value that is accepted.
+        print_change_log: Has no effect.
+        options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
+            'off' and decay_vectors is True by default.
 
     Example:
         >>> import torch, sing
         >>> model = torch.nn.Linear(4, 3)
         >>> optimizer = sing.AdaBelief(model.parameters(), lr=1e-3)
+        >>> model(torch.ones(2, 4)).square().sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.status()
+        {'skipped_steps': 0, 'skipped_tensors': 0}
     """
 
-    _schema = Schema("AdaBelief")
+    _schema = Schema("AdaBelief", "adabelief")
 
     if TYPE_CHECKING:
 
-        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, *, betas: tuple[float, float] = (0.9, 0.999),
-            eps: float = 1e-16, weight_decay: float = 0.0, decoupled_decay: bool = True, rectify: bool = True,
-            softplus_beta: float | None = None, **options: Unpack[SharedOptions]) -> None: ...
+        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, betas: tuple[float, float] = (0.9, 0.999),
+            eps: float = 1e-16, weight_decay: float = 0.0, amsgrad: bool = False, weight_decouple: bool = True,
+            fixed_decay: bool = False, rectify: bool = True, degenerated_to_sgd: bool = True, print_change_log: bool = ..., *,
+            decoupled_decay: bool = True, softplus_beta: float | None = None, **options: Unpack[SharedOptions]) -> None: ...
 
 
-class Adafactor(SINGOptimizer):
-    """Adafactor on centralized and normalized gradients, with LookAhead; its rule in the library is `adafactor`.
+class Adafactor(Optimizer):
+    """Adafactor alone, with gradients as they are: the program's `adafactor`.
 
-    With centralize=False, normalize="off" and lookahead=False it is the plain optimizer.
+    Weight decay takes tensors of every rank. `sing.SING(params, host="adafactor")` puts SING around the rule, and
+    `sing.PlugSING(params, host="adafactor")` gives it gradients of unit norm.
+
+    Names of other packages are taken too: d, eps, beta2_decay, decay_rate.
 
     Args:
         params: As for sing.SING.
@@ -213,27 +422,35 @@ class Adafactor(SINGOptimizer):
         relative_step: Use the step size min(learning_rate, 1/sqrt(step)). Default: False.
         weight_decay: Decoupled weight decay. Default: 0.0.
         softplus_beta: Sharpness of the softplus that replaces the root; none turns it off. Default: None.
-        options: Options that all classes take, as described for sing.SING.
+        options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
+            'off' and decay_vectors is True by default.
 
     Example:
         >>> import torch, sing
         >>> model = torch.nn.Linear(4, 3)
         >>> optimizer = sing.Adafactor(model.parameters(), lr=1e-3)
+        >>> model(torch.ones(2, 4)).square().sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.status()
+        {'skipped_steps': 0, 'skipped_tensors': 0}
     """
 
-    _schema = Schema("Adafactor")
+    _schema = Schema("Adafactor", "adafactor")
 
     if TYPE_CHECKING:
 
         def __init__(self, params: ParamsT, lr: float | Tensor = 0.01, *, decay_power: float = 0.8, square_epsilon: float = 1e-30,
             scale_epsilon: float = 0.001, clip_threshold: float = 1.0, scale_parameter: bool = True, relative_step: bool = False,
-            weight_decay: float = 0.0, softplus_beta: float | None = None, **options: Unpack[SharedOptions]) -> None: ...
+            weight_decay: float = 0.0, softplus_beta: float | None = None, **options: Unpack[AdafactorOptions]) -> None: ...
 
 
-class NAdam(SINGOptimizer):
-    """NAdam on centralized and normalized gradients, with LookAhead; its rule in the library is `nadam`.
+class NAdam(Optimizer):
+    """NAdam alone, with gradients as they are: the program's `nadam`.
 
-    With centralize=False, normalize="off" and lookahead=False it is the plain optimizer.
+    Weight decay takes tensors of every rank. `sing.SING(params, host="nadam")` puts SING around the rule, and
+    `sing.PlugSING(params, host="nadam")` gives it gradients of unit norm.
+
+    Names of other packages are taken too: decoupled_weight_decay.
 
     Args:
         params: As for sing.SING.
@@ -243,27 +460,36 @@ class NAdam(SINGOptimizer):
         momentum_decay: Rate at which the momentum rises from beta1 / 2 to beta1. Default: 0.004.
         weight_decay: Strength of the weight decay. Default: 0.0.
         decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: False.
-        options: Options that all classes take, as described for sing.SING.
+        decoupled_weight_decay: The same as decoupled_decay.
+        options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
+            'off' and decay_vectors is True by default.
 
     Example:
         >>> import torch, sing
         >>> model = torch.nn.Linear(4, 3)
         >>> optimizer = sing.NAdam(model.parameters(), lr=1e-3)
+        >>> model(torch.ones(2, 4)).square().sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.status()
+        {'skipped_steps': 0, 'skipped_tensors': 0}
     """
 
-    _schema = Schema("NAdam")
+    _schema = Schema("NAdam", "nadam")
 
     if TYPE_CHECKING:
 
-        def __init__(self, params: ParamsT, lr: float | Tensor = 0.002, *, betas: tuple[float, float] = (0.9, 0.999),
-            eps: float = 1e-08, momentum_decay: float = 0.004, weight_decay: float = 0.0, decoupled_decay: bool = False,
-            **options: Unpack[SharedOptions]) -> None: ...
+        def __init__(self, params: ParamsT, lr: float | Tensor = 0.002, betas: tuple[float, float] = (0.9, 0.999),
+            eps: float = 1e-08, weight_decay: float = 0.0, momentum_decay: float = 0.004, decoupled_weight_decay: bool = False, *,
+            decoupled_decay: bool = False, **options: Unpack[SharedOptions]) -> None: ...
 
 
-class Yogi(SINGOptimizer):
-    """Yogi on centralized and normalized gradients, with LookAhead; its rule in the library is `yogi`.
+class Yogi(Optimizer):
+    """Yogi alone, with gradients as they are: the program's `yogi`.
 
-    With centralize=False, normalize="off" and lookahead=False it is the plain optimizer.
+    Weight decay takes tensors of every rank. `sing.SING(params, host="yogi")` puts SING around the rule, and
+    `sing.PlugSING(params, host="yogi")` gives it gradients of unit norm.
+
+    Names of other packages are taken too: weight_decouple, initial_accumulator.
 
     Args:
         params: As for sing.SING.
@@ -273,27 +499,36 @@ class Yogi(SINGOptimizer):
         initial_moment: Initial value of both moments. Default: 1e-06.
         weight_decay: Strength of the weight decay. Default: 0.0.
         decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: False.
-        options: Options that all classes take, as described for sing.SING.
+        initial_accumulator: The same as initial_moment.
+        options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
+            'off' and decay_vectors is True by default.
 
     Example:
         >>> import torch, sing
         >>> model = torch.nn.Linear(4, 3)
         >>> optimizer = sing.Yogi(model.parameters(), lr=1e-3)
+        >>> model(torch.ones(2, 4)).square().sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.status()
+        {'skipped_steps': 0, 'skipped_tensors': 0}
     """
 
-    _schema = Schema("Yogi")
+    _schema = Schema("Yogi", "yogi")
 
     if TYPE_CHECKING:
 
-        def __init__(self, params: ParamsT, lr: float | Tensor = 0.01, *, betas: tuple[float, float] = (0.9, 0.999),
-            eps: float = 0.001, initial_moment: float = 1e-06, weight_decay: float = 0.0, decoupled_decay: bool = False,
-            **options: Unpack[SharedOptions]) -> None: ...
+        def __init__(self, params: ParamsT, lr: float | Tensor = 0.01, betas: tuple[float, float] = (0.9, 0.999),
+            eps: float = 0.001, initial_accumulator: float = 1e-06, weight_decay: float = 0.0, *, initial_moment: float = 1e-06,
+            decoupled_decay: bool = False, **options: Unpack[YogiOptions]) -> None: ...
 
 
-class RAdam(SINGOptimizer):
-    """RAdam on centralized and normalized gradients, with LookAhead; its rule in the library is `radam`.
+class RAdam(Optimizer):
+    """RAdam alone, with gradients as they are: the program's `radam`.
 
-    With centralize=False, normalize="off" and lookahead=False it is the plain optimizer.
+    Weight decay takes tensors of every rank. `sing.SING(params, host="radam")` puts SING around the rule, and
+    `sing.PlugSING(params, host="radam")` gives it gradients of unit norm.
+
+    Names of other packages are taken too: decoupled_weight_decay, weight_decouple.
 
     Args:
         params: As for sing.SING.
@@ -304,27 +539,36 @@ class RAdam(SINGOptimizer):
             do. Default: True.
         weight_decay: Strength of the weight decay. Default: 0.0.
         decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: False.
-        options: Options that all classes take, as described for sing.SING.
+        decoupled_weight_decay: The same as decoupled_decay.
+        options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
+            'off' and decay_vectors is True by default.
 
     Example:
         >>> import torch, sing
         >>> model = torch.nn.Linear(4, 3)
         >>> optimizer = sing.RAdam(model.parameters(), lr=1e-3)
+        >>> model(torch.ones(2, 4)).square().sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.status()
+        {'skipped_steps': 0, 'skipped_tensors': 0}
     """
 
-    _schema = Schema("RAdam")
+    _schema = Schema("RAdam", "radam")
 
     if TYPE_CHECKING:
 
-        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, *, betas: tuple[float, float] = (0.9, 0.999),
-            eps: float = 1e-08, early_momentum: bool = True, weight_decay: float = 0.0, decoupled_decay: bool = False,
-            **options: Unpack[SharedOptions]) -> None: ...
+        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, betas: tuple[float, float] = (0.9, 0.999),
+            eps: float = 1e-08, weight_decay: float = 0.0, decoupled_weight_decay: bool = False, *, early_momentum: bool = True,
+            decoupled_decay: bool = False, **options: Unpack[RAdamOptions]) -> None: ...
 
 
-class AdaBound(SINGOptimizer):
-    """AdaBound on centralized and normalized gradients, with LookAhead; its rule in the library is `adabound`.
+class AdaBound(Optimizer):
+    """AdaBound alone, with gradients as they are: the program's `adabound`.
 
-    With centralize=False, normalize="off" and lookahead=False it is the plain optimizer.
+    Weight decay takes tensors of every rank. `sing.SING(params, host="adabound")` puts SING around the rule, and
+    `sing.PlugSING(params, host="adabound")` gives it gradients of unit norm.
+
+    Names of other packages are taken too: weight_decouple, final_lr.
 
     Args:
         params: As for sing.SING.
@@ -336,27 +580,38 @@ class AdaBound(SINGOptimizer):
         base_learning_rate: Learning rate that final_learning_rate refers to; none takes learning_rate. Default: None.
         weight_decay: Strength of the weight decay. Default: 0.0.
         decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: False.
-        options: Options that all classes take, as described for sing.SING.
+        final_lr: The same as final_learning_rate.
+        amsbound: False, the only value that is accepted.
+        options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
+            'off' and decay_vectors is True by default.
 
     Example:
         >>> import torch, sing
         >>> model = torch.nn.Linear(4, 3)
         >>> optimizer = sing.AdaBound(model.parameters(), lr=1e-3)
+        >>> model(torch.ones(2, 4)).square().sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.status()
+        {'skipped_steps': 0, 'skipped_tensors': 0}
     """
 
-    _schema = Schema("AdaBound")
+    _schema = Schema("AdaBound", "adabound")
 
     if TYPE_CHECKING:
 
-        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, *, betas: tuple[float, float] = (0.9, 0.999),
-            eps: float = 1e-08, final_learning_rate: float = 0.1, gamma: float = 0.001, base_learning_rate: float | None = None,
-            weight_decay: float = 0.0, decoupled_decay: bool = False, **options: Unpack[SharedOptions]) -> None: ...
+        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, betas: tuple[float, float] = (0.9, 0.999),
+            final_lr: float = 0.1, gamma: float = 0.001, eps: float = 1e-08, weight_decay: float = 0.0, amsbound: bool = False, *,
+            final_learning_rate: float = 0.1, base_learning_rate: float | None = None, decoupled_decay: bool = False,
+            **options: Unpack[AdaBoundOptions]) -> None: ...
 
 
-class AdaMod(SINGOptimizer):
-    """AdaMod on centralized and normalized gradients, with LookAhead; its rule in the library is `adamod`.
+class AdaMod(Optimizer):
+    """AdaMod alone, with gradients as they are: the program's `adamod`.
 
-    With centralize=False, normalize="off" and lookahead=False it is the plain optimizer.
+    Weight decay takes tensors of every rank. `sing.SING(params, host="adamod")` puts SING around the rule, and
+    `sing.PlugSING(params, host="adamod")` gives it gradients of unit norm.
+
+    Names of other packages are taken too: weight_decouple.
 
     Args:
         params: As for sing.SING.
@@ -366,27 +621,33 @@ class AdaMod(SINGOptimizer):
         eps: Added to the root of the second moment. Default: 1e-08.
         weight_decay: Strength of the weight decay. Default: 0.0.
         decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: True.
-        options: Options that all classes take, as described for sing.SING.
+        options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
+            'off' and decay_vectors is True by default.
 
     Example:
         >>> import torch, sing
         >>> model = torch.nn.Linear(4, 3)
         >>> optimizer = sing.AdaMod(model.parameters(), lr=1e-3)
+        >>> model(torch.ones(2, 4)).square().sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.status()
+        {'skipped_steps': 0, 'skipped_tensors': 0}
     """
 
-    _schema = Schema("AdaMod")
+    _schema = Schema("AdaMod", "adamod")
 
     if TYPE_CHECKING:
 
-        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, *, betas: tuple[float, float] = (0.9, 0.999),
-            beta3: float = 0.999, eps: float = 1e-08, weight_decay: float = 0.0, decoupled_decay: bool = True,
-            **options: Unpack[SharedOptions]) -> None: ...
+        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, betas: tuple[float, float] = (0.9, 0.999),
+            beta3: float = 0.999, eps: float = 1e-08, weight_decay: float = 0.0, *, decoupled_decay: bool = True,
+            **options: Unpack[AdaModOptions]) -> None: ...
 
 
-class EAdam(SINGOptimizer):
-    """EAdam on centralized and normalized gradients, with LookAhead; its rule in the library is `eadam`.
+class EAdam(Optimizer):
+    """EAdam alone, with gradients as they are: the program's `eadam`.
 
-    With centralize=False, normalize="off" and lookahead=False it is the plain optimizer.
+    Weight decay takes tensors of every rank. `sing.SING(params, host="eadam")` puts SING around the rule, and
+    `sing.PlugSING(params, host="eadam")` gives it gradients of unit norm.
 
     Args:
         params: As for sing.SING.
@@ -395,27 +656,34 @@ class EAdam(SINGOptimizer):
         eps: Added to the second moment in each step. Default: 1e-08.
         weight_decay: Strength of the weight decay. Default: 0.0.
         decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: False.
-        options: Options that all classes take, as described for sing.SING.
+        amsgrad: False, the only value that is accepted.
+        options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
+            'off' and decay_vectors is True by default.
 
     Example:
         >>> import torch, sing
         >>> model = torch.nn.Linear(4, 3)
         >>> optimizer = sing.EAdam(model.parameters(), lr=1e-3)
+        >>> model(torch.ones(2, 4)).square().sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.status()
+        {'skipped_steps': 0, 'skipped_tensors': 0}
     """
 
-    _schema = Schema("EAdam")
+    _schema = Schema("EAdam", "eadam")
 
     if TYPE_CHECKING:
 
-        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, *, betas: tuple[float, float] = (0.9, 0.999),
-            eps: float = 1e-08, weight_decay: float = 0.0, decoupled_decay: bool = False,
+        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, betas: tuple[float, float] = (0.9, 0.999),
+            eps: float = 1e-08, weight_decay: float = 0.0, amsgrad: bool = False, *, decoupled_decay: bool = False,
             **options: Unpack[SharedOptions]) -> None: ...
 
 
-class SAdam(SINGOptimizer):
-    """SAdam on centralized and normalized gradients, with LookAhead; its rule in the library is `sadam`.
+class SAdam(Optimizer):
+    """SAdam alone, with gradients as they are: the program's `sadam`.
 
-    With centralize=False, normalize="off" and lookahead=False it is the plain optimizer.
+    Weight decay takes tensors of every rank. `sing.SING(params, host="sadam")` puts SING around the rule, and
+    `sing.PlugSING(params, host="sadam")` gives it gradients of unit norm.
 
     Args:
         params: As for sing.SING.
@@ -426,27 +694,35 @@ class SAdam(SINGOptimizer):
         amsgrad: Divide by the largest second moment so far. Default: True.
         weight_decay: Strength of the weight decay. Default: 0.0.
         decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: False.
-        options: Options that all classes take, as described for sing.SING.
+        options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
+            'off' and decay_vectors is True by default.
 
     Example:
         >>> import torch, sing
         >>> model = torch.nn.Linear(4, 3)
         >>> optimizer = sing.SAdam(model.parameters(), lr=1e-3)
+        >>> model(torch.ones(2, 4)).square().sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.status()
+        {'skipped_steps': 0, 'skipped_tensors': 0}
     """
 
-    _schema = Schema("SAdam")
+    _schema = Schema("SAdam", "sadam")
 
     if TYPE_CHECKING:
 
-        def __init__(self, params: ParamsT, lr: float | Tensor = 0.1, *, betas: tuple[float, float] = (0.9, 0.999),
-            eps: float = 1e-08, softplus_beta: float | None = 50.0, amsgrad: bool = True, weight_decay: float = 0.0,
+        def __init__(self, params: ParamsT, lr: float | Tensor = 0.1, betas: tuple[float, float] = (0.9, 0.999),
+            eps: float = 1e-08, weight_decay: float = 0.0, amsgrad: bool = True, *, softplus_beta: float | None = 50.0,
             decoupled_decay: bool = False, **options: Unpack[SharedOptions]) -> None: ...
 
 
-class Lion(SINGOptimizer):
-    """Lion on centralized and normalized gradients, with LookAhead; its rule in the library is `lion`.
+class Lion(Optimizer):
+    """Lion alone, with gradients as they are: the program's `lion`.
 
-    With centralize=False, normalize="off" and lookahead=False it is the plain optimizer.
+    Weight decay takes tensors of every rank. `sing.SING(params, host="lion")` puts SING around the rule, and
+    `sing.PlugSING(params, host="lion")` gives it gradients of unit norm.
+
+    Names of other packages are taken too: weight_decouple.
 
     Args:
         params: As for sing.SING.
@@ -454,26 +730,34 @@ class Lion(SINGOptimizer):
         betas: Decays of the two moments. Default: (0.9, 0.99).
         weight_decay: Strength of the weight decay. Default: 0.0.
         decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: True.
-        options: Options that all classes take, as described for sing.SING.
+        options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
+            'off' and decay_vectors is True by default.
 
     Example:
         >>> import torch, sing
         >>> model = torch.nn.Linear(4, 3)
         >>> optimizer = sing.Lion(model.parameters(), lr=1e-3)
+        >>> model(torch.ones(2, 4)).square().sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.status()
+        {'skipped_steps': 0, 'skipped_tensors': 0}
     """
 
-    _schema = Schema("Lion")
+    _schema = Schema("Lion", "lion")
 
     if TYPE_CHECKING:
 
-        def __init__(self, params: ParamsT, lr: float | Tensor = 0.0001, *, betas: tuple[float, float] = (0.9, 0.99),
-            weight_decay: float = 0.0, decoupled_decay: bool = True, **options: Unpack[SharedOptions]) -> None: ...
+        def __init__(self, params: ParamsT, lr: float | Tensor = 0.0001, betas: tuple[float, float] = (0.9, 0.99),
+            weight_decay: float = 0.0, *, decoupled_decay: bool = True, **options: Unpack[LionOptions]) -> None: ...
 
 
-class Lamb(SINGOptimizer):
-    """Lamb on centralized and normalized gradients, with LookAhead; its rule in the library is `lamb`.
+class Lamb(Optimizer):
+    """Lamb alone, with gradients as they are: the program's `lamb`.
 
-    With centralize=False, normalize="off" and lookahead=False it is the plain optimizer.
+    Weight decay takes tensors of every rank. `sing.SING(params, host="lamb")` puts SING around the rule, and
+    `sing.PlugSING(params, host="lamb")` gives it gradients of unit norm.
+
+    Names of other packages are taken too: clamp_value.
 
     Args:
         params: As for sing.SING.
@@ -484,28 +768,41 @@ class Lamb(SINGOptimizer):
         bias_correction: Correct both moments as Adam does. Default: False.
         always_adapt: Use a trust ratio for tensors without weight decay too. Default: True.
         norm_limit: Upper bound of the parameter's norm in the trust ratio; none sets no bound. Default: 10.0.
+        clip_norm: Upper bound of the norm of all gradients together; none does not clip. Default: None.
         decoupled_decay: Decay the parameter directly, outside the trust ratio. Default: False.
-        options: Options that all classes take, as described for sing.SING.
+        clamp_value: The same as norm_limit.
+        adam: False, the only value that is accepted.
+        debias: False, the only value that is accepted.
+        options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
+            'off' and decay_vectors is True by default.
 
     Example:
         >>> import torch, sing
         >>> model = torch.nn.Linear(4, 3)
         >>> optimizer = sing.Lamb(model.parameters(), lr=1e-3)
+        >>> model(torch.ones(2, 4)).square().sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.status()
+        {'skipped_steps': 0, 'skipped_tensors': 0}
     """
 
-    _schema = Schema("Lamb")
+    _schema = Schema("Lamb", "lamb")
 
     if TYPE_CHECKING:
 
-        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, *, betas: tuple[float, float] = (0.9, 0.999),
-            eps: float = 1e-06, weight_decay: float = 0.0, bias_correction: bool = False, always_adapt: bool = True,
-            norm_limit: float | None = 10.0, decoupled_decay: bool = False, **options: Unpack[SharedOptions]) -> None: ...
+        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, betas: tuple[float, float] = (0.9, 0.999),
+            eps: float = 1e-06, weight_decay: float = 0.0, clamp_value: float | None = 10.0, adam: bool = False,
+            debias: bool = False, *, bias_correction: bool = False, always_adapt: bool = True, norm_limit: float | None = 10.0,
+            clip_norm: float | None = None, decoupled_decay: bool = False, **options: Unpack[SharedOptions]) -> None: ...
 
 
-class Lars(SINGOptimizer):
-    """Lars on centralized and normalized gradients, with LookAhead; its rule in the library is `lars`.
+class Lars(Optimizer):
+    """Lars alone, with gradients as they are: the program's `lars`.
 
-    With centralize=False, normalize="off" and lookahead=False it is the plain optimizer.
+    Weight decay takes tensors of every rank. `sing.SING(params, host="lars")` puts SING around the rule, and
+    `sing.PlugSING(params, host="lars")` gives it gradients of unit norm.
+
+    Names of other packages are taken too: trust_coeff.
 
     Args:
         params: As for sing.SING.
@@ -517,27 +814,39 @@ class Lars(SINGOptimizer):
         eps: Added to the trust ratio's denominator. Default: 1e-08.
         always_adapt: Use a trust ratio for tensors without weight decay too. Default: False.
         decoupled_decay: Decay the parameter directly, outside the trust ratio. Default: False.
-        options: Options that all classes take, as described for sing.SING.
+        dampening: 0, the only value that is accepted.
+        trust_coeff: The same as trust_coefficient.
+        trust_clip: False, the only value that is accepted.
+        options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
+            'off' and decay_vectors is True by default.
 
     Example:
         >>> import torch, sing
         >>> model = torch.nn.Linear(4, 3)
         >>> optimizer = sing.Lars(model.parameters(), lr=1e-3)
+        >>> model(torch.ones(2, 4)).square().sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.status()
+        {'skipped_steps': 0, 'skipped_tensors': 0}
     """
 
-    _schema = Schema("Lars")
+    _schema = Schema("Lars", "lars")
 
     if TYPE_CHECKING:
 
-        def __init__(self, params: ParamsT, lr: float | Tensor = 1.0, *, momentum: float = 0.0, nesterov: bool = False,
-            weight_decay: float = 0.0, trust_coefficient: float = 0.001, eps: float = 1e-08, always_adapt: bool = False,
+        def __init__(self, params: ParamsT, lr: float | Tensor = 1.0, momentum: float = 0.0, dampening: float = 0,
+            weight_decay: float = 0.0, nesterov: bool = False, trust_coeff: float = 0.001, eps: float = 1e-08,
+            trust_clip: bool = False, always_adapt: bool = False, *, trust_coefficient: float = 0.001,
             decoupled_decay: bool = False, **options: Unpack[SharedOptions]) -> None: ...
 
 
-class AdaNorm(SINGOptimizer):
-    """AdaNorm on centralized and normalized gradients, with LookAhead; its rule in the library is `adanorm`.
+class AdaNorm(Optimizer):
+    """AdaNorm alone, with gradients as they are: the program's `adanorm`.
 
-    With centralize=False, normalize="off" and lookahead=False it is the plain optimizer.
+    Weight decay takes tensors of every rank. `sing.SING(params, host="adanorm")` puts SING around the rule, and
+    `sing.PlugSING(params, host="adanorm")` gives it gradients of unit norm.
+
+    Names of other packages are taken too: weight_decouple, r.
 
     Args:
         params: As for sing.SING.
@@ -547,27 +856,40 @@ class AdaNorm(SINGOptimizer):
         eps: Added to the second moment and to its root. Default: 1e-08.
         weight_decay: Strength of the weight decay. Default: 0.0.
         decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: False.
-        options: Options that all classes take, as described for sing.SING.
+        r: The same as norm_decay.
+        weight_decouple: The same as decoupled_decay.
+        fixed_decay: False, the only value that is accepted.
+        ams_bound: False, the only value that is accepted.
+        options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
+            'off' and decay_vectors is True by default.
 
     Example:
         >>> import torch, sing
         >>> model = torch.nn.Linear(4, 3)
         >>> optimizer = sing.AdaNorm(model.parameters(), lr=1e-3)
+        >>> model(torch.ones(2, 4)).square().sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.status()
+        {'skipped_steps': 0, 'skipped_tensors': 0}
     """
 
-    _schema = Schema("AdaNorm")
+    _schema = Schema("AdaNorm", "adanorm")
 
     if TYPE_CHECKING:
 
-        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, *, betas: tuple[float, float] = (0.9, 0.999),
-            norm_decay: float = 0.95, eps: float = 1e-08, weight_decay: float = 0.0, decoupled_decay: bool = False,
+        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, betas: tuple[float, float] = (0.9, 0.999),
+            r: float = 0.95, weight_decay: float = 0.0, weight_decouple: bool = False, fixed_decay: bool = False,
+            ams_bound: bool = False, eps: float = 1e-08, *, norm_decay: float = 0.95, decoupled_decay: bool = False,
             **options: Unpack[SharedOptions]) -> None: ...
 
 
-class ScheduleFreeAdamW(SINGOptimizer):
-    """ScheduleFreeAdamW on centralized and normalized gradients, with LookAhead; its rule in the library is `schedule_free_adamw`.
+class ScheduleFreeAdamW(Optimizer):
+    """ScheduleFreeAdamW alone, with gradients as they are: the program's `schedule_free_adamw`.
 
-    With centralize=False, normalize="off" and lookahead=False it is the plain optimizer.
+    Weight decay takes tensors of every rank. `sing.SING(params, host="schedule_free_adamw")` puts SING around the rule, and
+    `sing.PlugSING(params, host="schedule_free_adamw")` gives it gradients of unit norm.
+
+    Names of other packages are taken too: warmup_steps, r, weight_lr_power.
 
     Args:
         params: As for sing.SING.
@@ -579,27 +901,39 @@ class ScheduleFreeAdamW(SINGOptimizer):
         step_power: Exponent of the step's number in its weight in the average. Default: 0.0.
         rate_power: Exponent of the largest learning rate so far in a step's weight in the average. Default: 2.0.
         decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: True.
-        options: Options that all classes take, as described for sing.SING.
+        warmup_steps: The same as own_warmup_steps.
+        r: The same as step_power.
+        weight_lr_power: The same as rate_power.
+        options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
+            'off' and decay_vectors is True by default.
 
     Example:
         >>> import torch, sing
         >>> model = torch.nn.Linear(4, 3)
         >>> optimizer = sing.ScheduleFreeAdamW(model.parameters(), lr=1e-3)
+        >>> model(torch.ones(2, 4)).square().sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.status()
+        {'skipped_steps': 0, 'skipped_tensors': 0}
     """
 
-    _schema = Schema("ScheduleFreeAdamW")
+    _schema = Schema("ScheduleFreeAdamW", "schedule_free_adamw")
 
     if TYPE_CHECKING:
 
-        def __init__(self, params: ParamsT, lr: float | Tensor = 0.0025, *, betas: tuple[float, float] = (0.9, 0.999),
-            eps: float = 1e-08, weight_decay: float = 0.0, own_warmup_steps: int = 0, step_power: float = 0.0,
-            rate_power: float = 2.0, decoupled_decay: bool = True, **options: Unpack[SharedOptions]) -> None: ...
+        def __init__(self, params: ParamsT, lr: float | Tensor = 0.0025, betas: tuple[float, float] = (0.9, 0.999),
+            eps: float = 1e-08, weight_decay: float = 0.0, warmup_steps: int = 0, r: float = 0.0, weight_lr_power: float = 2.0, *,
+            own_warmup_steps: int = 0, step_power: float = 0.0, rate_power: float = 2.0, decoupled_decay: bool = True,
+            **options: Unpack[SharedOptions]) -> None: ...
 
 
-class Muon(SINGOptimizer):
-    """Muon on centralized and normalized gradients, with LookAhead; its rule in the library is `muon`.
+class Muon(Optimizer):
+    """Muon alone, with gradients as they are: the program's `muon`.
 
-    With centralize=False, normalize="off" and lookahead=False it is the plain optimizer.
+    Weight decay takes tensors of every rank. `sing.SING(params, host="muon")` puts SING around the rule, and
+    `sing.PlugSING(params, host="muon")` gives it gradients of unit norm.
+
+    Names of other packages are taken too: eps, ns_steps, ns_coefficients, adjust_lr_fn.
 
     Args:
         params: As for sing.SING.
@@ -616,30 +950,43 @@ class Muon(SINGOptimizer):
             'original', 'match_rms_adamw'. Default: 'original'.
         orthogonalize: Off uses AdamW for matrices too, as is usual for embeddings and output layers. Default: True.
         betas: Decays of the two moments. Default: (0.9, 0.999).
-        eps: AdamW: added to the root of the second moment. Default: 1e-08.
-        options: Options that all classes take, as described for sing.SING.
+        epsilon: AdamW: added to the root of the second moment. Default: 1e-08.
+        ns_coefficients: As the peer has it; None leaves the default.
+        eps: The same as norm_floor.
+        ns_steps: The same as newton_steps.
+        adjust_lr_fn: As the peer has it; None leaves the default.
+        options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
+            'off' and decay_vectors is True by default.
 
     Example:
         >>> import torch, sing
         >>> model = torch.nn.Linear(4, 3)
         >>> optimizer = sing.Muon(model.parameters(), lr=1e-3)
+        >>> model(torch.ones(2, 4)).square().sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.status()
+        {'skipped_steps': 0, 'skipped_tensors': 0}
     """
 
-    _schema = Schema("Muon")
+    _schema = Schema("Muon", "muon")
 
     if TYPE_CHECKING:
 
-        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, *, momentum: float = 0.95, nesterov: bool = True,
-            weight_decay: float = 0.1, norm_floor: float = 1e-07, newton_steps: int = 5, newton_a: float = 3.4445,
-            newton_b: float = -4.775, newton_c: float = 2.0315,
-            rate_adjustment: Literal["original", "match_rms_adamw"] = 'original', orthogonalize: bool = True,
-            betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-08, **options: Unpack[SharedOptions]) -> None: ...
+        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, weight_decay: float = 0.1, momentum: float = 0.95,
+            nesterov: bool = True, ns_coefficients: Any = ..., eps: float = 1e-07, ns_steps: int = 5, adjust_lr_fn: Any = ..., *,
+            norm_floor: float = 1e-07, newton_steps: int = 5, newton_a: float = 3.4445, newton_b: float = -4.775,
+            newton_c: float = 2.0315, rate_adjustment: Literal["original", "match_rms_adamw"] = 'original',
+            orthogonalize: bool = True, betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-08,
+            **options: Unpack[SharedOptions]) -> None: ...
 
 
-class AdaHessian(SINGOptimizer):
-    """AdaHessian on centralized and normalized gradients, with LookAhead; its rule in the library is `adahessian`.
+class AdaHessian(Optimizer):
+    """AdaHessian alone, with gradients as they are: the program's `adahessian`.
 
-    With centralize=False, normalize="off" and lookahead=False it is the plain optimizer.
+    Weight decay takes tensors of every rank. `sing.SING(params, host="adahessian")` puts SING around the rule, and
+    `sing.PlugSING(params, host="adahessian")` gives it gradients of unit norm.
+
+    Names of other packages are taken too: hessian_power.
 
     Args:
         params: As for sing.SING.
@@ -649,27 +996,36 @@ class AdaHessian(SINGOptimizer):
         half_power: Divide by the curvature to the power 1/2 instead of 1. Default: False.
         weight_decay: Strength of the weight decay. Default: 0.0.
         decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: True.
-        options: Options that all classes take, as described for sing.SING.
+        hessian_power: As the peer has it; None leaves the default.
+        options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
+            'off' and decay_vectors is True by default.
 
     Example:
         >>> import torch, sing
         >>> model = torch.nn.Linear(4, 3)
         >>> optimizer = sing.AdaHessian(model.parameters(), lr=1e-3)
+        >>> model(torch.ones(2, 4)).square().sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.status()
+        {'skipped_steps': 0, 'skipped_tensors': 0}
     """
 
-    _schema = Schema("AdaHessian")
+    _schema = Schema("AdaHessian", "adahessian")
 
     if TYPE_CHECKING:
 
-        def __init__(self, params: ParamsT, lr: float | Tensor = 0.15, *, betas: tuple[float, float] = (0.9, 0.999),
-            eps: float = 0.0001, half_power: bool = False, weight_decay: float = 0.0, decoupled_decay: bool = True,
-            **options: Unpack[SharedOptions]) -> None: ...
+        def __init__(self, params: ParamsT, lr: float | Tensor = 0.15, betas: tuple[float, float] = (0.9, 0.999),
+            eps: float = 0.0001, weight_decay: float = 0.0, hessian_power: Any = ..., *, half_power: bool = False,
+            decoupled_decay: bool = True, **options: Unpack[SharedOptions]) -> None: ...
 
 
-class NVLamb(SINGOptimizer):
-    """NVLamb on centralized and normalized gradients, with LookAhead; its rule in the library is `lamb`.
+class NVLamb(Optimizer):
+    """NVLamb alone, with gradients as they are: the program's `nvlamb`.
 
-    With centralize=False, normalize="off" and lookahead=False it is the plain optimizer.
+    Weight decay takes tensors of every rank. `sing.SING(params, host="nvlamb")` puts SING around the rule, and
+    `sing.PlugSING(params, host="nvlamb")` gives it gradients of unit norm.
+
+    Names of other packages are taken too: max_grad_norm.
 
     Args:
         params: As for sing.SING.
@@ -680,32 +1036,42 @@ class NVLamb(SINGOptimizer):
         bias_correction: Correct both moments as Adam does. Default: True.
         always_adapt: Use a trust ratio for tensors without weight decay too. Default: False.
         norm_limit: Upper bound of the parameter's norm in the trust ratio; none sets no bound. Default: None.
+        clip_norm: Upper bound of the norm of all gradients together; none does not clip. Default: 1.0.
         decoupled_decay: Decay the parameter directly, outside the trust ratio. Default: False.
-        clip_norm: Upper bound of the norm of all gradients together, as torch.nn.utils.clip_grad_norm_ applies it before the
-            step; none does not clip, and normalized gradients do not change. Default: 1.0.
-        options: Options that all classes take, as described for sing.SING.
+        grad_averaging: True, the only value that is accepted.
+        max_grad_norm: The same as clip_norm.
+        trust_clip: False, the only value that is accepted.
+        options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
+            'off' and decay_vectors is True by default.
 
     Example:
         >>> import torch, sing
         >>> model = torch.nn.Linear(4, 3)
         >>> optimizer = sing.NVLamb(model.parameters(), lr=1e-3)
+        >>> model(torch.ones(2, 4)).square().sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.status()
+        {'skipped_steps': 0, 'skipped_tensors': 0}
     """
 
-    _schema = Schema("NVLamb")
+    _schema = Schema("NVLamb", "nvlamb")
 
     if TYPE_CHECKING:
 
-        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, *, betas: tuple[float, float] = (0.9, 0.999),
-            eps: float = 1e-06, weight_decay: float = 0.01, bias_correction: bool = True, always_adapt: bool = False,
-            norm_limit: float | None = None, decoupled_decay: bool = False, **options: Unpack[SharedOptions]) -> None: ...
+        def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, bias_correction: bool = True,
+            betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-06, weight_decay: float = 0.01,
+            grad_averaging: bool = True, max_grad_norm: float | None = 1.0, trust_clip: bool = False, always_adapt: bool = False,
+            *, norm_limit: float | None = None, clip_norm: float | None = 1.0, decoupled_decay: bool = False,
+            **options: Unpack[NVLambOptions]) -> None: ...
 
 
-CLASSES: dict[str, type[SINGOptimizer]] = {
-    "SING": SING, "AdamW": AdamW, "SGD": SGD, "AdaBelief": AdaBelief, "Adafactor": Adafactor, "NAdam": NAdam, "Yogi": Yogi,
-    "RAdam": RAdam, "AdaBound": AdaBound, "AdaMod": AdaMod, "EAdam": EAdam, "SAdam": SAdam, "Lion": Lion, "Lamb": Lamb, "Lars":
-    Lars, "AdaNorm": AdaNorm, "ScheduleFreeAdamW": ScheduleFreeAdamW, "Muon": Muon, "AdaHessian": AdaHessian, "NVLamb": NVLamb
+CLASSES: dict[str, type[Optimizer]] = {
+    "SING": SING, "PlugSING": PlugSING, "AdamW": AdamW, "SGD": SGD, "AdaBelief": AdaBelief, "Adafactor": Adafactor, "NAdam":
+    NAdam, "Yogi": Yogi, "RAdam": RAdam, "AdaBound": AdaBound, "AdaMod": AdaMod, "EAdam": EAdam, "SAdam": SAdam, "Lion": Lion,
+    "Lamb": Lamb, "Lars": Lars, "AdaNorm": AdaNorm, "ScheduleFreeAdamW": ScheduleFreeAdamW, "Muon": Muon, "AdaHessian":
+    AdaHessian, "NVLamb": NVLamb
 }
 __all__ = [
-    "SING", "AdamW", "SGD", "AdaBelief", "Adafactor", "NAdam", "Yogi", "RAdam", "AdaBound", "AdaMod", "EAdam", "SAdam", "Lion",
-    "Lamb", "Lars", "AdaNorm", "ScheduleFreeAdamW", "Muon", "AdaHessian", "NVLamb"
+    "SING", "PlugSING", "AdamW", "SGD", "AdaBelief", "Adafactor", "NAdam", "Yogi", "RAdam", "AdaBound", "AdaMod", "EAdam",
+    "SAdam", "Lion", "Lamb", "Lars", "AdaNorm", "ScheduleFreeAdamW", "Muon", "AdaHessian", "NVLamb"
 ]

@@ -32,6 +32,10 @@ class Schedule(OptionSet):
     """Base of the schedules: a pure function of the step, which the library computes.
 
     It is not slotted: LambdaLR saves and loads a callable's `__dict__`.
+
+    Example:
+        >>> isinstance(WarmupLinear(total_steps=4), Schedule)
+        True
     """
 
     name: ClassVar[str]  # in option files and on command lines
@@ -192,6 +196,9 @@ def make_schedule(name: str, **options: Any) -> Schedule:
     Args:
         name: One of the keys of `SCHEDULES`.
         options: The schedule's options.
+
+    Returns:
+        The schedule, a function of the step.
 
     Raises:
         TypeError, ValueError: The name or an option is refused.

@@ -1,16 +1,23 @@
 """Defines what the tests of the package share: the build folder, a small model, and parameters stepped through copies."""
 
+import functools
 import os
 import pathlib
 
 import pytest
 import torch
 
+import sing
 from sing.library import LibraryOptimizer
+from sing.options import HOSTS
+from sing.rules import CLASSES
 from sing.standardize import Job, standardize_all
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("SING_BUILD", ROOT / "build" / "dev"))
+
+# Every class, and SING around every rule.
+MADE = {**CLASSES, **{f"SING, {host}": functools.partial(sing.SING, host=host) for host in HOSTS}}
 
 torch.use_deterministic_algorithms(True)
 

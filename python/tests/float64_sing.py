@@ -416,7 +416,7 @@ def muon(step):
         second = moving_average(step.old("exp_avg_sq"), gradient * gradient, beta2)
         step.state.update(momentum_buffer=first, exp_avg_sq=second)
         correction1, correction2 = corrections(step)
-        return parameter - step.rate * (first / correction1) / (second.sqrt() / math.sqrt(correction2) + step["eps"])
+        return parameter - step.rate * (first / correction1) / (second.sqrt() / math.sqrt(correction2) + step["epsilon"])
     first = moving_average(step.old("momentum_buffer"), gradient, momentum)  # (40)
     step.state["momentum_buffer"] = first
     start = (1 - momentum) * gradient + momentum * first if step["nesterov"] else first

@@ -249,7 +249,7 @@ def draw_options(random, rule, parameters):
         drawn["betas"] = (pick(random, (0.9, 0.0, 0.5)), pick(random, (0.999, 0.9, 0.99)))
     if rule in ("SING", "AdamW", "Adafactor"):
         drawn["softplus_beta"] = pick(random, (None, 50.0, 1.0, 1000.0))
-    if rule in ("SING", "AdamW", "NAdam", "Lamb", "Lars", "Muon", "attached AdamW"):
+    if rule in ("SING", "AdamW", "NAdam", "Lamb", "Lars", "attached AdamW"):
         drawn["eps"] = pick(random, (1e-8, 1e-4))
     if rule == "NAdam":
         drawn["momentum_decay"] = pick(random, (0.004, 0.1))
@@ -267,6 +267,7 @@ def draw_options(random, rule, parameters):
         drawn["relative_step"] = chance(random, 0.3)
         drawn["clip_threshold"] = pick(random, (1.0, 0.2))
     if rule == "Muon":
+        drawn["epsilon"] = pick(random, (1e-8, 1e-4))  # torch's Muon calls another option eps
         drawn["nesterov"] = chance(random, 0.5)
         drawn["rate_adjustment"] = pick(random, ("original", "match_rms_adamw"))
     kept = {name: value for name, value in drawn.items() if chance(random, 0.5)}

@@ -9,8 +9,6 @@ import torch
 SHAPES = [(7,), (3, 5), (), (1, 1), (2, 3, 1, 5), (13, 11)]
 STEPS = 60
 WARM_UP = 10
-# These options leave the rule alone, as in the peers: no centralization, normalization or LookAhead, and decay for vectors too.
-ALONE = {"centralize": False, "normalize": "off", "lookahead": False, "decay_vectors": True}
 
 
 def learning_rate_factor(step):

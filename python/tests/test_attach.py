@@ -550,7 +550,7 @@ def test_bad_input_is_refused_with_nothing_changed():
 
     cases = [
         (TypeError, "wanted a torch.optim.Optimizer", lambda: attach(torch.nn.Linear(2, 2))),
-        (ValueError, "standardizes gradients itself", lambda: attach(sing.SING(parameters))),
+        (ValueError, "got sing.SING, which takes centralize, normalize and lookahead", lambda: attach(sing.SING(parameters))),
         (TypeError, "LBFGS", lambda: attach(torch.optim.LBFGS(parameters))),
         (TypeError, "did you mean 'normalize'", lambda: attach(host(), normalise="unit_norm")),
         (TypeError, "wanted one of centralize, .*got 'fused'", lambda: attach(host(), fused=True)),
@@ -617,3 +617,33 @@ def test_sharded_tensors_are_refused():
         assert torch.equal(weight.to_local(), torch.ones(4, 4))
     finally:
         distributed.destroy_process_group()
+
+
+def test_hooks_registered_after_attach_run_after_its_own():
+    weight = torch.nn.Parameter(torch.zeros(2))
+    optimizer = attach(torch.optim.SGD([weight], lr=0.1))
+    seen = []
+    optimizer.register_step_pre_hook(lambda *_: seen.append(weight.grad.norm().item()))
+    optimizer.register_step_post_hook(lambda *_: seen.append(weight.grad.norm().item()))
+    weight.grad = torch.tensor([3.0, 4.0])
+    optimizer.step()
+    assert seen == [pytest.approx(1.0), 5.0]
+
+
+def test_reset_lookahead_starts_from_the_present_weights():
+    """With a period of 2 and a weight of 1/4, two steps of -0.1 from 3 merge to 3 - 0.2 / 4."""
+    weight = torch.nn.Parameter(torch.zeros(1))
+    optimizer = attach(torch.optim.SGD([weight], lr=0.1), normalize="off", lookahead=Lookahead(period=2, alpha=0.25))
+    weight.grad = torch.ones(1)
+    optimizer.step()
+    with torch.no_grad():
+        weight.fill_(3.0)
+    attachment(optimizer).reset_lookahead()
+    assert "slow" not in optimizer.state[weight]
+    optimizer.step()
+    assert optimizer.state[weight]["slow"].item() == 3.0
+    optimizer.step()
+    assert weight.item() == pytest.approx(2.95)
+    copied = copy.deepcopy(optimizer)
+    attachment(copied).reset_lookahead()
+    assert (copied.param_groups[0]["lookahead_step"], optimizer.param_groups[0]["lookahead_step"]) == (0, 2)

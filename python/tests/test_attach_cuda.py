@@ -95,8 +95,8 @@ def test_passing_through_does_not_wait():
 def test_a_graph_captures_what_does_not_wait():
     parameters, twins = make_parameters(), make_parameters()
     make = {"lr": 0.01, "capturable": True}
-    optimizer = attach(torch.optim.AdamW(parameters, **make), lookahead=None, non_finite="pass_through")
-    eager = attach(torch.optim.AdamW(twins, **make), lookahead=None, non_finite="pass_through")
+    optimizer = attach(torch.optim.AdamW(parameters, **make), lookahead=False, non_finite="pass_through")
+    eager = attach(torch.optim.AdamW(twins, **make), lookahead=False, non_finite="pass_through")
     set_gradients(parameters, 0)
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())

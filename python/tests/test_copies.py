@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from conftest import small_model
+from conftest import MADE, small_model
 
 import sing
 from sing import parameters as parameters_module
@@ -35,10 +35,10 @@ def set_gradients(parameters, seed, layout=lambda each: each):
 
 
 @pytest.mark.parametrize("layout", [gapped, transposed])
-@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("name", MADE)
 def test_layouts_train_as_contiguous_memory(name, layout):
     mine, plain = pair(layout)
-    first, second = CLASSES[name](mine, weight_decay=0.1), CLASSES[name](plain, weight_decay=0.1)
+    first, second = MADE[name](mine, weight_decay=0.1), MADE[name](plain, weight_decay=0.1)
     for step in range(7):
         set_gradients(mine, step, layout if step % 2 else lambda each: each)
         set_gradients(plain, step)

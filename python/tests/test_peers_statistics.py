@@ -9,7 +9,6 @@ import torch_optimizer
 
 import sing
 
-OFF = {"centralize": False, "normalize": "off", "lookahead": False, "decay_vectors": True}
 SHAPES = [(), (1,), (7,), (5, 3), (3, 5), (4, 3, 3, 2), (33, 17), (2, 1, 9)]
 STEPS = 60
 WARM_UP = 10
@@ -17,18 +16,18 @@ WARM_UP = 10
 
 def nvlamb(parameters, **options):
     """Makes our NVLamb, which does what timm's and NVIDIA's LAMB do."""
-    return sing.NVLamb(parameters, **{"weight_decay": 0.0, **options}, **OFF)
+    return sing.NVLamb(parameters, **{"weight_decay": 0.0, **options})
 
 
 # Each entry has our optimizer, theirs, and the peak learning rate of both.
 PAIRS = {
     "lamb, paper": (
-        lambda p: sing.Lamb(p, weight_decay=0.1, **OFF),
+        lambda p: sing.Lamb(p, weight_decay=0.1),
         lambda p: torch_optimizer.Lamb(p, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.1, clamp_value=10.0, debias=False),
         1e-2,
     ),
     "lamb, paper, norms at the limit": (
-        lambda p: sing.Lamb(p, norm_limit=2.0, **OFF),
+        lambda p: sing.Lamb(p, norm_limit=2.0),
         lambda p: torch_optimizer.Lamb(p, eps=1e-6, clamp_value=2.0),
         1e-2,
     ),
@@ -40,28 +39,28 @@ PAIRS = {
         1e-2,
     ),
     "lars, timm": (
-        lambda p: sing.Lars(p, momentum=0.9, weight_decay=0.1, **OFF),
+        lambda p: sing.Lars(p, momentum=0.9, weight_decay=0.1),
         lambda p: timm.optim.Lars(p, momentum=0.9, weight_decay=0.1),
         1.0,
     ),
     "lars, timm, always adapting, nesterov": (
-        lambda p: sing.Lars(p, momentum=0.9, nesterov=True, always_adapt=True, trust_coefficient=0.01, **OFF),
+        lambda p: sing.Lars(p, momentum=0.9, nesterov=True, always_adapt=True, trust_coefficient=0.01),
         lambda p: timm.optim.Lars(p, momentum=0.9, nesterov=True, always_adapt=True, trust_coeff=0.01),
         1.0,
     ),
     "lars, torch_optimizer": (
-        lambda p: sing.Lars(p, momentum=0.9, weight_decay=0.1, trust_coefficient=0.01, **OFF),
+        lambda p: sing.Lars(p, momentum=0.9, weight_decay=0.1, trust_coefficient=0.01),
         lambda p: torch_optimizer.LARS(p, lr=1.0, momentum=0.9, weight_decay=0.1, trust_coefficient=0.01, eps=1e-8),
         1.0,
     ),
     # The authors keep the epsilon in the second moment, this peer does not, so both use an epsilon of 0.
     "adanorm": (
-        lambda p: sing.AdaNorm(p, betas=(0.9, 0.99), eps=0.0, weight_decay=0.1, **OFF),
+        lambda p: sing.AdaNorm(p, betas=(0.9, 0.99), eps=0.0, weight_decay=0.1),
         lambda p: pytorch_optimizer.AdaNorm(p, betas=(0.9, 0.99), eps=0.0, weight_decay=0.1, weight_decouple=False),
         1e-2,
     ),
     "adanorm, decoupled": (
-        lambda p: sing.AdaNorm(p, betas=(0.9, 0.99), eps=0.0, weight_decay=0.1, decoupled_decay=True, **OFF),
+        lambda p: sing.AdaNorm(p, betas=(0.9, 0.99), eps=0.0, weight_decay=0.1, decoupled_decay=True),
         lambda p: pytorch_optimizer.AdaNorm(p, betas=(0.9, 0.99), eps=0.0, weight_decay=0.1, weight_decouple=True),
         1e-2,
     ),
@@ -110,17 +109,17 @@ def in_training(optimizer):
 
 # Both are compared at the average, which eval() puts in place of the weights.
 PAIRS["schedule-free"] = (
-    lambda p: sing.ScheduleFreeAdamW(p, weight_decay=0.1, own_warmup_steps=20, **OFF),
+    lambda p: sing.ScheduleFreeAdamW(p, weight_decay=0.1, own_warmup_steps=20),
     lambda p: in_training(schedulefree.AdamWScheduleFree(p, weight_decay=0.1, warmup_steps=20)),
     1e-2,
 )
 PAIRS["schedule-free, powers"] = (
-    lambda p: sing.ScheduleFreeAdamW(p, betas=(0.95, 0.99), step_power=1.0, rate_power=1.0, **OFF),
+    lambda p: sing.ScheduleFreeAdamW(p, betas=(0.95, 0.99), step_power=1.0, rate_power=1.0),
     lambda p: in_training(schedulefree.AdamWScheduleFree(p, betas=(0.95, 0.99), r=1.0, weight_lr_power=1.0, foreach=False)),
     1e-2,
 )
 PAIRS["schedule-free, pytorch_optimizer"] = (
-    lambda p: sing.ScheduleFreeAdamW(p, weight_decay=0.1, **OFF),
+    lambda p: sing.ScheduleFreeAdamW(p, weight_decay=0.1),
     lambda p: in_training(pytorch_optimizer.ScheduleFreeAdamW(p, weight_decay=0.1)),
     1e-2,
 )
@@ -151,17 +150,17 @@ def to_torch_optimizer(optimizer, weights, found):
 
 
 PAIRS["adahessian, torch_optimizer"] = (
-    lambda p: GivenCurvature(sing.AdaHessian(p, weight_decay=0.1, **OFF), to_ours),
+    lambda p: GivenCurvature(sing.AdaHessian(p, weight_decay=0.1), to_ours),
     lambda p: GivenCurvature(torch_optimizer.Adahessian(p, weight_decay=0.1, hessian_power=1.0), to_torch_optimizer),
     1e-2,
 )
 PAIRS["adahessian, half power"] = (
-    lambda p: GivenCurvature(sing.AdaHessian(p, half_power=True, **OFF), to_ours),
+    lambda p: GivenCurvature(sing.AdaHessian(p, half_power=True), to_ours),
     lambda p: GivenCurvature(torch_optimizer.Adahessian(p, hessian_power=0.5), to_torch_optimizer),
     1e-2,
 )
 PAIRS["adahessian, pytorch_optimizer"] = (
-    lambda p: GivenCurvature(sing.AdaHessian(p, eps=1e-3, weight_decay=0.1, decoupled_decay=False, **OFF), to_ours),
+    lambda p: GivenCurvature(sing.AdaHessian(p, eps=1e-3, weight_decay=0.1, decoupled_decay=False), to_ours),
     lambda p: GivenCurvature(
         pytorch_optimizer.AdaHessian(p, eps=1e-3, weight_decay=0.1, weight_decouple=False),
         lambda optimizer, weights, found: optimizer.step(hessian=found),
@@ -182,7 +181,7 @@ def test_muon_equals_torch(name, monkeypatch):
     shared, own = MUONS[name]
     monkeypatch.setattr(torch.Tensor, "bfloat16", torch.Tensor.clone)
     found = compare(
-        lambda p: sing.Muon(p, **shared, **own, **OFF),
+        lambda p: sing.Muon(p, **shared, **own),
         lambda p: torch.optim.Muon(p, adjust_lr_fn=name, **shared),
         1e-2,
         torch.float64,
@@ -194,7 +193,7 @@ def test_muon_equals_torch(name, monkeypatch):
 
 def test_muon_is_near_torch_as_it_is():
     found = compare(
-        lambda p: sing.Muon(p, weight_decay=0.1, **OFF),
+        lambda p: sing.Muon(p, weight_decay=0.1),
         lambda p: torch.optim.Muon(p, weight_decay=0.1),
         1e-2,
         torch.float32,

@@ -1,13 +1,14 @@
 """Tests that state dictionaries, pickles and copies continue with the same bits, and that tensors put into `state` are used."""
 
 import copy
+import functools
 import gc
 import io
 import pickle
 
 import pytest
 import torch
-from conftest import same_weights, small_model, train
+from conftest import MADE, same_weights, small_model, train
 
 import sing
 from sing.rules import CLASSES
@@ -33,26 +34,26 @@ def resumed(model, optimizer, way, cls):
 
 @pytest.mark.parametrize("way", ["deepcopy", "pickle", "state_dict", "torch.save"])
 @pytest.mark.parametrize("steps", [0, 1, 7])  # 7 is inside a LookAhead period
-def test_goes_on_with_the_same_bits(way, steps, memory):
-    cls = sing.SING
+@pytest.mark.parametrize("host", ["adamw", "nadam"])
+def test_goes_on_with_the_same_bits(way, steps, host, memory):
+    cls = functools.partial(sing.SING, host=host)
     model = small_model()
     optimizer = cls(model.named_parameters(), lr=0.03, weight_decay=0.1, betas=(0.8, 0.95))
-    if way == "pickle" and type(optimizer) is not cls:
-        pytest.skip("a class made in a test cannot be pickled")
     train(model, optimizer, steps)
     twin, fresh = resumed(model, optimizer, way, cls)
     assert fresh.param_groups[0]["betas"] == (0.8, 0.95)
+    assert fresh.host == host
     train(model, optimizer, 6, first=steps)
     train(twin, fresh, 6, first=steps)
     assert same_weights(model, twin)
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("name", MADE)
 def test_every_rule_resumes(name):
     model = small_model()
-    optimizer = CLASSES[name](model.named_parameters(), **({"momentum": 0.9} if name == "SGD" else {}))
+    optimizer = MADE[name](model.named_parameters(), **({"momentum": 0.9} if name.lower().endswith("sgd") else {}))
     train(model, optimizer, 4)
-    twin, fresh = resumed(model, optimizer, "torch.save", CLASSES[name])
+    twin, fresh = resumed(model, optimizer, "torch.save", MADE[name])
     train(model, optimizer, 4, first=4)
     train(twin, fresh, 4, first=4)
     assert same_weights(model, twin)
@@ -273,6 +274,60 @@ def test_hooks_see_the_dictionary():
     optimizer.register_load_state_dict_post_hook(after)
     optimizer.load_state_dict(optimizer.state_dict())
     assert seen == [["param_groups", "state"], (0.125, 1)]
+
+
+def test_reset_lookahead_starts_from_the_present_weights(memory):
+    """The next merge is a whole period away and draws to the weights that were set by hand."""
+    weight = torch.nn.Parameter(torch.randn(4, 3))
+    optimizer = sing.SING([weight], lookahead=sing.Lookahead(period=3, alpha=0.25))
+    fresh = torch.randn(4, 3)
+    for step in range(7):
+        weight.grad = torch.randn(4, 3)
+        if step == 2:  # the step of a merge
+            with torch.no_grad():
+                weight.copy_(fresh)
+            optimizer.reset_lookahead()
+            assert torch.equal(optimizer.state[weight]["slow"], fresh)
+            assert optimizer.param_groups[0]["lookahead_step"] == 0
+        fast_only = copy.deepcopy(optimizer)
+        optimizer.step()
+        if step == 4:
+            [twin] = fast_only.param_groups[0]["params"]
+            twin.grad = weight.grad.clone()
+            fast_only.param_groups[0]["lookahead_period"] = 1000
+            fast_only.step()
+            wanted = 0.25 * twin.detach() + 0.75 * fresh
+            assert torch.allclose(weight, wanted, atol=1e-7)
+    assert optimizer.state_dict()["param_groups"][0]["lookahead_step"] == 5
+
+
+def test_reset_lookahead_takes_changed_elements_into_the_master_weights():
+    weight = torch.nn.Parameter(torch.ones(3, dtype=torch.bfloat16))
+    optimizer = sing.SING([weight], lr=1e-4, master_weights=True)
+    weight.grad = torch.ones(3, dtype=torch.bfloat16)
+    optimizer.step()
+    kept = optimizer.state[weight]["master"].clone()
+    assert not torch.equal(kept, kept.bfloat16().float())
+    with torch.no_grad():
+        weight[1] = 5.0
+    optimizer.reset_lookahead()
+    wanted = torch.stack([kept[0], torch.tensor(5.0), kept[2]])
+    assert torch.equal(optimizer.state[weight]["master"], wanted)
+    assert torch.equal(optimizer.state[weight]["slow"], wanted)
+
+
+def test_reset_lookahead_needs_no_lookahead_and_no_step():
+    weight = torch.nn.Parameter(torch.ones(2, 2))
+    for optimizer in (sing.SING([weight]), sing.AdamW([weight])):
+        optimizer.reset_lookahead()
+        weight.grad = torch.eye(2)
+        optimizer.step()
+        assert int(optimizer.state[weight]["step"]) == 1
+    waiting = sing.SING([weight], slow_weights_for_evaluation=True)
+    waiting.step()
+    waiting.eval()
+    with pytest.raises(RuntimeError, match=r"wanted train\(\) before reset_lookahead\(\)"):
+        waiting.reset_lookahead()
 
 
 def test_state_of_another_rule_is_refused():

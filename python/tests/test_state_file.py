@@ -1,7 +1,10 @@
 """Tests that a run continues in Python from a state file of C++, and the reverse, with the bits of an uninterrupted run."""
 
+import errno
 import json
+import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -101,8 +104,12 @@ def test_bad_files_change_nothing(tmp_path):
     other.save(tmp_path / "other.safetensors")
     (tmp_path / "short.safetensors").write_bytes(b"\x10")
     moment = optimizer.state[weight]["exp_avg"]
-    for name, message in [("absent", "cannot open"), ("short", "short"), ("other", "wanted parameter 'weight' in group 0, got none")]:
-        with pytest.raises(RuntimeError, match=message):
+    for name, error, message in [
+        ("absent", FileNotFoundError, "cannot open: No such file"),
+        ("short", RuntimeError, "short"),
+        ("other", RuntimeError, "wanted parameter 'weight' in group 0, got none"),
+    ]:
+        with pytest.raises(error, match=message):
             optimizer.load(tmp_path / f"{name}.safetensors")
         assert optimizer.state[weight]["exp_avg"] is moment
         assert optimizer.param_groups[0]["lr"] == 0.25
@@ -158,6 +165,42 @@ def test_a_file_is_read_once_whatever_the_number_of_groups(tmp_path, monkeypatch
         monkeypatch.setattr(operators, name, lambda *given, name=name, call=getattr(operators, name): (calls.append(name), call(*given)))
     optimizer.load(tmp_path / "state")
     assert calls == ["load"]
+
+
+def refused(error, number, use, path):
+    with pytest.raises(error, match=re.escape(str(path))) as found:
+        use(path)
+    assert found.value.errno == number
+
+
+def test_paths_that_the_system_refuses_raise_its_kind_of_error(tmp_path):
+    _, optimizer = trained()
+    before = optimizer.state_dict()["state"][0]["exp_avg"].clone()
+    (tmp_path / "file").write_bytes(b"text")
+    (tmp_path / "loop").symlink_to("loop")
+    refused(FileNotFoundError, errno.ENOENT, optimizer.load, tmp_path / "absent")
+    refused(FileNotFoundError, errno.ENOENT, optimizer.save, tmp_path / "absent" / "state")
+    refused(IsADirectoryError, errno.EISDIR, optimizer.load, tmp_path)
+    refused(IsADirectoryError, errno.EISDIR, optimizer.save, tmp_path)
+    refused(NotADirectoryError, errno.ENOTDIR, optimizer.load, tmp_path / "file" / "state")
+    refused(OSError, errno.ELOOP, optimizer.load, tmp_path / "loop")
+    refused(OSError, errno.ELOOP, optimizer.save, tmp_path / "loop")
+    assert torch.equal(optimizer.state_dict()["state"][0]["exp_avg"], before)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["file", "loop"]
+
+
+def test_a_file_without_permission(tmp_path):
+    _, optimizer = trained()
+    optimizer.save(tmp_path / "state")
+    tmp_path.chmod(0)
+    user = os.geteuid()
+    os.seteuid(user or 65534)  # root may read and write everything
+    try:
+        refused(PermissionError, errno.EACCES, optimizer.load, tmp_path / "state")
+        refused(PermissionError, errno.EACCES, optimizer.save, tmp_path / "new")
+    finally:
+        os.seteuid(user)
+        tmp_path.chmod(0o700)
 
 
 def rewritten(path, change):

@@ -9,6 +9,7 @@
 #include "adapters/torch/operators/standardize.hpp"
 #include "sing/base/message.hpp"
 #include "sing/base/strides.hpp"
+#include "sing/io/system_file_error.hpp"
 
 namespace sing::operators {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 using Tensors = std::vector<Tensor>;
 
 // What the stable interface makes of an exception's type differs from torch to torch, so the text
-// says which are the caller's mistakes; the package reads it.
+// says which are the caller's mistakes and which the system's; the package reads it.
 template <auto Function>
 struct Guarded;
 
@@ -27,6 +28,8 @@ struct Guarded<Function> {
       return Function(arguments...);
     } catch (const std::invalid_argument& error) {
       throw Error(fmt::format("ValueError: {}", error.what()));
+    } catch (const SystemFileError& error) {
+      throw Error(fmt::format("OSError {}: {}", error.number, error.what()));
     }
   }
 };
