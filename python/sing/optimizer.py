@@ -238,7 +238,7 @@ class Optimizer(TorchOptimizer):
         """The optimizer's state as torch.optim's: state by position, and the groups.
 
         It is exact: a run that goes on from it has the bits of one that was not interrupted. The state of sing.AdamW, and of
-        sing.SING around it, loads into torch.optim.AdamW.
+        sing.SING around it, loads into torch.optim.AdamW; that of SGD and RAdam into theirs.
 
         Returns:
             A dict of "state" and "param_groups". Its tensors share the optimizer's memory, except the steps.
@@ -246,7 +246,8 @@ class Optimizer(TorchOptimizer):
         self._refuse_slow_weights("state_dict()")
         self._write_counters()
         found: dict[str, Any] = super().state_dict()
-        return {**found, "state": _with_torchs_steps(found["state"])}
+        groups = [{**self._schema.peers_options(group), **group} for group in found["param_groups"]]
+        return {**found, "state": _with_torchs_steps(found["state"]), "param_groups": groups}
 
     def _write_counters(self) -> None:
         if self._library is not None and self.param_groups:
@@ -254,7 +255,7 @@ class Optimizer(TorchOptimizer):
 
     @_disable_dynamo
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes what state_dict() gave, or the state of torch.optim.AdamW or of the authors' SING.
+        """Takes what state_dict() gave, or the state of torch.optim.AdamW, SGD or RAdam for these rules, or of the authors' SING.
 
         Nothing is cast: the float32 state of 16-bit parameters comes back as it was. As with torch's optimizers, options in the
         dictionary replace the present ones. A dictionary of torch.optim.AdamW has none for SING, which keeps its own, and
@@ -294,13 +295,15 @@ class Optimizer(TorchOptimizer):
         """Saved groups under our names; what a group does not say stays as it is in the present group."""
         if len(saved) != len(self.param_groups):
             return saved  # torch says so
-        groups, targets = [], self._schema.targets
+        groups, schema = [], self._schema
         for index, (theirs, ours) in enumerate(zip(saved, self.param_groups)):
-            # torch.optim.AdamW adds its own names to those of a group that it has loaded from here.
-            single = {key: value for key, value in theirs.items() if (name := targets.get(key, key)) == key or name not in theirs}
-            given = self._schema.canonical(single, f"{self._schema.where} group {index}", strict=False)
+            # A peer's name of an option counts where ours is not there. Keys of others are left alone, as torch leaves them.
+            names = {key: schema.targets.get(key, key) for key in theirs if schema.accepts(key)}
+            options = {key: theirs[key] for key, name in names.items() if name == key or name not in theirs}
+            others = {key: value for key, value in theirs.items() if key not in names}
+            given = schema.canonical(options, f"{schema.where} group {index}", strict=False)
             present = {key: ours[key] for key in self.defaults if key in ours}
-            groups.append({**self.defaults, **present, COUNTER: 0, **given})
+            groups.append({**self.defaults, **present, COUNTER: 0, **others, **given})
         return groups
 
     def _place_state(self, given: dict[int, dict[str, Any]], old_groups: list[dict[str, Any]], foreign: list[bool]) -> None:
@@ -311,15 +314,24 @@ class Optimizer(TorchOptimizer):
         for index, group in enumerate(self.param_groups):
             self._schema.check(group, f"{self._schema.where} group {index}")
             for parameter in group["params"]:
-                if given.get(position):
-                    state[parameter] = dict(given[position])
-                    if foreign[index]:
-                        anew.add(parameter)
+                entry = dict(given.get(position, {}))
+                if foreign[index]:
+                    entry = self._foreign_entry(entry)
+                    anew.add(parameter)
+                if entry:
+                    state[parameter] = entry
                 position += 1
         library = self._built(self.param_groups, state, anew)
         for group, old in zip(self.param_groups, old_groups):
             _keep_learning_rate_tensor(group, old)
         self.state, self._library, self._anew = state, library, anew
+
+    def _foreign_entry(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """A parameter's state that another optimizer wrote. torch has None for state that it does not keep."""
+        found = {key: value for key, value in entry.items() if value is not None}
+        if found and not self._schema.peer.counts_steps:
+            found.setdefault("step", 1)
+        return found
 
     def _complete(self, group: dict[str, Any]) -> None:
         for key, value in self.defaults.items():

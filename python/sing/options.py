@@ -216,6 +216,15 @@ class Schema:
                 raise unknown_option(key, sorted(known), where)
         return {key: value}
 
+    def accepts(self, key: str) -> bool:
+        """Whether it is an option here, under our name or a peer's."""
+        return key in self.targets or key in self.peer.conversions or key in self.ignored or key in self.fixed
+
+    def peers_options(self, group: Mapping[str, Any]) -> dict[str, Any]:
+        """What a group of the peer's optimizer has under other names, or has beside ours."""
+        named = {theirs: group[self.targets[theirs]] for theirs in self.peer.names if theirs in self.targets}
+        return {**self.peer.fixed, **named}
+
     def _converted(self, key: str, value: Any, where: str) -> dict[str, Any]:
         return {self.python_name(name): each for name, each in self.peer.conversions[key](value, where).items()}
 

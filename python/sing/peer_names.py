@@ -19,6 +19,7 @@ class PeerNames(NamedTuple):
         conversions: A peer's name of an option, and the function of (value, where) that gives the library's options for it.
         fixed: What a peer has and the library has not: its name, and the only value that is accepted.
         ignored: What changes no result.
+        counts_steps: Whether the peer's state has the number of steps. Where it has none, the rule does not depend on it.
     """
 
     positional: tuple[str, ...] = ("lr",)
@@ -26,6 +27,7 @@ class PeerNames(NamedTuple):
     conversions: Mapping[str, Conversion] = NOTHING
     fixed: Mapping[str, Any] = NOTHING
     ignored: tuple[str, ...] = ()
+    counts_steps: bool = True
 
 
 # Arguments that torch's optimizers have for how a step is computed. A step of the library is one call for all tensors, and on a
@@ -78,7 +80,7 @@ NO_AMSGRAD = {"amsgrad": False}
 # By the optimizer's name in the program. Where two packages disagree about the order, only the learning rate has a position.
 PEERS = {
     "adamw": PeerNames((*ADAM, "amsgrad"), names=TORCH_DECAY, fixed=NO_AMSGRAD),
-    "sgd": PeerNames(("lr", "momentum", "dampening", "weight_decay", "nesterov"), fixed={"dampening": 0}),
+    "sgd": PeerNames(("lr", "momentum", "dampening", "weight_decay", "nesterov"), fixed={"dampening": 0}, counts_steps=False),
     "adabelief": PeerNames(
         (*ADAM, "amsgrad", "weight_decouple", "fixed_decay", "rectify", "degenerated_to_sgd", "print_change_log"),
         names=OTHER_DECAY,
@@ -104,7 +106,7 @@ PEERS = {
     "adamod": PeerNames(("lr", "betas", "beta3", "eps", "weight_decay"), names=OTHER_DECAY),
     "eadam": PeerNames((*ADAM, "amsgrad"), fixed=NO_AMSGRAD),
     "sadam": PeerNames((*ADAM, "amsgrad")),
-    "lion": PeerNames(("lr", "betas", "weight_decay"), names=OTHER_DECAY),
+    "lion": PeerNames(("lr", "betas", "weight_decay"), names=OTHER_DECAY, counts_steps=False),
     "lamb": PeerNames(
         (*ADAM, "clamp_value", "adam", "debias"),
         names={"clamp_value": "norm_limit"},
@@ -119,6 +121,7 @@ PEERS = {
         ("lr", "momentum", "dampening", "weight_decay", "nesterov", "trust_coeff", "eps", "trust_clip", "always_adapt"),
         names={"trust_coeff": "trust_coefficient"},
         fixed={"dampening": 0, "trust_clip": False},
+        counts_steps=False,
     ),
     "adanorm": PeerNames(
         ("lr", "betas", "r", "weight_decay", "weight_decouple", "fixed_decay", "ams_bound", "eps"),

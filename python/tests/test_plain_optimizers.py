@@ -100,6 +100,31 @@ def test_torchs_checkpoint_loads(name, how):
     assert optimizer.state_dict()["param_groups"][0]["lookahead_step"] == 1
 
 
+@pytest.mark.parametrize("name, options", [("SGD", {}), ("SGD", {"momentum": 0.9}), ("RAdam", {"decoupled_weight_decay": True})])
+def test_other_rules_go_both_ways(name, options):
+    """torch's SGD does not count steps."""
+    model = small_model(torch.float64)
+    host = getattr(torch.optim, name)(model.parameters(), lr=0.01, weight_decay=0.1, **options)
+    gradients_from(model, host, 7)
+    host.step()
+    twin = copy.deepcopy(model)
+    ours = getattr(sing, name)(twin.parameters())
+    ours.load_state_dict(copy.deepcopy(host.state_dict()))
+    expect_the_same_steps(twin, ours, model, host)
+    again = getattr(torch.optim, name)(model.parameters(), lr=0.01)
+    again.load_state_dict(copy.deepcopy(ours.state_dict()))
+    expect_the_same_steps(twin, ours, model, again, steps=3)
+
+
+def test_a_checkpoint_without_steps_is_refused_where_they_count():
+    model = small_model()
+    host = torch.optim.SGD(model.parameters(), momentum=0.9)
+    model(torch.ones(1, 2, 4, 4)).sum().backward()
+    host.step()
+    with pytest.raises(ValueError, match="wanted 'step', got only 'momentum_buffer'"):
+        sing.AdamW(model.parameters()).load_state_dict(host.state_dict())
+
+
 def test_a_plain_run_goes_on_from_torchs_checkpoint_as_torch_does():
     model = small_model(torch.float64)
     host = torch.optim.AdamW(model.parameters(), lr=0.02)
