@@ -7,7 +7,6 @@ import torch
 
 import sing
 
-ALONE = {"centralize": False, "normalize": "off", "lookahead": False, "decay_vectors": True}
 SHAPES = [(7,), (3, 5), (), (13, 11), (2, 3, 4, 5)]
 LIMIT = 0.5
 TOLERANCE = 64 * torch.finfo(torch.float64).eps  # some ten roundings per step and parameter of size 1
@@ -31,12 +30,12 @@ def assert_close(ours, theirs):
 
 
 PAIRS = {
-    "AdamW": (lambda p: sing.AdamW(p, lr=0.1, weight_decay=0.1, clip_norm=LIMIT, **ALONE), lambda p: torch.optim.AdamW(p, lr=0.1, weight_decay=0.1)),
+    "AdamW": (lambda p: sing.AdamW(p, lr=0.1, weight_decay=0.1, clip_norm=LIMIT), lambda p: torch.optim.AdamW(p, lr=0.1, weight_decay=0.1)),
     "SGD": (
-        lambda p: sing.SGD(p, lr=0.1, momentum=0.9, clip_norm=LIMIT, **ALONE),
+        lambda p: sing.SGD(p, lr=0.1, momentum=0.9, clip_norm=LIMIT),
         lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9),
     ),
-    "NAdam": (lambda p: sing.NAdam(p, lr=0.1, clip_norm=LIMIT, **ALONE), lambda p: torch.optim.NAdam(p, lr=0.1)),
+    "NAdam": (lambda p: sing.NAdam(p, lr=0.1, clip_norm=LIMIT), lambda p: torch.optim.NAdam(p, lr=0.1)),
 }
 
 
@@ -59,9 +58,11 @@ def test_a_step_is_that_of_torch_after_clip_grad_norm(name):
 
 
 def test_gradients_are_clipped_before_they_are_centralized():
-    options = {**ALONE, "centralize": True}
     ours, theirs = parameters(), parameters()
-    optimizer, peer = sing.AdamW(ours, lr=0.1, clip_norm=LIMIT, **options), sing.AdamW(theirs, lr=0.1, **options)
+    optimizer, peer = (
+        sing.AdamW(ours, lr=0.1, centralize=True, clip_norm=LIMIT),
+        sing.AdamW(theirs, lr=0.1, centralize=True),
+    )
     for step in range(10):
         set_gradients(ours, step)
         set_gradients(theirs, step)
@@ -74,7 +75,7 @@ def test_gradients_are_clipped_before_they_are_centralized():
 def test_groups_share_the_norm_and_have_their_own_limits():
     ours, theirs = parameters(), parameters()
     groups = [{"params": ours[:2]}, {"params": ours[2:4], "clip_norm": 0.1}, {"params": ours[4:], "clip_norm": None}]
-    optimizer = sing.SGD(groups, lr=0.1, clip_norm=LIMIT, **ALONE)
+    optimizer = sing.SGD(groups, lr=0.1, clip_norm=LIMIT)
     peer = torch.optim.SGD(theirs, lr=0.1)
     for step in range(10):
         set_gradients(ours, step)
@@ -89,7 +90,7 @@ def test_groups_share_the_norm_and_have_their_own_limits():
 
 def test_a_loss_scale_is_removed_before_clipping():
     ours, theirs = parameters(), parameters()
-    optimizer, peer = sing.AdamW(ours, lr=0.1, clip_norm=LIMIT, **ALONE), torch.optim.AdamW(theirs, lr=0.1, weight_decay=0.0)
+    optimizer, peer = sing.AdamW(ours, lr=0.1, clip_norm=LIMIT), torch.optim.AdamW(theirs, lr=0.1)
     for step in range(10):
         set_gradients(ours, step, factor=1024.0)
         set_gradients(theirs, step)
@@ -116,7 +117,7 @@ def test_gradients_that_are_not_finite_do_not_count():
     results = []
     for bad in (float("nan"), None):
         tensors = parameters()
-        optimizer = sing.SGD(tensors, lr=0.1, clip_norm=LIMIT, **ALONE)
+        optimizer = sing.SGD(tensors, lr=0.1, clip_norm=LIMIT)
         set_gradients(tensors, 4)
         tensors[1].grad = None if bad is None else torch.full_like(tensors[1], bad)
         optimizer.step()
@@ -129,7 +130,7 @@ def test_parameters_of_two_memory_layouts_share_the_norm():
     for layout in (torch.contiguous_format, torch.channels_last):
         tensors = parameters()
         tensors[4].data = tensors[4].data.contiguous(memory_format=layout)
-        optimizer = sing.SGD(tensors, lr=0.1, clip_norm=LIMIT, **ALONE)
+        optimizer = sing.SGD(tensors, lr=0.1, clip_norm=LIMIT)
         set_gradients(tensors, 4)
         optimizer.step()
         results.append(tensors)
@@ -138,17 +139,17 @@ def test_parameters_of_two_memory_layouts_share_the_norm():
 
 def test_a_checkpoint_carries_the_limit_and_an_older_one_leaves_it_off(tmp_path):
     tensors = parameters()
-    optimizer = sing.AdamW(tensors, lr=0.1, clip_norm=LIMIT, **ALONE)
+    optimizer = sing.AdamW(tensors, lr=0.1, clip_norm=LIMIT)
     set_gradients(tensors, 4)
     optimizer.step()
     optimizer.save(tmp_path / "state.safetensors")
     saved = copy.deepcopy(optimizer.state_dict())
     for load in (lambda each: each.load(tmp_path / "state.safetensors"), lambda each: each.load_state_dict(saved)):
-        other = sing.AdamW(parameters(), lr=0.1, **ALONE)
+        other = sing.AdamW(parameters(), lr=0.1)
         load(other)
         assert other.param_groups[0]["clip_norm"] == LIMIT
     del saved["param_groups"][0]["clip_norm"]
-    other = sing.AdamW(parameters(), lr=0.1, **ALONE)
+    other = sing.AdamW(parameters(), lr=0.1)
     other.load_state_dict(saved)
     assert other.param_groups[0]["clip_norm"] is None
 
