@@ -3,6 +3,9 @@
 python tools/check_docs.py [ROOT] prints one line per fault and exits with 1 if there is any:
 - relative links in *.md and docs/**/*.md lead to a file, and to a heading where they name one;
 - paths in backquotes exist (or are files that the page itself defines in a block with file=PATH);
+- a block with shows=PATH is a part of that file;
+- on the pages that a newcomer reads, each block of code runs, shows a part of a file, or names by tested=PATH what tests it;
+- mkdocs.yml names every page under docs/, for the site's navigation;
 - the equations of docs/algorithm.md are numbered 1, 2, 3, …; the code cites no others, and cites each of them.
 """
 
@@ -21,6 +24,10 @@ FOLDERS = ("adapters", "bench", "cmake", "docs", "examples", "lab", "python", "r
 PATH = re.compile(rf"(?:{'|'.join(FOLDERS)})/[\w./-]*|[A-Z]+\.md")
 NUMBER = re.compile(r"\((\d+)\)$", re.MULTILINE)
 CITATION = re.compile(r"(?:\beq\.|\b[Ee]quations?)\s+(\d+(?:(?:, | to | and )\d+)*)")
+BLOCK = re.compile(r"^```(\w+) ?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CODE_LANGUAGES = {"c", "cpp", "python", "sh"}
+# The pages whose every block of code is tested.
+TESTED_PAGES = re.compile(r"README\.md|docs/(?:library|examples|tutorials/\w+)\.md")
 # Names of CTest tests that look like paths.
 TEST_NAMES = re.compile(r"docs/(?:check|options|new_rule/test|new_rule/use|results|theory)")
 
@@ -55,6 +62,26 @@ def path_faults(root, text):
             yield f"wanted a path of the repository, got '{code}'"
 
 
+def block_faults(root, page, text):
+    for language, info, code in BLOCK.findall(text):
+        words = dict(word.partition("=")[::2] for word in info.split())
+        for name in {"shows", "tested"} & set(words):
+            if not (root / words[name]).is_file():
+                yield f"wanted {name}=PATH with a file of the repository, got '{words[name]}'"
+            elif name == "shows" and code not in (root / words[name]).read_text(encoding="utf-8"):
+                yield f"wanted a part of {words[name]}, got '{code.splitlines()[0]}' and what follows it"
+        if language in CODE_LANGUAGES and TESTED_PAGES.fullmatch(str(page)) and not {"run", "shows", "tested"} & set(words):
+            yield f"wanted run, shows=PATH or tested=PATH after {language}, got '{info}' before '{code.splitlines()[0]}'"
+
+
+def navigation_faults(root):
+    navigation = (root / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in sorted((root / "docs").rglob("*.md")):
+        name = str(page.relative_to(root / "docs"))
+        if not re.search(rf": {re.escape(name)}$", navigation, re.MULTILINE):
+            yield f"[mkdocs.yml] wanted every page of docs/ in nav, got none for '{name}'"
+
+
 def numbers_cited(text):
     """Yields the numbers of the equations that a source file cites; '1 to 3' cites 1, 2 and 3."""
     plain = re.sub(r"\s*\n\s*(?://|\*|#)?\s*", " ", text)
@@ -86,11 +113,11 @@ def equation_faults(root):
 
 
 def check(root):
-    faults = list(equation_faults(root))
+    faults = [*equation_faults(root), *navigation_faults(root)]
     for page in pages(root):
-        text = page.read_text(encoding="utf-8")
-        for fault in (*link_faults(page, text), *path_faults(root, text)):
-            faults.append(f"[{page.relative_to(root)}] {fault}")
+        text, name = page.read_text(encoding="utf-8"), page.relative_to(root)
+        for fault in (*link_faults(page, text), *path_faults(root, text), *block_faults(root, name, text)):
+            faults.append(f"[{name}] {fault}")
     return faults
 
 

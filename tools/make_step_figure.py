@@ -29,24 +29,28 @@ BAR, BAR_GAP, GROUP_GAP, LINE = 14, 3, 10, 20
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """The bars of one model: series -> milliseconds per step."""
+    """The bars of one model: series -> milliseconds per step, and series -> times to torch's."""
 
     title: str
     times: dict
+    ratios: dict
 
 
 def gpu_groups(result):
     """Yields the times of replayed CUDA graphs, which leave out what a call costs the host."""
     for name, title in GPU_MODELS.items():
         model = result["models"][name]
-        yield Group(title, {TORCH: model["torch_graph"]["median_ms"], SING: model["sing_graph"]["median_ms"]})
+        times = {TORCH: model["torch_graph"]["median_ms"], SING: model["sing_graph"]["median_ms"]}
+        yield Group(title, times, {SING: times[SING] / times[TORCH]})
 
 
 def cpu_groups(result):
     [model] = [each for each in result["models"] if each["title"] == CPU_MODEL]
-    times = {row["name"]: row["milliseconds"]["median"] for row in model["rows"]}
+    rows = {row["name"]: row for row in model["rows"]}
     names = {TORCH: "torch_fused_adamw", SING: "sing_adamw", UNFUSED: "unfused_sing_adamw"}
-    yield Group("ViT-S", {series: times[name] for series, name in names.items()})
+    times = {series: rows[name]["milliseconds"]["median"] for series, name in names.items()}
+    ratios = {series: rows[names[series]]["ratio_to_torch_fused_adamw"]["median"] for series in (SING, UNFUSED)}
+    yield Group("ViT-S", times, ratios)
 
 
 class Drawing:
@@ -79,7 +83,7 @@ class Drawing:
                 self.lines.append(
                     f'<rect x="{LABELS + MARGIN}" y="{self.y}" width="{length:.1f}" height="{BAR}" rx="2" fill="{self.colors[series]}"/>'
                 )
-                ratio = "" if series == TORCH else f"  (× {time / group.times[TORCH]:.2f})"
+                ratio = f"  (× {group.ratios[series]:.2f})" if series in group.ratios else ""
                 self.text(LABELS + MARGIN + length + 6, self.y + 11, f"{number(time)} ms{ratio}", "quiet")
                 self.y += BAR + BAR_GAP
             self.y += GROUP_GAP

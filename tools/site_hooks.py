@@ -1,69 +1,69 @@
-"""Adapts the pages of docs/ for the documentation site: the hooks that mkdocs.yml names.
+"""Adapts the pages of the repository for the documentation site: the hooks that mkdocs.yml names.
 
+- README.md is the site's first page; pages of the root and files that pages link to outside docs/ get pages of their own.
 - A fence's info string keeps only its language (the words after it are for tests/docs/run_examples.py).
-- A link to a file outside docs/ leads to a page of the site that shows this file.
 - `<!-- headers: PATH -->` and `<!-- headers: PATH NAME… -->` become the reference of a header, `<!-- python: NAME… -->` that of
   Python objects, where `MODULE.*` stands for the members of a module.
 """
 
 import pathlib
+import posixpath
 import re
 import sys
 
-from mkdocs.structure.files import File
+from mkdocs.structure.files import File, InclusionLevel
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import header_reference
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
-FENCE = re.compile(r"^```(\w+) .*$", re.MULTILINE)
+LINK = re.compile(r'(\]\(|src="|srcset=")([^)\s#"]+)')
+FENCE = re.compile(r"^(```\w+) .*$", re.MULTILINE)
 BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 MARKER = re.compile(r"^<!-- (headers|python): (.+) -->$", re.MULTILINE)
-LANGUAGES = {".h": "c", ".hpp": "cpp", ".cpp": "cpp", ".cuh": "cuda", ".cu": "cuda", ".py": "python", ".toml": "toml", ".c": "c"}
-# Pages of the repository's root that the navigation names.
-ROOT_PAGES = ("CONTRIBUTING.md", "CHANGELOG.md")
+LANGUAGES = {".h": "c", ".hpp": "cpp", ".cpp": "cpp", ".py": "python", ".toml": "toml", ".c": "c"}
+# Pages of the repository's root -> pages of the site.
+ROOT_PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md", "CHANGELOG.md": "CHANGELOG.md"}
 
 
-def outside_target(target, page):
-    """Returns the file of the repository that a link of the page at this path leads to, or None if it stays inside docs/."""
+def site_path(path):
+    """Returns where the site has a file of the repository; both are paths with slashes."""
+    return path.removeprefix("docs/") if path.startswith("docs/") else ROOT_PAGES.get(path, f"source/{path}.md")
+
+
+def repository_path(page):
+    """Returns the file of the repository that a page of the site was made from."""
+    names = {site: path for path, site in ROOT_PAGES.items()}
+    return names.get(page) or (page.removeprefix("source/").removesuffix(".md") if page.startswith("source/") else f"docs/{page}")
+
+
+def target_path(target, page):
+    """Returns the file of the repository that a link of this page leads to, or None."""
     if re.match(r"[a-z]+:|/", target):
         return None
-    path = (ROOT / "docs" / page).parent.joinpath(target).resolve()
-    if not path.is_file() or path.is_relative_to(ROOT / "docs") or not path.is_relative_to(ROOT):
-        return None
-    return path.relative_to(ROOT)
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(repository_path(page)), target))
+    return path if (ROOT / path).is_file() else None
 
 
-def site_page(path):
-    """Returns the page of the site that shows this file of the repository."""
-    return str(path) if str(path) in ROOT_PAGES else f"source/{path}.md"
-
-
-def shown_source(path):
-    """Returns the Markdown of a page that shows a file."""
+def page_text(path):
+    """Returns the Markdown of the page for a file outside docs/."""
     text = (ROOT / path).read_text(encoding="utf-8")
-    if path.suffix == ".md":
+    if path in ROOT_PAGES:
         return text
     head = "---\nsearch:\n  exclude: true\n---\n\n"
-    return f"{head}# {path}\n\n````{LANGUAGES.get(path.suffix, 'text')}\n{text}````\n"
-
-
-def links_outside(page, text):
-    """Yields the files that links of a page lead to outside docs/."""
-    for match in LINK.finditer(BLOCK.sub("", text)):
-        if path := outside_target(match[2], page):
-            yield path
+    return f"{head}# {path}\n\n````{LANGUAGES.get(pathlib.Path(path).suffix, 'text')}\n{text}````\n"
 
 
 def on_files(files, config):
-    """Adds a page for each file that a page links to, and for the pages of the root."""
-    wanted = {pathlib.Path(name) for name in ROOT_PAGES}
-    for file in files.documentation_pages():
-        wanted |= set(links_outside(file.src_uri, file.content_string))
-    for path in sorted(wanted):
-        file = File.generated(config, site_page(path), content=shown_source(path))
-        file.inclusion = file.inclusion if str(path) in ROOT_PAGES else type(file.inclusion).NOT_IN_NAV
+    """Adds the pages of the root, and a page for each other file that a page links to outside docs/."""
+    texts = {file.src_uri: file.content_string for file in files.documentation_pages()}
+    texts |= {site: page_text(path) for path, site in ROOT_PAGES.items()}
+    for path, site in ROOT_PAGES.items():
+        files.append(File.generated(config, site, content=texts[site]))
+    targets = {target_path(match[2], page) for page, text in texts.items() for match in LINK.finditer(BLOCK.sub("", text))}
+    for path in sorted(path for path in targets - {None} if not path.startswith("docs/") and path not in ROOT_PAGES):
+        file = File.generated(config, site_path(path), content=page_text(path))
+        file.inclusion = InclusionLevel.NOT_IN_NAV
         files.append(file)
     return files
 
@@ -87,21 +87,14 @@ def reference(match):
 def on_page_markdown(markdown, page, **_):
     """Rewrites a page's links, markers and fences."""
     place = page.file.src_uri
-    base = "../" * place.count("/")
-    origin = pathlib.Path(place)
-    in_root = place in ROOT_PAGES
 
     def link(match):
-        target = match[2]
-        if in_root:  # written for the repository's root
-            moved = target.removeprefix("docs/")
-            return f"{match[1]}{moved}{match[3] or ''}{match[4]}"
-        path = outside_target(target, str(origin))
-        return f"{match[1]}{base}{site_page(path)}{match[3] or ''}{match[4]}" if path else match[0]
+        path = target_path(match[2], place)
+        return match[1] + posixpath.relpath(site_path(path), posixpath.dirname(place) or ".") if path else match[0]
 
     parts, end = [], 0
     for block in BLOCK.finditer(markdown):
-        parts += [LINK.sub(link, markdown[end : block.start()]), FENCE.sub(r"```\1", block[0])]
+        parts += [LINK.sub(link, markdown[end : block.start()]), FENCE.sub(r"\1", block[0])]
         end = block.end()
     parts.append(LINK.sub(link, markdown[end:]))
     return MARKER.sub(reference, "".join(parts))

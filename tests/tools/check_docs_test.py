@@ -14,9 +14,15 @@ ALGORITHM = "# Algorithm\n\n## One part\n\n```\na = b   (1)\nb = c   (2)\nc = d 
 RULE = "// A rule (docs/algorithm.md,\n// eq. 1 to 3).\n"
 README = (
     "[a](docs/algorithm.md) [b](docs/algorithm.md#one-part) [c](https://example.org/x.md) `sing/rule.hpp` `a/b` `docs/options`\n"
-    "`tests/new.cpp` Equation 2.\n\n```cpp file=tests/new.cpp\n// [no](link) `sing/nothing.hpp` eq. 9\n```\n"
+    "`tests/new.cpp` Equation 2.\n\n```cpp run file=tests/new.cpp\n// [no](link) `sing/nothing.hpp` eq. 9\n```\n"
+    "```sh run\nls\n```\n```cpp shows=sing/rule.hpp\n// eq. 1 to 3).\n```\n```sh tested=sing/rule.hpp\nmake\n```\n```text\nany\n```\n"
 )
+SITE = "nav:\n  - Algorithm: algorithm.md\n  - One: notes/one.md\n"
 FAULTS = [
+    ("mkdocs.yml", SITE.replace("algorithm", "other"), "[mkdocs.yml] wanted every page of docs/ in nav, got none for 'algorithm.md'"),
+    ("README.md", README + "```sh\nls\n```\n", "[README.md] wanted run, shows=PATH or tested=PATH after sh, got '' before 'ls'"),
+    ("README.md", README + "```sh tested=a.cpp\nls\n```\n", "wanted tested=PATH with a file of the repository, got 'a.cpp'"),
+    ("README.md", README + "```cpp shows=sing/rule.hpp\n// A role\n```\n", "wanted a part of sing/rule.hpp, got '// A role'"),
     ("docs/algorithm.md", ALGORITHM.replace("(3)", "(4)"), "numbered 1, 2, 3"),
     ("docs/algorithm.md", ALGORITHM.replace("(3)", "(2)"), "numbered 1, 2, 3"),
     ("docs/algorithm.md", ALGORITHM.replace("c = d", "c = d   (3)\nd = e").replace("(3)\n```", "(4)\n```"), "got none for 4"),
@@ -29,7 +35,7 @@ FAULTS = [
     ("README.md", README.replace("file=tests/new.cpp", "file=tests/old.cpp"), "wanted a path of the repository, got 'tests/new.cpp'"),
     ("README.md", README.replace("`sing/rule.hpp`", "`lab/rules.hpp`"), "wanted a path of the repository, got 'lab/rules.hpp'"),
     ("docs/notes/one.md", "[a](algorithm.md)\n", "[docs/notes/one.md] wanted a link to a file, got 'algorithm.md'"),
-    ("README.md", README.replace("cpp file=tests/new.cpp", "cpp"), "[README.md] wanted an equation of docs/algorithm.md, got 9"),
+    ("README.md", README.replace("cpp run file=tests/new.cpp", "cpp run"), "[README.md] wanted an equation of docs/algorithm.md, got 9"),
     ("README.md", README.replace("Equation 2", "Equation 7"), "[README.md] wanted an equation of docs/algorithm.md, got 7"),
 ]
 
@@ -38,7 +44,7 @@ class CheckDocs(unittest.TestCase):
     def faults_with(self, changed="", text=""):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
-            files = {"docs/algorithm.md": ALGORITHM, "sing/rule.hpp": RULE, "README.md": README}
+            files = {"docs/algorithm.md": ALGORITHM, "sing/rule.hpp": RULE, "README.md": README, "mkdocs.yml": SITE}
             files |= {changed: text} if changed else {}
             for name, content in files.items():
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
