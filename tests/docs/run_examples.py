@@ -1,15 +1,16 @@
 """Compiles and runs the examples of one page against the built library.
 
-run_examples.py PAGE --scratch FOLDER --cc CC --cxx CXX [--compile=FLAG…] [--link=FLAG…]
+run_examples.py PAGE --scratch FOLDER --cc CC --cxx CXX [--compile=FLAG…] [--link=FLAG…] [--copy FILE=NAME…] [--needs PROGRAM…]
 
 A fenced block whose info string is `cpp run`, `c run`, `python run` or `sh run` must succeed. Blocks run in the order of the page,
-in one folder that is empty at first. A block with a third word, as in `cpp run prints`, must print the text of the next block `text
+in one folder that holds only the files of --copy at first. A block with a third word, as in `cpp run prints`, must print the text of the next block `text
 output`.
-Exit status: 0; 1 for the first block that fails; 77 if a Python package is missing and all else succeeds.
+Exit status: 0; 1 for the first block that fails; 77 if a Python package or a program of --needs is missing and all else succeeds.
 """
 
 import argparse
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -61,7 +62,10 @@ def run_page(arguments):
     count, skipped, outputs = 0, [], []
     for block in blocks(arguments.page):
         place = f"{arguments.page.name}:{block.line}"
-        if "run" in block.words:
+        missing = [name for name in arguments.needs if re.search(rf"^{name} ", block.text, re.MULTILINE) and not shutil.which(name)]
+        if "run" in block.words and block.language == "sh" and missing:
+            skipped.append(f"{place}: wanted the program '{missing[0]}' on PATH, got none")
+        elif "run" in block.words:
             try:
                 output = printed(place, block, arguments)
                 count += 1
@@ -90,6 +94,8 @@ def parse(words):
     parser.add_argument("--cxx", required=True)
     parser.add_argument("--compile", action="append", default=[])
     parser.add_argument("--link", action="append", default=[])
+    parser.add_argument("--copy", action="append", default=[], help="FILE=NAME: the blocks find a copy of FILE under this name")
+    parser.add_argument("--needs", action="append", default=[], help="skip blocks in sh that call this program if it is not on PATH")
     return parser.parse_args(words)
 
 
@@ -97,6 +103,10 @@ def main(words):
     arguments = parse(words)
     shutil.rmtree(arguments.scratch, ignore_errors=True)
     arguments.scratch.mkdir(parents=True)
+    for file, name in (each.split("=") for each in arguments.copy):
+        target = arguments.scratch / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, target)
     try:
         count, skipped = run_page(arguments)
     except Failure as failure:
