@@ -29,7 +29,7 @@ CODE_LANGUAGES = {"c", "cpp", "python", "sh"}
 # The pages whose every block of code is tested.
 TESTED_PAGES = re.compile(r"README\.md|docs/(?:library|examples|tutorials/\w+)\.md")
 # Names of CTest tests that look like paths.
-TEST_NAMES = re.compile(r"docs/(?:check|options|new_rule/test|new_rule/use|results|theory)")
+TEST_NAMES = re.compile(r"docs/(?:check|options|new_rule/test|new_rule/use|results|site|theory)")
 
 
 def pages(root):
