@@ -43,12 +43,12 @@ WRONG = {
 
 
 class RunExamples(unittest.TestCase):
-    def status_of(self, text):
+    def status_of(self, text, *options):
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
             page = pathlib.Path(folder) / "page.md"
             page.write_text(text, encoding="utf-8")
             with contextlib.redirect_stderr(io.StringIO()):
-                return run_examples.main([str(page), "--scratch", f"{folder}/scratch", "--cc", CC, "--cxx", CXX])
+                return run_examples.main([str(page), "--scratch", f"{folder}/scratch", "--cc", CC, "--cxx", CXX, *options])
 
     def test_right_pages_pass(self):
         for name, text in RIGHT.items():
@@ -62,6 +62,18 @@ class RunExamples(unittest.TestCase):
 
     def test_a_missing_package_is_a_skip(self):
         self.assertEqual(self.status_of(fence("python run", "import a_package_nobody_has")), run_examples.SKIPPED)
+
+    def test_blocks_find_the_files_that_were_copied(self):
+        with tempfile.TemporaryDirectory() as folder:
+            given = pathlib.Path(folder) / "given"
+            given.write_text("x\n", encoding="utf-8")
+            text = fence("sh run prints", "cat in/b") + fence("text output", "x")
+            self.assertEqual(self.status_of(text, f"--copy={given}=in/b"), 0)
+
+    def test_a_missing_program_is_a_skip_where_it_is_named(self):
+        text = fence("sh run", "true\na_program_nobody_has --help")
+        self.assertEqual(self.status_of(text, "--needs=a_program_nobody_has"), run_examples.SKIPPED)
+        self.assertEqual(self.status_of(text), 1)
 
     def test_a_block_without_end_is_refused(self):
         with self.assertRaises(ValueError):
