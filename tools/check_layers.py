@@ -64,7 +64,7 @@ ALLOWED = {
     **lab_rules(),
 }
 MAY_INCLUDE_CUDA = ("sing/backend/cuda/", "lab/fused/", "tests/backend/cuda/")
-MAY_INCLUDE_TORCH = ("adapters/torch/", "lab/", "bench/", "tests/torch/", "tests/lab/")
+MAY_INCLUDE_TORCH = ("adapters/torch/", "lab/", "bench/", "tests/torch/", "tests/lab/", "examples/libtorch/")
 OURS = ("sing/", "adapters/", "lab/", "bench/", "examples/", "python/", "tests/")
 TREES = ("sing/", "adapters/", "lab/")  # whose folders have no cycle
 # These stand outside the tree they are kept in: projects of their own that include the installed headers.
