@@ -14,7 +14,7 @@ from generated_text import ROOT
 from training_records import grouped, method_of, provenance, read_runs, spread
 
 TASKS = {"rde": "RDE, ViT-S/16", "cifar100": "CIFAR-100, ResNet18"}
-PAGES = ("docs/results.md",)
+PAGES = ("docs/results.md", "README.md")
 # 0.975 quantiles of Student's t distribution with 1, 2, … degrees of freedom.
 STUDENT_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 # Options that say how a run was done and not what was trained.

@@ -2,7 +2,7 @@
 
 python tools/make_result_tables.py [--check] rewrites the text between the markers; with --check it writes nothing and exits
 with 1 if a page would change. Runs that differ only in their seed share a row: mean ± standard deviation.
-README.md gets the rows of FIRST_PAGE_METHODS on the rectangles. tools/keep_run_records.py writes the records.
+tools/keep_run_records.py writes the records.
 """
 
 import dataclasses
@@ -44,10 +44,6 @@ PAGES = {
 }
 
 
-# The methods of README.md, in the order of its table.
-FIRST_PAGE_METHODS = ("AdamW", "PlugSING", "SING")
-
-
 def row(method, rate, decay, runs, page):
     ends = [run["end"] for run in runs]
     seeds = ", ".join(str(run["config"]["options"]["seed"]) for run in runs)
@@ -84,32 +80,6 @@ def table(name, page):
     yield provenance(runs)
 
 
-def first_page_row(method, rate, runs):
-    ends = [run["end"] for run in runs]
-    finished = all(end["status"] == "finished" for end in ends)
-    accuracy = spread([100 * end["final_accuracy"] for end in ends], 2) if finished else "diverged"
-    loss = spread([1000 * end["final_loss"] for end in ends], 2) if finished else ""
-    return f"| {method} | {rate:g} | {len(runs)} | {accuracy} | {loss} |"
-
-
-def first_page_table():
-    """Yields the table of README.md; a method whose norm layers were frozen has another title and is left out."""
-
-    def key(run):
-        options = run["config"]["options"]
-        return FIRST_PAGE_METHODS.index(method_of(options).title), options["learning_rate"]
-
-    runs = [run for run in read_runs("rde") if method_of(run["config"]["options"]).title in FIRST_PAGE_METHODS]
-    yield ""
-    yield "| rectangles, ViT-S | learning rate | seeds | accuracy, % | test loss × 1000 |"
-    yield "|---|---:|---:|---:|---:|"
-    for (method, rate), group in grouped(runs, key).items():
-        yield first_page_row(FIRST_PAGE_METHODS[method], rate, group)
-    yield ""
-    yield provenance(runs)
-    yield ""
-
-
 def main():
     check = generated_text.parser(__doc__.splitlines()[0]).parse_args().check
     status = 0
@@ -117,9 +87,7 @@ def main():
         path = ROOT / page.path
         text = generated_text.replaced(path.read_text(encoding="utf-8"), f"{name} results", table(name, page))
         status |= generated_text.finish(path, text, check, "tools/make_result_tables.py")
-    path = ROOT / "README.md"
-    text = generated_text.replaced(path.read_text(encoding="utf-8"), "one changed line", first_page_table())
-    return status | generated_text.finish(path, text, check, "tools/make_result_tables.py")
+    return status
 
 
 if __name__ == "__main__":
