@@ -53,6 +53,7 @@ void append(std::vector<OptionInfo>& list, std::vector<OptionInfo> more) {
 
 std::vector<std::string> names_of(const std::vector<OptionInfo>& options) {
   std::vector<std::string> names;
+  names.reserve(options.size());
   for (const OptionInfo& option : options) {
     names.push_back(option.name);
   }
