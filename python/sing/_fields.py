@@ -328,7 +328,7 @@ OPTIMIZERS: dict[str, dict[str, Any]] = {
     'schedule_free_adamw': {'rule': 'schedule_free_adamw', 'options': {'lookahead': False, 'centralize': False, 'normalize': 'off', 'decay_vectors': True}},
     'muon': {'rule': 'muon', 'options': {'lookahead': False, 'centralize': False, 'normalize': 'off', 'decay_vectors': True}},
     'adahessian': {'rule': 'adahessian', 'options': {'lookahead': False, 'centralize': False, 'normalize': 'off', 'decay_vectors': True}},
-    'nvlamb': {'rule': 'lamb', 'options': {'lookahead': False, 'centralize': False, 'normalize': 'off', 'weight_decay': 0.01, 'bias_correction': True, 'always_adapt': False, 'norm_limit': None, 'clip_norm': 1.0, 'decay_vectors': True}},
+    'nvlamb': {'rule': 'lamb', 'options': {'lookahead': False, 'centralize': False, 'normalize': 'off', 'weight_decay': 0.01, 'bias_correction': True, 'always_adapt': False, 'norm_limit': None, 'decay_vectors': True, 'clip_norm': 1.0}},
     'sing-adamw': {'rule': 'adamw', 'options': {'softplus_beta': 50.0}},
     'sing-sgd': {'rule': 'sgd', 'options': {}},
     'sing-adabelief': {'rule': 'adabelief', 'options': {'softplus_beta': 50.0}},
@@ -366,7 +366,7 @@ OPTIMIZERS: dict[str, dict[str, Any]] = {
     'plugsing-schedule_free_adamw': {'rule': 'schedule_free_adamw', 'options': {'lookahead': False, 'centralize': False, 'decay_vectors': True}},
     'plugsing-muon': {'rule': 'muon', 'options': {'lookahead': False, 'centralize': False, 'decay_vectors': True}},
     'plugsing-adahessian': {'rule': 'adahessian', 'options': {'lookahead': False, 'centralize': False, 'decay_vectors': True}},
-    'plugsing-nvlamb': {'rule': 'lamb', 'options': {'lookahead': False, 'centralize': False, 'weight_decay': 0.01, 'bias_correction': True, 'always_adapt': False, 'norm_limit': None, 'clip_norm': 1.0, 'decay_vectors': True}},
+    'plugsing-nvlamb': {'rule': 'lamb', 'options': {'lookahead': False, 'centralize': False, 'weight_decay': 0.01, 'bias_correction': True, 'always_adapt': False, 'norm_limit': None, 'decay_vectors': True, 'clip_norm': 1.0}},
 }
 
 CLASSES: dict[str, str] = {

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         lookahead_period: int
         lookahead_alpha: float
         decay_vectors: bool
+        clip_norm: float | None
         master_weights: bool
         non_finite: Literal["skip_tensor", "skip_step", "throw", "pass_through"]
         maximize: bool
@@ -79,7 +80,6 @@ if TYPE_CHECKING:
         bias_correction: bool
         always_adapt: bool
         norm_limit: float | None
-        clip_norm: float | None
         clamp_value: float | None
         adam: bool
         debias: bool
@@ -206,6 +206,8 @@ class SING(HostedOptimizer):
         lookahead_period: Steps between merges. Default: 5.
         lookahead_alpha: Weight of the fast weights in a merge. Default: 0.5.
         decay_vectors: Apply weight decay to tensors of rank 0 and 1 too. Default: False.
+        clip_norm: Upper bound of the norm of all gradients together, as torch.nn.utils.clip_grad_norm_ applies it before the
+            step; none does not clip, and normalized gradients do not change. Default: None.
         master_weights: Keep a float32 master copy of each 16-bit parameter. Default: False.
         non_finite: Policy for non-finite gradients, the same for the whole optimizer. One of 'skip_tensor', 'skip_step', 'throw',
             'pass_through'. Default: 'skip_tensor'.
@@ -768,7 +770,6 @@ class Lamb(Optimizer):
         bias_correction: Correct both moments as Adam does. Default: False.
         always_adapt: Use a trust ratio for tensors without weight decay too. Default: True.
         norm_limit: Upper bound of the parameter's norm in the trust ratio; none sets no bound. Default: 10.0.
-        clip_norm: Upper bound of the norm of all gradients together; none does not clip. Default: None.
         decoupled_decay: Decay the parameter directly, outside the trust ratio. Default: False.
         clamp_value: The same as norm_limit.
         adam: False, the only value that is accepted.
@@ -793,7 +794,7 @@ class Lamb(Optimizer):
         def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, betas: tuple[float, float] = (0.9, 0.999),
             eps: float = 1e-06, weight_decay: float = 0.0, clamp_value: float | None = 10.0, adam: bool = False,
             debias: bool = False, *, bias_correction: bool = False, always_adapt: bool = True, norm_limit: float | None = 10.0,
-            clip_norm: float | None = None, decoupled_decay: bool = False, **options: Unpack[SharedOptions]) -> None: ...
+            decoupled_decay: bool = False, **options: Unpack[SharedOptions]) -> None: ...
 
 
 class Lars(Optimizer):
@@ -1036,11 +1037,12 @@ class NVLamb(Optimizer):
         bias_correction: Correct both moments as Adam does. Default: True.
         always_adapt: Use a trust ratio for tensors without weight decay too. Default: False.
         norm_limit: Upper bound of the parameter's norm in the trust ratio; none sets no bound. Default: None.
-        clip_norm: Upper bound of the norm of all gradients together; none does not clip. Default: 1.0.
         decoupled_decay: Decay the parameter directly, outside the trust ratio. Default: False.
         grad_averaging: True, the only value that is accepted.
         max_grad_norm: The same as clip_norm.
         trust_clip: False, the only value that is accepted.
+        clip_norm: Upper bound of the norm of all gradients together, as torch.nn.utils.clip_grad_norm_ applies it before the
+            step; none does not clip, and normalized gradients do not change. Default: 1.0.
         options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
             'off' and decay_vectors is True by default.
 
@@ -1061,8 +1063,7 @@ class NVLamb(Optimizer):
         def __init__(self, params: ParamsT, lr: float | Tensor = 0.001, bias_correction: bool = True,
             betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-06, weight_decay: float = 0.01,
             grad_averaging: bool = True, max_grad_norm: float | None = 1.0, trust_clip: bool = False, always_adapt: bool = False,
-            *, norm_limit: float | None = None, clip_norm: float | None = 1.0, decoupled_decay: bool = False,
-            **options: Unpack[NVLambOptions]) -> None: ...
+            *, norm_limit: float | None = None, decoupled_decay: bool = False, **options: Unpack[NVLambOptions]) -> None: ...
 
 
 CLASSES: dict[str, type[Optimizer]] = {
