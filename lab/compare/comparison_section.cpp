@@ -68,9 +68,9 @@ std::string comparison_section(const std::vector<Row>& rows) {
   if (rows.empty()) {
     return {};
   }
-  return "<section id=\"comparison\"><h2>Comparison</h2>\n<div class=\"charts\">" + chart_of(rows) +
-         "</div>\n" + page::text_grid("means", table_lines(rows)) + "<p class=\"note\">" +
-         kRunsNote + "</p></section>\n";
+  return "<section id=\"comparison\"><h2>Comparison</h2>\n<div class=\"charts even\">" +
+         chart_of(rows) + "</div>\n" + page::text_grid("means", table_lines(rows)) +
+         "<p class=\"note\">" + kRunsNote + "</p></section>\n";
 }
 
 }  // namespace sing::lab::compare
