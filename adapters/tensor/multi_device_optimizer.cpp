@@ -67,6 +67,7 @@ MultiDeviceOptimizer::OnDevice MultiDeviceOptimizer::make_device(const Device& d
   OnDevice made{.device = device,
                 .optimizer = std::make_unique<Optimizer>(defaults_, make_backend_(device))};
   made.optimizer->set_learning_rate_factor(learning_rate_factor_);
+  made.optimizer->set_sum_shards(sum_shards_);
   for (std::size_t group = 0; group < group_count_; ++group) {
     made.optimizer->add_group({}, all_options(options(group)));
     const GroupProgress progress{.steps = group_steps(group)};
@@ -74,6 +75,35 @@ MultiDeviceOptimizer::OnDevice MultiDeviceOptimizer::make_device(const Device& d
                                     sizeof(progress));
   }
   return made;
+}
+
+void MultiDeviceOptimizer::set_sum_shards(const SumShards& sum_shards) {
+  sum_shards_ = sum_shards;
+  for (OnDevice& each : devices_) {
+    each.optimizer->set_sum_shards(sum_shards);
+  }
+}
+
+// Processes could not agree on skips while the devices of each have to.
+void MultiDeviceOptimizer::check_shards(const std::vector<PlacedParameter>& parameters) const {
+  std::vector<Device> found = devices();
+  std::string shard;
+  for (const OnDevice& each : devices_) {
+    for (const Parameter& parameter : each.parameters) {
+      shard = parameter.shard ? parameter.name : shard;
+    }
+  }
+  for (const auto& [device, parameter] : parameters) {
+    shard = parameter.shard ? parameter.name : shard;
+    if (std::ranges::find(found, device) == found.end()) {
+      found.push_back(device);
+    }
+  }
+  SING_CHECK(
+      shard.empty() || found.size() == 1,
+      "[optimizer] parameter '{}': wanted an optimizer on one device, because it is a shard, "
+      "got one on {} devices",
+      shard, found.size());
 }
 
 void MultiDeviceOptimizer::check_names_and_memory(
@@ -115,6 +145,7 @@ void MultiDeviceOptimizer::try_group(const Device& device, std::vector<Parameter
 std::size_t MultiDeviceOptimizer::add_group(const std::vector<PlacedParameter>& parameters,
                                             const Overrides& overrides) {
   check_names_and_memory(parameters);
+  check_shards(parameters);
   std::vector<Device> involved;
   for (const PlacedParameter& each : parameters) {
     if (std::ranges::find(involved, each.device) == involved.end()) {

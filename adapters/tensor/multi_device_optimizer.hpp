@@ -53,6 +53,9 @@ class MultiDeviceOptimizer {
   void clear_gradient(std::size_t parameter);
   void set_data(std::size_t parameter, void* data);
 
+  // As Optimizer::set_sum_shards(). An optimizer with shards has one device.
+  void set_sum_shards(const SumShards& sum_shards);
+
   // Under skip_step and throw, and where a group clips, with gradients on several devices, this
   // measures all gradients twice and waits for the devices: none may change anything before the
   // others are known.
@@ -108,6 +111,7 @@ class MultiDeviceOptimizer {
   const Location& location_of(std::size_t parameter) const;
   std::size_t find_device(const Device& device) const;  // devices_.size(): not there yet
   OnDevice make_device(const Device& device) const;
+  void check_shards(const std::vector<PlacedParameter>& parameters) const;
   void check_names_and_memory(const std::vector<PlacedParameter>& parameters) const;
   void try_group(const Device& device, std::vector<Parameter> part,
                  const Overrides& overrides) const;
@@ -122,6 +126,7 @@ class MultiDeviceOptimizer {
 
   MakeBackend make_backend_;
   Options defaults_;
+  SumShards sum_shards_;
   double learning_rate_factor_ = 1;
   std::size_t group_count_ = 0;
   std::vector<OnDevice> devices_;

@@ -16,6 +16,7 @@ from torch.optim import Optimizer
 from sing.option_sets import Lookahead, Standardize
 from sing.options import COUNTER, lookahead_keys  # COUNTER is in the groups' keys, so that state_dict() carries it
 from sing.parameters import names_of, state_dtype
+from sing.sharding import local, placed_as
 from sing.standardize import Job, Outcome, check_axis, check_job, standardize_all
 
 SLOW = "slow"  # a parameter's slow weights, in the host's state for the same reason
@@ -173,7 +174,8 @@ class Attachment:
             self.skipped_tensors += len(refused)
         for index, ((parameter, job, lookahead), result) in enumerate(zip(updated, results)):
             given = None if refuse_all or index in refused else result.gradient
-            self._swaps.append(Swap(parameter, job.gradient, given, 0 if given is None else given._version))
+            assert parameter.grad is not None
+            self._swaps.append(Swap(parameter, parameter.grad, given, 0 if given is None else given._version))
             parameter.grad = given
             if given is not None:
                 self._updated[parameter] = None
@@ -263,7 +265,7 @@ class Attachment:
             return
         fast = [each for each in dict.fromkeys(group["params"]) if each in self._updated and SLOW in optimizer.state[each]]
         if fast:
-            _merge(fast, [optimizer.state[each][SLOW] for each in fast], options.alpha)
+            _merge([local(each) for each in fast], [local(optimizer.state[each][SLOW]) for each in fast], options.alpha)
 
     # torch rounds a loaded state to the parameter's type, so the slow weights of 16-bit parameters are kept from it. A loaded
     # group replaces the old one, so the keys of a state saved before attach() are put back.
@@ -334,7 +336,8 @@ def _updated(optimizer: Optimizer) -> Iterator[Updated]:
             check_axis(options, parameter, f"[{WHERE}, parameter '{name}']")
             if parameter.grad is not None and id(parameter) not in seen:
                 seen.add(id(parameter))
-                yield Updated(parameter, Job(name, parameter.grad, options), bool(group["lookahead"]))
+                gradient = placed_as(parameter, parameter.grad, f"[{WHERE}] gradient of '{name}'")
+                yield Updated(parameter, Job(name, gradient, options), bool(group["lookahead"]))
 
 
 def _merge(fast: list[Tensor], slow: list[Tensor], alpha: float) -> None:

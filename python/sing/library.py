@@ -15,6 +15,7 @@ from torch import Tensor
 from sing.operators import operators, require
 from sing.options import COUNTER, STATE_NAMES, Schema, scalar, steps_of
 from sing.parameters import check_parameter, kernel_device, names_of
+from sing.sharding import ShardSums, copy_state, is_dtensor, local, placed_as, state_like
 
 Group = dict[str, Any]
 State = MutableMapping[Tensor, dict[str, Any]]
@@ -24,7 +25,8 @@ _END = object()
 
 
 def _kind_of(parameter: Tensor) -> tuple[Any, ...]:
-    return parameter.device, parameter.dtype, parameter.shape, parameter.stride()
+    part = local(parameter)
+    return part.device, part.dtype, part.shape, part.stride(), getattr(parameter, "placements", None)
 
 
 class LibraryOptimizer:
@@ -40,7 +42,8 @@ class LibraryOptimizer:
         self.schema = schema
         self.parameters: list[Tensor] = []
         self.names: list[str] = []
-        self._served: list[Tensor] = []  # what the library was given for each parameter: itself, detached, or its copy
+        # What the library was given for each parameter: itself or this process's part of it, detached, or a copy.
+        self._served: list[Tensor] = []
         self._copies: list[tuple[Tensor, Tensor]] = []  # parameters and their copies
         self._addresses: list[int] = []
         self._kinds: list[tuple[Any, ...]] = []
@@ -62,6 +65,8 @@ class LibraryOptimizer:
         start = {"rule": schema.rule, **schema.overrides(first), "non_finite": self._non_finite}
         self._handle: int = operators.create(schema.where, json.dumps(start))
         weakref.finalize(self, operators.destroy, self._handle)
+        self._has_dtensors = False
+        self.shard_sums = ShardSums()
         self._step = operators.step
         self.add_new_groups(groups)
 
@@ -84,7 +89,11 @@ class LibraryOptimizer:
         tensors = [tensor for tensor, _ in served]
         overrides = self.schema.overrides(group)
         steps = steps_of(group, COUNTER, f"{self.schema.where} group {len(self._groups)}")
-        operators.add_group(self._handle, tensors, names, copied, json.dumps(overrides))
+        shards = self.shard_sums.describe(parameters, names, self.schema.where)
+        operators.add_group(self._handle, tensors, names, copied, shards, json.dumps(overrides))
+        if any(map(is_dtensor, parameters)):
+            self._has_dtensors = True
+            operators.set_sum_shards(self._handle, self.shard_sums.address)
         self._devices = [torch.device(each) for each in operators.devices(self._handle).split(",")]
         self._progress = [operators.device_progress(self._handle, i).view(torch.int64) for i in range(len(self._devices))]
         self._has_cuda = any(each.type == "cuda" for each in self._devices)
@@ -94,7 +103,7 @@ class LibraryOptimizer:
         self.parameters += parameters
         self.names += names
         self._served += tensors
-        self._addresses += [each.data_ptr() for each in parameters]
+        self._addresses += [local(each).data_ptr() for each in parameters]
         self._kinds += [_kind_of(each) for each in parameters]
         self._present = None
         self._groups.append(group)
@@ -108,10 +117,11 @@ class LibraryOptimizer:
 
     def _serve(self, parameter: Tensor, name: str) -> tuple[Tensor, bool]:
         """The tensor that the kernels work on, and whether it is a copy of the parameter."""
-        device = kernel_device(parameter, name, self.schema.where)
-        if device == parameter.device and operators.takes_order(parameter.detach(), self.schema.rule):
-            return parameter.detach(), False
-        return torch.empty(parameter.shape, dtype=parameter.dtype, device=device), True
+        part = local(parameter).detach()
+        device = kernel_device(part, name, self.schema.where)
+        if device == part.device and operators.takes_order(part, self.schema.rule):
+            return part, False
+        return torch.empty(part.shape, dtype=part.dtype, device=device), True
 
     def fits(self, groups: list[Group], state: State) -> bool:
         """Whether groups, parameters and state are those that the library has. It takes microseconds, because every step asks."""
@@ -127,14 +137,16 @@ class LibraryOptimizer:
 
     def _fits_memory(self) -> bool:
         """False if a parameter has changed device, type or layout."""
-        addresses = [each.data_ptr() for each in self.parameters]
+        parts = self.parameters if not self._has_dtensors else [local(each) for each in self.parameters]
+        addresses = [each.data_ptr() for each in parts]
         if addresses == self._addresses:
             return True
         if [_kind_of(each) for each in self.parameters] != self._kinds:
             return False
         copied = {id(parameter) for parameter, _ in self._copies}
         self._served = [
-            served if id(parameter) in copied else parameter.detach() for parameter, served in zip(self.parameters, self._served)
+            served if id(parameter) in copied else local(parameter).detach()
+            for parameter, served in zip(self.parameters, self._served)
         ]
         operators.find_data(self._handle, self._served)
         self._addresses = addresses
@@ -192,15 +204,25 @@ class LibraryOptimizer:
     def step(self, gradients: Sequence[Tensor | None], loss_scale: float) -> None:
         copies = [(parameter, copy) for parameter, copy in self._copies if parameter.grad is not None]
         for parameter, copy in copies:
-            copy.copy_(parameter)
-        self._step(self._handle, self._select(gradients), loss_scale, self._streams())
+            copy.copy_(local(parameter))
+        selected = self._select(gradients)
+        try:
+            self._step(self._handle, selected, loss_scale, self._streams())
+        except RuntimeError:
+            self.shard_sums.raise_failure()
+            raise
         for parameter, copy in copies:
-            parameter.copy_(copy)
+            local(parameter).copy_(copy)
 
     def upload(self, gradients: Sequence[Tensor | None], loss_scale: float) -> None:
         operators.upload(self._handle, self._select(gradients), loss_scale, self._streams())
 
     def _select(self, gradients: Sequence[Tensor | None]) -> list[Tensor]:
+        if self._has_dtensors:
+            gradients = [
+                each if each is None else local(placed_as(parameter, each, f"[{self.schema.where}] gradient of '{name}'"))
+                for each, parameter, name in zip(gradients, self.parameters, self.names)
+            ]
         found = [each for each in gradients if each is not None]
         if self._present is None or len(found) != len(self._present) or len(found) != len(gradients):
             present = [i for i, each in enumerate(gradients) if each is not None]
@@ -215,14 +237,18 @@ class LibraryOptimizer:
         return [torch.cuda.current_stream(each).cuda_stream if each.type == "cuda" else 0 for each in self._devices]
 
     def set_curvature(self, curvatures: dict[int, Tensor]) -> None:
-        operators.set_curvature(self._handle, list(curvatures), list(curvatures.values()))
+        found = [
+            local(placed_as(self.parameters[index], each, f"[{self.schema.where}] curvature of '{self.names[index]}'"))
+            for index, each in curvatures.items()
+        ]
+        operators.set_curvature(self._handle, list(curvatures), found)
 
     def use_slow_weights(self, slow: bool) -> None:
         for parameter, copy in self._copies:
-            copy.copy_(parameter)
+            copy.copy_(local(parameter))
         (operators.use_slow_weights if slow else operators.use_fast_weights)(self._handle)
         for parameter, copy in self._copies:
-            parameter.copy_(copy)
+            local(parameter).copy_(copy)
 
     # State
 
@@ -265,8 +291,13 @@ class LibraryOptimizer:
         own["step"].fill_(steps)
         for key, mine in own.items():
             if key != "step" and given.get(key) is not None:
-                mine.copy_(given[key])
+                copy_state(mine, given[key])
         return own
+
+    def create_state(self) -> None:
+        """Allocates the state of every parameter, which otherwise happens in its first step."""
+        for index in range(len(self.parameters)):
+            operators.create_state(self._handle, index)
 
     def state_of(self, index: int) -> dict[str, Tensor]:
         """A parameter's state, which shares the library's memory; empty before its first step."""
@@ -278,7 +309,8 @@ class LibraryOptimizer:
         for flat, (slot, dtype, shape) in zip(memory, json.loads(about)):
             typed = flat.view(getattr(torch, dtype))
             is_alike = shape == list(served.shape)
-            found[STATE_NAMES.get(slot, slot)] = typed.as_strided(shape, served.stride()) if is_alike else typed.view(shape)
+            part = typed.as_strided(shape, served.stride()) if is_alike else typed.view(shape)
+            found[STATE_NAMES.get(slot, slot)] = state_like(self.parameters[index], slot, part)
         return found
 
     def publish(self, state: State) -> None:
@@ -343,15 +375,24 @@ class LibraryOptimizer:
     # Files
 
     def save(self, path: str) -> None:
+        self._refuse_dtensors("save()")
         operators.save(self._handle, path)
 
     def load(self, path: str) -> None:
         """Replaces options, counters and state by the file's. Options are then to be read, and state to be published."""
+        self._refuse_dtensors("load()")
         operators.load(self._handle, path)
         self._unpublished = list(range(len(self.parameters)))
         self._overrides = [self.options_of(index) for index in range(len(self._groups))]
         self._factor = operators.learning_rate_factor(self._handle)
         self._non_finite = self._overrides[0]["non_finite"]
+
+    def _refuse_dtensors(self, what: str) -> None:
+        if self._has_dtensors:
+            raise TypeError(
+                f"[{self.schema.where}] wanted whole tensors for {what}, got DTensors, of which this process has parts; use "
+                "torch.distributed.checkpoint with get_optimizer_state_dict() and set_optimizer_state_dict()"
+            )
 
     @property
     def learning_rate_factor(self) -> float:

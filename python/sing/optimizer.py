@@ -19,6 +19,7 @@ from sing.library import LibraryOptimizer
 from sing.operators import operators, require
 from sing.options import COUNTER, SHARED, Schema, scalar
 from sing.parameters import check_parameter, names_of
+from sing.sharding import is_dtensor
 
 
 class Optimizer(TorchOptimizer):
@@ -67,6 +68,8 @@ class Optimizer(TorchOptimizer):
         self._schema.check(defaults, where)
         self.slow_weights_for_evaluation = bool(slow_weights_for_evaluation)
         super().__init__(params, defaults)
+        if any(is_dtensor(each) for group in self.param_groups for each in group["params"]):
+            self.create_state()
 
     # Groups
 
@@ -248,6 +251,17 @@ class Optimizer(TorchOptimizer):
         found: dict[str, Any] = super().state_dict()
         groups = [{**self._schema.peers_options(group), **group} for group in found["param_groups"]]
         return {**found, "state": _with_torchs_steps(found["state"]), "param_groups": groups}
+
+    @_disable_dynamo
+    def create_state(self) -> None:
+        """Allocates the state of all parameters, which otherwise happens in a parameter's first step.
+
+        An optimizer that is made with DTensors does so itself: torch.distributed.checkpoint takes an optimizer without state
+        for a new one, and on all processes the same entries must exist.
+        """
+        library = self._ready_library()
+        library.create_state()
+        library.publish(self.state)
 
     def _write_counters(self) -> None:
         if self._library is not None and self.param_groups:

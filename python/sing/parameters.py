@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from sing.operators import has_kernels, why_no_cuda
+from sing.sharding import check_placements, is_dtensor, local
 
 _CPU = torch.device("cpu")
 _warned_about: set[str] = set()  # types of devices
@@ -25,12 +26,15 @@ def check_parameter(parameter: Tensor, name: str, where: str) -> None:
     """Refuses what cannot be optimized right, naming the parameter."""
     who = f"[{where}] parameter '{name}':"
     kind = type(parameter).__name__
-    is_shard = kind in ("DTensor", "FlatParameter") or getattr(parameter, "_is_flat_param", False)
-    if is_shard or getattr(parameter, "_fsdp_flattened", False) or hasattr(parameter, "ds_tensor"):
+    is_flat = kind == "FlatParameter" or getattr(parameter, "_is_flat_param", False)
+    if is_flat or getattr(parameter, "_fsdp_flattened", False) or hasattr(parameter, "ds_tensor"):
         raise TypeError(
-            f"{who} wanted a whole tensor, got a shard ({kind}): rows and norms are those of the whole tensor, and sharded "
-            "norms are not supported"
+            f"{who} wanted a tensor or a DTensor, got a piece of flattened parameters ({kind}), which does not say where its rows "
+            "are; shard with torch.distributed.fsdp.fully_shard, which gives DTensors"
         )
+    if is_dtensor(parameter):
+        check_placements(parameter, who)
+        parameter = local(parameter)
     if parameter.layout != torch.strided:
         raise TypeError(f"{who} wanted a dense tensor, got one of layout {parameter.layout}")
     if parameter.dtype not in DTYPES:

@@ -12,6 +12,7 @@ from torch import Tensor
 from sing.operators import operators, require
 from sing.option_sets import Standardize
 from sing.parameters import kernel_device
+from sing.sharding import ShardSums, check_placements, is_dtensor, like, local
 
 
 class Outcome(NamedTuple):
@@ -33,9 +34,8 @@ class Job(NamedTuple):
 def check_job(job: Job, where: str) -> None:
     """Refuses what cannot be standardized."""
     who, gradient = f"[{where} '{job.name}']", job.gradient
-    kind = type(gradient).__name__
-    if kind in ("DTensor", "FlatParameter"):
-        raise TypeError(f"{who} wanted a whole tensor, got a {kind}: norms over shards are not supported")
+    if is_dtensor(gradient):
+        check_placements(gradient, who)
     if gradient.layout != torch.strided:
         raise TypeError(f"{who} wanted a dense gradient, got {gradient.layout}")
     if not gradient.is_floating_point():
@@ -80,29 +80,42 @@ def standardize_all(
     read: list[Tensor] = []
     written: list[Tensor] = []
     calls: dict[tuple[torch.device, Standardize], list[int]] = {}
-    for place, (name, gradient, options) in enumerate(jobs):
+    for place, (name, whole, options) in enumerate(jobs):
+        gradient = local(whole)
         device = kernel_device(gradient, name, where)
         if device == gradient.device and operators.takes_order(gradient, "gradient"):
             read.append(gradient)
-            written.append(gradient if in_place else into[place] if into else torch.empty_like(gradient))
+            written.append(gradient if in_place else local(into[place]) if into else torch.empty_like(gradient))
         else:
             copy = torch.empty(gradient.shape, dtype=gradient.dtype, device=device).copy_(gradient)
             read.append(copy)
             written.append(copy)
         calls.setdefault((device, options), []).append(place)
     found: dict[int, tuple[float, int]] = {}
+    shard_sums = ShardSums()
     for (device, options), places in calls.items():
         stream = torch.cuda.current_stream(device).cuda_stream if device.type == "cuda" else 0
         text = json.dumps({**options.as_group_keys(), "non_finite": "pass_through"})
         sources, results = [read[place] for place in places], [written[place] for place in places]
-        norms, flags = operators.standardize(sources, results, text, scale, stream, wait or device.type == "cpu")
+        shards = shard_sums.describe([jobs[place].gradient for place in places], [jobs[place].name for place in places], where)
+        address = shard_sums.address if shards != "[]" else 0
+        try:
+            norms, flags = operators.standardize(
+                sources, results, shards, address, text, scale, stream, wait or device.type == "cpu"
+            )
+        except RuntimeError:
+            shard_sums.raise_failure()
+            raise
         found.update(zip(places, zip(norms, flags)))
     outcomes = []
     for place, job in enumerate(jobs):
         target = job.gradient if in_place else into[place] if into else None
-        result = written[place].to(job.gradient.device) if target is None else target
-        if result is not written[place]:
-            result.copy_(written[place])  # the gradient was copied for the kernels
+        if target is None:
+            result = like(job.gradient, written[place].to(job.gradient.device))
+        else:
+            result = target
+            if local(target) is not written[place]:
+                local(target).copy_(written[place])  # the gradient was copied for the kernels
         norm, flag = found.get(place, (None, None))
         outcomes.append(Outcome(result, norm, None if flag is None else bool(flag)))
     return outcomes

@@ -599,26 +599,6 @@ def test_an_axis_is_refused_whether_or_not_its_parameter_has_a_gradient(options)
     assert torch.equal(parameters[1], torch.ones(4))
 
 
-def test_sharded_tensors_are_refused():
-    distributed = pytest.importorskip("torch.distributed")
-    if not distributed.is_available():
-        pytest.skip("torch without distributed")
-    from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.tensor import Shard, distribute_tensor
-
-    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
-    try:
-        mesh = init_device_mesh("cpu", (1,))
-        weight = torch.nn.Parameter(distribute_tensor(torch.ones(4, 4), mesh, [Shard(0)]))
-        weight.grad = distribute_tensor(torch.ones(4, 4), mesh, [Shard(0)])
-        optimizer = attach(torch.optim.SGD([weight], lr=0.1))
-        with pytest.raises(TypeError, match="DTensor"):
-            optimizer.step()
-        assert torch.equal(weight.to_local(), torch.ones(4, 4))
-    finally:
-        distributed.destroy_process_group()
-
-
 def test_hooks_registered_after_attach_run_after_its_own():
     weight = torch.nn.Parameter(torch.zeros(2))
     optimizer = attach(torch.optim.SGD([weight], lr=0.1))

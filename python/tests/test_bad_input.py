@@ -74,7 +74,7 @@ def flattened():
         (lambda: torch.nn.Parameter(torch.ones(2, 2).to_sparse()), TypeError, "'bad': wanted a dense tensor"),
         (lambda: torch.nn.Parameter(torch.ones(3, 1).expand(3, 4)), ValueError, "'bad': wanted memory of its own for each element"),
         (lambda: torch.nn.Parameter(torch.ones(2, 2, device="meta")), TypeError, "'bad': wanted memory"),
-        (flattened, TypeError, "'bad': wanted a whole tensor, got a shard"),
+        (flattened, TypeError, "'bad': wanted a tensor or a DTensor, got a piece of .*fully_shard"),
     ],
 )
 def test_parameters(make, error, message):
@@ -87,16 +87,26 @@ def test_parameters(make, error, message):
     assert len(optimizer.param_groups) == 1
 
 
-def test_distributed_tensor():
+def test_distributed_tensors():
     torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
     try:
         from torch.distributed.device_mesh import init_device_mesh
-        from torch.distributed.tensor import Shard, distribute_tensor
+        from torch.distributed.tensor import DTensor, Partial, Shard, distribute_tensor
 
         mesh = init_device_mesh("cpu", (1,))
         shard = torch.nn.Parameter(distribute_tensor(torch.ones(4, 2), mesh, [Shard(0)]))
-        with pytest.raises(TypeError, match="parameter '0': wanted a whole tensor, got a shard"):
-            sing.SING([shard])
+        plain = torch.nn.Parameter(torch.ones(4, 2))
+        partial = torch.nn.Parameter(DTensor.from_local(torch.ones(4, 2), mesh, [Partial()], run_check=False))
+        with pytest.raises(TypeError, match=r"parameter '0': wanted placements Shard and Replicate, got Partial"):
+            sing.SING([partial])
+        optimizer = sing.SING([shard])
+        with pytest.raises(TypeError, match="wanted whole tensors for save.*torch.distributed.checkpoint"):
+            optimizer.save("state")
+        gradient = distribute_tensor(torch.ones(4, 2), mesh, [Shard(0)])
+        with pytest.raises(TypeError, match="wanted a plain tensor, as its parameter is, got a DTensor"):
+            sing.sharding.placed_as(plain, gradient, "gradient")
+        with pytest.raises(TypeError, match="wanted a DTensor, as its parameter is, got a plain tensor"):
+            sing.sharding.placed_as(shard, torch.ones(4, 2), "gradient")
     finally:
         torch.distributed.destroy_process_group()
 

@@ -1,6 +1,7 @@
 // The interface between the optimizer, which prepares a step, and the backends, which run it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "sing/base/dtype.hpp"
 #include "sing/base/error.hpp"
 #include "sing/base/layout.hpp"
+#include "sing/base/shard.hpp"
 #include "sing/rule/lookahead.hpp"
 #include "sing/rule/rules.hpp"
 #include "sing/rule/standardize.hpp"
@@ -87,16 +89,23 @@ struct GroupStep {
 
 inline constexpr std::size_t kMaxSlots = 4;
 
+// Replaces the values by their sums over the processes of a shard's sum_group, each of which calls
+// it with as many values. The result must be the same on all of them. An exception gives the step
+// up.
+using SumShards = std::function<void(std::span<double> values, std::int32_t sum_group)>;
+
 // One parameter and all memory that its step uses. Arrays marked "state type" hold
 // state_dtype(dtype). All arrays have the layout of the parameter.
 struct TensorStep {
   std::string_view name = {};  // for messages
   Layout layout;
+  const ShardLayout* shard = nullptr;  // null: the parameter is a whole tensor
   Dtype dtype = Dtype::kFloat32;
   Dtype gradient_dtype = Dtype::kFloat32;
   std::size_t group = 0;
   void* parameter = nullptr;
-  const void* gradient = nullptr;   // null if this step leaves the tensor out
+  // Null if this step leaves the tensor out; that of an empty part is any other address.
+  const void* gradient = nullptr;
   const void* curvature = nullptr;  // of the gradient's type; null stands for the gradient
   // State type, in the order of the rule's list; null if unused.
   std::array<void*, kMaxSlots> slots{};
@@ -105,6 +114,9 @@ struct TensorStep {
   void* low_precision_copy = nullptr;  // 16-bit copy of a float32 parameter, or null
   Dtype low_precision_dtype = Dtype::kBFloat16;
   TensorProgress* progress = nullptr;  // backend memory
+
+  // Number of elements of the tensor that the parameter is, or is a part of.
+  std::int64_t whole_size() const { return shard != nullptr ? shard->whole.size : layout.size; }
 };
 
 struct StepRequest {
@@ -116,6 +128,7 @@ struct StepRequest {
   // The norm of all gradients together, loss scale removed, where the caller knows it; otherwise
   // the step computes that of its finite gradients. Only groups that clip use it.
   std::optional<double> total_norm = std::nullopt;
+  const SumShards* sum_shards = nullptr;  // not null if a tensor is a shard
   // Changes whenever tensors, their layouts or their memory change. Gradients may appear, disappear
   // and move without a change. Backends compare it to keep their work plan (plan_key.hpp).
   std::uint64_t version = 0;
@@ -134,9 +147,15 @@ inline bool clips(const StepRequest& request) {
   return any;
 }
 
+inline bool has_shards(const StepRequest& request) {
+  return request.sum_shards != nullptr &&
+         std::ranges::any_of(request.tensors,
+                             [](const TensorStep& tensor) { return tensor.shard != nullptr; });
+}
+
 // Whether a step needs the statistics of every tensor before its first write.
 inline bool measures_everything_first(const StepRequest& request) {
-  return clips(request) || request.non_finite == NonFinite::kSkipStep ||
+  return clips(request) || has_shards(request) || request.non_finite == NonFinite::kSkipStep ||
          request.non_finite == NonFinite::kThrow;
 }
 
@@ -188,6 +207,9 @@ class Backend {
   // to ← from + share · (towards − from), computed in the state type of `to`, which is also the
   // type of `towards`.
   virtual void blend(void* to, Dtype to_dtype, const Blend& blend, std::int64_t count) = 0;
+
+  // Whether steps take tensors that are shards.
+  virtual bool takes_shards() const { return false; }
 
   // Takes one step. The caller has checked all arguments.
   virtual void step(const StepRequest& request) = 0;

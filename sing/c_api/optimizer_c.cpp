@@ -11,11 +11,13 @@ namespace {
 
 constexpr std::size_t kBackendRequired = SING_SIZE_THROUGH(sing_backend, threads);
 constexpr std::size_t kParameterRequired = SING_SIZE_THROUGH(sing_parameter, dtype);
+constexpr std::size_t kShardRequired = SING_SIZE_THROUGH(sing_shard, sum_group);
 constexpr std::size_t kCountsRequired = SING_SIZE_THROUGH(sing_counts, skipped_tensors);
 
 // A field that is added after padding would be read from bytes that older callers never set.
 static_assert(SING_SIZE_THROUGH(sing_backend, stream) == sizeof(sing_backend));
-static_assert(SING_SIZE_THROUGH(sing_parameter, low_precision_dtype) == sizeof(sing_parameter));
+static_assert(SING_SIZE_THROUGH(sing_parameter, shard) == sizeof(sing_parameter));
+static_assert(kShardRequired == sizeof(sing_shard));
 static_assert(kCountsRequired == sizeof(sing_counts));
 
 Dtype dtype_from(sing_dtype dtype, Dtype otherwise, std::string_view where) {
@@ -77,6 +79,19 @@ std::shared_ptr<Backend> make_backend(const sing_backend* given) {
   }
 }
 
+Shard shard_from(const sing_shard& given, std::size_t rank, const std::string& where) {
+  SING_CHECK(rank == 0 || (given.whole_shape != nullptr && given.offset != nullptr),
+             "[{}] wanted a shard with {} extents and offsets, got a null pointer", where, rank);
+  SING_CHECK(given.cut_axis_count >= 0 && static_cast<std::size_t>(given.cut_axis_count) <= rank &&
+                 (given.cut_axis_count == 0 || given.cut_axes != nullptr),
+             "[{}] wanted at most {} cut axes, got {} at {}", where, rank, given.cut_axis_count,
+             static_cast<const void*>(given.cut_axes));
+  return {.whole_shape = {given.whole_shape, given.whole_shape + rank},
+          .offset = {given.offset, given.offset + rank},
+          .cut_axes = {given.cut_axes, given.cut_axes + given.cut_axis_count},
+          .sum_group = given.sum_group};
+}
+
 Parameter parameter_from(const sing_parameter& given, std::size_t index) {
   const std::string where = fmt::format("optimizer_add_group: parameter {}", index);
   SING_CHECK(given.rank >= 0 && given.rank <= SING_MAX_RANK,
@@ -95,6 +110,10 @@ Parameter parameter_from(const sing_parameter& given, std::size_t index) {
       .low_precision_dtype = dtype_from(given.low_precision_dtype, Dtype::kBFloat16, where)};
   if (given.rank > 0) {
     parameter.shape.assign(given.shape, given.shape + given.rank);
+  }
+  if (given.shard != nullptr) {
+    parameter.shard = shard_from(read_struct(given.shard, kShardRequired, where + ": shard"),
+                                 parameter.shape.size(), where);
   }
   return parameter;
 }
@@ -222,6 +241,23 @@ sing_status sing_optimizer_set_gradients(sing_optimizer* optimizer, const void* 
     for (std::size_t i = 0; i < count; ++i) {
       owner.set_gradient(i, gradients[i]);
     }
+  });
+}
+
+sing_status sing_optimizer_set_sum_shards(sing_optimizer* optimizer, sing_sum_shards sum_shards,
+                                          void* context) {
+  return act(optimizer, "optimizer_set_sum_shards", [&](sing::Optimizer& owner) {
+    if (sum_shards == nullptr) {
+      owner.set_sum_shards({});
+      return;
+    }
+    owner.set_sum_shards([=](std::span<double> values, std::int32_t sum_group) {
+      const std::int32_t failure = sum_shards(context, values.data(), values.size(), sum_group);
+      if (failure != 0) {
+        throw sing::Error(
+            fmt::format("[optimizer_step] wanted 0 from sum_shards, got {}", failure));
+      }
+    });
   });
 }
 

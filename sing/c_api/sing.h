@@ -91,6 +91,21 @@ typedef struct sing_backend {
   void* stream;                         /* CUDA: a cudaStream_t; null is the default stream */
 } sing_backend;
 
+/* Says that a parameter is a part of a tensor that several processes hold together: a block, which
+ * may be empty. All fields but sum_group are required for a part that is not the whole. */
+typedef struct sing_shard {
+  size_t struct_size;
+  const int64_t* whole_shape; /* `rank` extents */
+  const int64_t* offset;      /* of the part's first element, along each of the `rank` axes */
+  const int32_t* cut_axes;    /* the same for all parts, whatever their extents are */
+  int32_t cut_axis_count;
+  int32_t sum_group; /* names the processes whose parts together contain every element once */
+} sing_shard;
+
+/* Replaces the values by their sums over the processes of a sum group, each of which calls it with
+ * as many values. Returns 0; any other value gives the step up with SING_INTERNAL_ERROR. */
+typedef int32_t (*sing_sum_shards)(void* context, double* values, size_t count, int32_t sum_group);
+
 /* One dense tensor in the backend's memory, with axis 0 outermost. The optimizer keeps the
  * addresses of data, gradient and low_precision_copy, and copies name and shape. The first six
  * fields are required. */
@@ -100,11 +115,13 @@ typedef struct sing_parameter {
   void* data;
   const int64_t* shape; /* `rank` extents; null if the rank is 0 */
   int32_t rank;
-  sing_dtype dtype;          /* default: float32 */
-  const void* gradient;      /* null if there is none yet */
+  sing_dtype dtype; /* default: float32 */
+  /* Null if there is none yet; the gradient of an empty part is any other address. */
+  const void* gradient;
   void* low_precision_copy;  /* 16-bit copy of a float32 parameter, written by each step, or null */
   sing_dtype gradient_dtype; /* default: the parameter's type */
   sing_dtype low_precision_dtype; /* default: bfloat16 */
+  const sing_shard* shard;        /* null for a whole tensor; CPU and reference backends */
 } sing_parameter;
 
 /* Steps and tensors that the non_finite policy skipped since the optimizer was created or loaded.
@@ -191,6 +208,11 @@ sing_status sing_optimizer_set_gradients(sing_optimizer* optimizer, const void* 
  * rules that take it; for other rules it is an error. Null uses the gradient instead. */
 sing_status sing_optimizer_set_curvature(sing_optimizer* optimizer, size_t parameter,
                                          const void* curvature);
+
+/* What steps add up the sums of shards with, required before a step if a parameter is one; null
+ * takes it away. */
+sing_status sing_optimizer_set_sum_shards(sing_optimizer* optimizer, sing_sum_shards sum_shards,
+                                          void* context);
 
 /* Updates every parameter that has a gradient. `loss_scale` is the factor that the gradients were
  * multiplied by, or 1. */

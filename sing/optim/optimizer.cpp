@@ -65,6 +65,12 @@ std::size_t Optimizer::add_group(std::vector<Parameter> parameters, const Overri
   apply_overrides(options, overrides);
   validate(options);
   std::vector<Parameter> added = parameters_->prepare(std::move(parameters), options);
+  for (const Parameter& parameter : added) {
+    SING_CHECK(!parameter.shard || backend_->takes_shards(),
+               "[optimizer] parameter {}: wanted a whole tensor on {}, got a shard; shards are "
+               "stepped on the CPU",
+               describe(parameter), name_of(backend_->device()));
+  }
 
   // Everything that may throw comes before the first change.
   const std::size_t group = options_.size();
@@ -138,12 +144,14 @@ void Optimizer::set_low_precision_copy(std::size_t parameter, void* copy, Dtype 
   version_ = next_version();
 }
 
+void Optimizer::set_sum_shards(SumShards sum_shards) { sum_shards_ = std::move(sum_shards); }
+
 void Optimizer::create_state(std::size_t parameter) {
   parameters_->check_index(parameter);
   if (state_->find(parameter) != nullptr) {
     return;
   }
-  const auto& [owner, group, layout] = (*parameters_)[parameter];
+  const auto& [owner, group, layout, shard] = (*parameters_)[parameter];
   StateMemory memory = state_->allocate(state_shapes(owner, options_[group]));
   state_->resize(parameters_->size());
   state_->replace(parameter, std::move(memory));
@@ -156,7 +164,7 @@ void Optimizer::create_state(std::size_t parameter) {
 void Optimizer::allocate_missing_state() {
   std::vector<std::pair<std::size_t, StateMemory>> missing;
   for (std::size_t i = 0; i < parameters_->size(); ++i) {
-    const auto& [parameter, group, layout] = (*parameters_)[i];
+    const auto& [parameter, group, layout, shard] = (*parameters_)[i];
     if (parameter.gradient != nullptr && state_->find(i) == nullptr) {
       missing.emplace_back(i, state_->allocate(state_shapes(parameter, options_[group])));
     }
@@ -186,6 +194,12 @@ void Optimizer::upload(double loss_scale) { backend_->upload(prepare_request(los
 
 StepRequest Optimizer::prepare_request(double loss_scale) {
   parameters_->check_moved();
+  for (const auto& each : *parameters_) {
+    SING_CHECK(each.shard == nullptr || sum_shards_,
+               "[optimizer] parameter {}: wanted set_sum_shards() before a step with shards, got "
+               "none",
+               describe(each.parameter));
+  }
   allocate_missing_state();
   return {.groups = group_steps_,
           .tensors = tensor_steps_,
@@ -193,6 +207,7 @@ StepRequest Optimizer::prepare_request(double loss_scale) {
           .non_finite = defaults_.non_finite,
           .loss_scale = loss_scale,
           .total_norm = total_norm_,
+          .sum_shards = sum_shards_ ? &sum_shards_ : nullptr,
           .version = version_};
 }
 
@@ -209,10 +224,11 @@ void Optimizer::refresh_group_step(std::size_t group) {
 }
 
 void Optimizer::refresh_tensor_step(std::size_t index) {
-  const auto& [parameter, group, layout] = (*parameters_)[index];
+  const auto& [parameter, group, layout, shard] = (*parameters_)[index];
   TensorStep& step = tensor_steps_[index];
   step.name = parameter.name;
   step.layout = layout;
+  step.shard = shard.get();
   step.dtype = parameter.dtype;
   step.gradient_dtype = parameter.gradient_dtype.value_or(parameter.dtype);
   step.group = group;
@@ -276,7 +292,7 @@ void Optimizer::check_replacement(std::size_t group, const Options& changed) con
              "[optimizer] group {}: wanted rule {}, got {}; the rule cannot change", group,
              name_of(present.rule), name_of(changed.rule));
   parameters_->check_options(group, changed);
-  for (const auto& [parameter, owner, layout] : *parameters_) {
+  for (const auto& [parameter, owner, layout, shard] : *parameters_) {
     if (owner == group) {
       check_same_state(parameter, present, changed);
     }
@@ -293,6 +309,7 @@ void Optimizer::replace_options(std::size_t group, const Options& changed) {
   parameters_->set_centralize_axis(group, changed.standardize.centralize_axis);
   for (std::size_t i = 0; i < parameters_->size(); ++i) {
     tensor_steps_[i].layout = (*parameters_)[i].layout;
+    tensor_steps_[i].shard = (*parameters_)[i].shard.get();
   }
   version_ = next_version();
 }
@@ -385,7 +402,7 @@ std::vector<StateTensor> Optimizer::state(std::size_t parameter) const {
   if (memory == nullptr) {
     return tensors;
   }
-  const auto& [owner, group, layout] = (*parameters_)[parameter];
+  const auto& [owner, group, layout, shard] = (*parameters_)[parameter];
   for (StateShape& each : state_shapes(owner, options_[group])) {
     tensors.push_back(
         {tensor_name(owner, each), each.dtype, std::move(each.shape), (*memory)[each.place]});
@@ -438,7 +455,7 @@ SavedOptimizer Optimizer::saved(const std::vector<TensorProgress>& progress) con
     saved.groups.push_back({options, progress_->read_group(group), {}});
   }
   for (std::size_t i = 0; i < parameters_->size(); ++i) {
-    const auto& [parameter, group, layout] = (*parameters_)[i];
+    const auto& [parameter, group, layout, shard] = (*parameters_)[i];
     saved.groups[group].parameters.push_back(
         {parameter.name, std::string(name_of(parameter.dtype)), parameter.shape, progress[i]});
   }

@@ -76,6 +76,11 @@ class Optimizer {
   // step writes; null writes none.
   void set_low_precision_copy(std::size_t parameter, void* copy, Dtype dtype = Dtype::kBFloat16);
 
+  // What steps add up the sums of shards with; required before a step if a parameter is one. Steps
+  // of the CPU backend call it once for each sum group in use, for most rules and for tensors whose
+  // rows are whole.
+  void set_sum_shards(SumShards sum_shards);
+
   // Allocates the state of a parameter, which otherwise happens in the first
   // step with a gradient.
   void create_state(std::size_t parameter);
@@ -169,6 +174,7 @@ class Optimizer {
   Options defaults_;
   double learning_rate_factor_ = 1;
   std::optional<double> total_norm_;
+  SumShards sum_shards_;
   std::vector<Options> options_;  // by group
   std::unique_ptr<ParameterStore> parameters_;
   std::unique_ptr<StateStore> state_;

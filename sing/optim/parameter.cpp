@@ -33,6 +33,13 @@ Layout layout_of(const Parameter& parameter, std::int64_t centralize_axis) {
              : make_layout(parameter.shape, parameter.strides, centralize_axis);
 }
 
+std::shared_ptr<const ShardLayout> shard_layout_of(const Parameter& parameter,
+                                                   std::int64_t centralize_axis) {
+  return parameter.shard ? std::make_shared<const ShardLayout>(make_shard_layout(
+                               *parameter.shard, parameter.shape, centralize_axis))
+                         : nullptr;
+}
+
 bool takes_order(const Rule& rule, std::span<const std::int64_t> shape,
                  std::span<const std::int64_t> strides) {
   const std::int64_t size = product(shape);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "sing/base/dtype.hpp"
 #include "sing/base/layout.hpp"
+#include "sing/base/shard.hpp"
 #include "sing/rule/rules.hpp"
 
 namespace sing {
@@ -21,6 +23,7 @@ struct Parameter {
   void* data = nullptr;
   std::vector<std::int64_t> shape = {};
   std::vector<std::int64_t> strides = {};  // in elements; if empty, contiguous
+  std::optional<Shard> shard = {};  // if set, the tensor is a part of one that processes share
   Dtype dtype = Dtype::kFloat32;
   const void* gradient = nullptr;            // null if there is none yet
   std::optional<Dtype> gradient_dtype = {};  // if unset, the parameter's type
@@ -35,6 +38,10 @@ std::vector<std::int64_t> shape_of(SlotShape slot, std::vector<std::int64_t> sha
 
 // The rows and matrices of a parameter in memory.
 Layout layout_of(const Parameter& parameter, std::int64_t centralize_axis);
+
+// What a step needs to know of the whole tensor; null unless the parameter is a shard.
+std::shared_ptr<const ShardLayout> shard_layout_of(const Parameter& parameter,
+                                                   std::int64_t centralize_axis);
 
 // Whether a rule finds the matrices it works on in a tensor of this order in memory: factored
 // moments need a contiguous tensor, orthogonal updates one whose axis 0 is outermost.

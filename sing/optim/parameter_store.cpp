@@ -34,6 +34,19 @@ void check_suits(const Parameter& parameter, const Options& options) {
       describe(parameter), name_of(options.rule), fmt::join(parameter.strides, ", "));
   const auto rank = static_cast<std::int64_t>(parameter.shape.size());
   const std::int64_t axis = options.standardize.centralize_axis;
+  const bool is_orthogonal = std::visit(
+      [&]<class R>(const R& rule) {
+        if constexpr (kIsOrthogonal<R>) {
+          return rule.orthogonalizes(rank >= 2);
+        } else {
+          return false;
+        }
+      },
+      options.rule);
+  SING_CHECK(!parameter.shard || !is_orthogonal,
+             "[optimizer] parameter {}: wanted a whole tensor for rule '{}', which makes whole "
+             "matrices orthogonal, got a shard",
+             describe(parameter), name_of(options.rule));
   SING_CHECK(rank < 2 || axis < rank,
              "[optimizer] parameter {}: wanted a centralize_axis below its rank {}, got {}",
              describe(parameter), rank, axis);
@@ -81,6 +94,32 @@ void check_parameter(const Parameter& parameter) {
   check_aligned(parameter, "its gradient", parameter.gradient, gradient);
   check_aligned(parameter, "its 16-bit copy", parameter.low_precision_copy,
                 parameter.low_precision_dtype);
+}
+
+void check_shard(const Parameter& parameter, const Shard& shard) {
+  const std::string who = describe(parameter);
+  const std::size_t rank = parameter.shape.size();
+  SING_CHECK(shard.whole_shape.size() == rank && shard.offset.size() == rank,
+             "[optimizer] parameter {}: wanted a shard with {} extents and offsets, got {} and {}",
+             who, rank, shard.whole_shape.size(), shard.offset.size());
+  SING_CHECK(shard.sum_group >= 0,
+             "[optimizer] parameter {}: wanted a sum_group of at least 0, got {}", who,
+             shard.sum_group);
+  for (const std::int64_t axis : shard.cut_axes) {
+    SING_CHECK(axis >= 0 && static_cast<std::size_t>(axis) < rank,
+               "[optimizer] parameter {}: wanted cut axes below {}, got {}", who, rank, axis);
+  }
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    const bool is_cut =
+        std::ranges::find(shard.cut_axes, static_cast<std::int64_t>(axis)) != shard.cut_axes.end();
+    const std::int64_t extent = parameter.shape[axis];
+    const std::int64_t offset = shard.offset[axis];
+    const std::int64_t whole = shard.whole_shape[axis];
+    SING_CHECK(offset >= 0 && offset <= whole - extent && (is_cut || extent == whole),
+               "[optimizer] parameter {}: wanted a part of the whole tensor along axis {}, got {} "
+               "elements from {} on of {}, {}cut",
+               who, axis, extent, offset, whole, is_cut ? "" : "not ");
+  }
 }
 
 // A tensor that is listed again, under any name, is the same parameter and is dropped. A gradient
@@ -143,6 +182,9 @@ std::vector<Parameter> ParameterStore::prepare(std::vector<Parameter> parameters
       parameter.name = std::to_string(entries_.size() + i);
     }
     check_parameter(parameter);
+    if (parameter.shard) {
+      check_shard(parameter, *parameter.shard);
+    }
     check_suits(parameter, options);
     if (!parameter.strides.empty() && is_contiguous(parameter.shape, parameter.strides)) {
       parameter.strides.clear();
@@ -168,7 +210,8 @@ void ParameterStore::add(std::vector<Parameter> parameters, std::size_t group,
                          std::int64_t centralize_axis) {
   for (Parameter& parameter : parameters) {
     const Layout layout = layout_of(parameter, centralize_axis);
-    entries_.push_back({std::move(parameter), group, layout});
+    std::shared_ptr<const ShardLayout> shard = shard_layout_of(parameter, centralize_axis);
+    entries_.push_back({std::move(parameter), group, layout, std::move(shard)});
   }
 }
 
@@ -184,6 +227,7 @@ void ParameterStore::set_centralize_axis(std::size_t group, std::int64_t axis) {
   for (Entry& entry : entries_) {
     if (entry.group == group) {
       entry.layout = layout_of(entry.parameter, axis);
+      entry.shard = shard_layout_of(entry.parameter, axis);
     }
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ class ParameterStore {
     Parameter parameter;
     std::size_t group;
     Layout layout;
+    std::shared_ptr<const ShardLayout> shard;  // null for a whole tensor
   };
 
   std::size_t size() const { return entries_.size(); }

@@ -67,11 +67,19 @@ bool Standardizer::fits(std::span<const StandardizeTensor> tensors,
     }
     const StandardizeTensor& known = tensors_[next++];
     if (known.shape != tensors[i].shape || known.strides != tensors[i].strides ||
-        known.dtype != tensors[i].dtype || known.name != name_in_list(tensors[i], i)) {
+        known.dtype != tensors[i].dtype || known.shard != tensors[i].shard ||
+        known.name != name_in_list(tensors[i], i)) {
       return false;
     }
   }
   return true;
+}
+
+void Standardizer::set_sum_shards(SumShards sum_shards) {
+  sum_shards_ = std::move(sum_shards);
+  if (optimizer_) {
+    optimizer_->set_sum_shards(sum_shards_);
+  }
 }
 
 void Standardizer::run(std::span<const StandardizeTensor> tensors, double loss_scale) {
@@ -87,11 +95,13 @@ void Standardizer::run(std::span<const StandardizeTensor> tensors, double loss_s
                               .data = tensor.destination,
                               .shape = tensor.shape,
                               .strides = tensor.strides,
+                              .shard = tensor.shard,
                               .dtype = tensor.dtype,
                               .gradient = tensor.gradient});
       }
     }
     optimizer_.emplace(std::move(parameters), options_, backend_);
+    optimizer_->set_sum_shards(sum_shards_);
     tensors_ = std::move(kept);
     slots_ = std::move(slots);
   } else {

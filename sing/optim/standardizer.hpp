@@ -16,6 +16,7 @@ struct StandardizeTensor {
   std::vector<std::int64_t> shape = {};
   std::vector<std::int64_t> strides = {};  // as those of a Parameter
   Dtype dtype = Dtype::kFloat32;
+  std::optional<Shard> shard = {};  // as that of a Parameter
   const void* gradient = nullptr;
   // The gradient itself, or other memory of the same shape, strides and type.
   void* destination = nullptr;
@@ -33,6 +34,9 @@ class Standardizer {
   // have finished.
   void run(std::span<const StandardizeTensor> tensors, double loss_scale = 1);
 
+  // As Optimizer::set_sum_shards().
+  void set_sum_shards(SumShards sum_shards);
+
   // Norms of the last list's gradients before standardizing, loss scale removed.
   std::vector<double> gradient_norms() const;
   // Like Optimizer::status(), counted over all calls with lists of the same shapes and types.
@@ -45,6 +49,7 @@ class Standardizer {
 
   std::shared_ptr<Backend> backend_;
   Options options_;
+  SumShards sum_shards_;
   std::optional<Optimizer> optimizer_;
   std::vector<StandardizeTensor> tensors_;  // the last list without repeated listings
   std::vector<std::size_t> slots_;          // index in tensors_ of each tensor of the last list

@@ -164,7 +164,7 @@ std::vector<TensorProgress> match_parameters(const SavedOptimizer& saved,
     }
   }
   std::vector<TensorProgress> progress;
-  for (const auto& [parameter, group, layout] : parameters) {
+  for (const auto& [parameter, group, layout, shard] : parameters) {
     const auto entry = found.find(Key(group, parameter.name));
     SING_CHECK(entry != found.end(), "wanted parameter '{}' in group {}, got none", parameter.name,
                group);
@@ -192,7 +192,7 @@ SavedArrays collect_arrays(const Backend& backend, const ParameterStore& paramet
     if (progress[i].steps == 0) {
       continue;
     }
-    const auto& [parameter, group, layout] = parameters[i];
+    const auto& [parameter, group, layout, shard] = parameters[i];
     for (StateShape& each : state_shapes(parameter, options[group])) {
       const void* const memory = (*state.find(i))[each.place].get();
       const auto* data = static_cast<const std::byte*>(memory);
@@ -223,7 +223,7 @@ std::vector<std::optional<StateMemory>> read_arrays(const SafetensorsReader& rea
   std::vector<std::vector<StateShape>> shapes(parameters.size());
   std::set<std::string> wanted;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const auto& [parameter, group, layout] = parameters[i];
+    const auto& [parameter, group, layout, shard] = parameters[i];
     if (progress[i].steps > 0) {
       shapes[i] = state_shapes(parameter, options[group]);
     }

@@ -76,6 +76,61 @@ static void test_sgd_step_by_hand(void) {
   }
 }
 
+/* Stands for a second process that has the same part: doubles every value. */
+static int32_t sum_with_twin(void* context, double* values, size_t count, int32_t sum_group) {
+  size_t i;
+  *(int32_t*)context = sum_group;
+  for (i = 0; i < count; ++i) {
+    values[i] *= 2;
+  }
+  return 0;
+}
+
+static int32_t fail_to_sum(void* context, double* values, size_t count, int32_t sum_group) {
+  (void)context, (void)values, (void)count, (void)sum_group;
+  return 5;
+}
+
+/* Two rows (3, 1) are (1, -1) without their means, with norm 2: each element moves by 0.5 / 2. */
+static void test_shard(void) {
+  const float gradient[2] = {3, 1};
+  const int64_t whole_shape[2] = {2, 2};
+  const int64_t offset[2] = {1, 0};
+  const int32_t cut_axes[1] = {0};
+  float weight[2] = {1, 1};
+  int32_t summed_group = 0;
+  double norm = 0;
+  sing_shard shard;
+  sing_optimizer* optimizer = NULL;
+  sing_options* options = make_options("sgd", "0.5");
+  sing_parameter parameter = make_parameter("weight", weight, kOneRowOfTwo, 2);
+  memset(&shard, 0, sizeof shard);
+  shard.struct_size = sizeof shard;
+  shard.whole_shape = whole_shape;
+  shard.offset = offset;
+  shard.cut_axes = cut_axes;
+  shard.cut_axis_count = 1;
+  shard.sum_group = 3;
+  parameter.gradient = gradient;
+  parameter.shard = &shard;
+  CHECK_OK(sing_options_set(options, "lookahead", "false"));
+  CHECK_OK(sing_optimizer_create(options, NULL, &optimizer));
+  sing_options_destroy(options);
+  CHECK_OK(sing_optimizer_add_group(optimizer, &parameter, 1, NULL, NULL));
+  CHECK_FAILS(sing_optimizer_step(optimizer, 1), SING_INVALID_ARGUMENT, "set_sum_shards()");
+  CHECK_OK(sing_optimizer_set_sum_shards(optimizer, fail_to_sum, NULL));
+  CHECK_FAILS(sing_optimizer_step(optimizer, 1), SING_INTERNAL_ERROR, "got 5");
+  CHECK_NEAR(weight[0], 1, 0);
+  CHECK_OK(sing_optimizer_set_sum_shards(optimizer, sum_with_twin, &summed_group));
+  CHECK_OK(sing_optimizer_step(optimizer, 1));
+  CHECK(summed_group == 3);
+  CHECK_NEAR(weight[0], 0.75, kFloatTolerance);
+  CHECK_NEAR(weight[1], 1.25, kFloatTolerance);
+  CHECK_OK(sing_optimizer_gradient_norms(optimizer, &norm, 1));
+  CHECK_NEAR(norm, sqrt(20.0), 1e-5);
+  sing_optimizer_destroy(optimizer);
+}
+
 /* With the defaults, the first step of an element of standardized size 0.1 is 0.005 * 0.1 /
  * softplus(0.1), and softplus(0.1) = ln(1 + e^5) / 50. */
 static void test_default_step_by_hand(void) {
@@ -334,6 +389,7 @@ int main(int argument_count, char** arguments) {
   CHECK(argument_count == 2);
   CHECK(strlen(sing_last_error()) == 0);
   test_sgd_step_by_hand();
+  test_shard();
   test_default_step_by_hand();
   test_groups_override_defaults();
   test_low_precision_copy();

@@ -6,6 +6,7 @@
 
 #include "adapters/torch/operators/json_options.hpp"
 #include "adapters/torch/operators/python_optimizer.hpp"
+#include "adapters/torch/operators/shards.hpp"
 #include "adapters/torch/operators/standardize.hpp"
 #include "sing/base/message.hpp"
 #include "sing/base/strides.hpp"
@@ -74,8 +75,14 @@ void destroy(std::int64_t handle) { drop(handle); }
 
 void add_group(std::int64_t handle, const Tensors& parameters,
                const std::vector<std::string>& names, const std::vector<std::int64_t>& copies,
-               const std::string& overrides_json) {
-  find(handle).add_group(parameters, names, copies, overrides_of(overrides_json));
+               const std::string& shards_json, const std::string& overrides_json) {
+  find(handle).add_group(parameters, names, copies, shards_of(shards_json),
+                         overrides_of(overrides_json));
+}
+
+// The address of a SumFunction, or 0.
+void set_sum_shards(std::int64_t handle, std::int64_t function) {
+  optimizer_of(handle).set_sum_shards(sum_by(function));
 }
 
 // Lists the parameters' devices, such as "cpu,cuda:0", in the order in which they were added.
@@ -213,44 +220,46 @@ double schedule_factor(const std::string& kind, const std::string& options_json,
 }  // namespace sing::operators
 
 // Every operator with its schema. An operator tells devices apart itself, so one kernel serves all.
-#define SING_FOR_EACH_OPERATOR(X)                                                             \
-  X(has_kernels, "(str device_type) -> bool")                                                 \
-  X(why_no_cuda, "() -> str")                                                                 \
-  X(takes_order, "(Tensor parameter, str rule) -> bool")                                      \
-  X(check_options, "(str options_json) -> ()")                                                \
-  X(create, "(str where, str options_json) -> int")                                           \
-  X(destroy, "(int handle) -> ()")                                                            \
-  X(add_group,                                                                                \
-    "(int handle, Tensor[] parameters, str[] names, int[] copies, str overrides_json) -> ()") \
-  X(devices, "(int handle) -> str")                                                           \
-  X(set_options, "(int handle, int group, str overrides_json) -> ()")                         \
-  X(options, "(int handle, int group) -> str")                                                \
-  X(set_learning_rate, "(int handle, int group, float learning_rate) -> ()")                  \
-  X(set_learning_rate_source, "(int handle, int group, Tensor? source) -> ()")                \
-  X(set_learning_rate_factor, "(int handle, float factor) -> ()")                             \
-  X(learning_rate_factor, "(int handle) -> float")                                            \
-  X(set_non_finite, "(int handle, str policy) -> ()")                                         \
-  X(find_data, "(int handle, Tensor[] parameters) -> ()")                                     \
-  X(select, "(int handle, int[] parameters) -> ()")                                           \
-  X(set_curvature, "(int handle, int[] parameters, Tensor[] curvatures) -> ()")               \
-  X(step, "(int handle, Tensor[] gradients, float loss_scale, int[] streams) -> ()")          \
-  X(upload, "(int handle, Tensor[] gradients, float loss_scale, int[] streams) -> ()")        \
-  X(create_state, "(int handle, int parameter) -> ()")                                        \
-  X(state, "(int handle, int parameter) -> (Tensor[], str)")                                  \
-  X(progress, "(int handle, int parameter) -> Tensor")                                        \
-  X(device_progress, "(int handle, int device) -> Tensor")                                    \
-  X(group_steps, "(int handle, int group) -> int")                                            \
-  X(set_group_steps, "(int handle, int group, int steps) -> ()")                              \
-  X(gradient_norms, "(int handle) -> float[]")                                                \
-  X(status, "(int handle) -> int[]")                                                          \
-  X(set_skipped, "(int handle, int steps, int tensors) -> ()")                                \
-  X(use_slow_weights, "(int handle) -> ()")                                                   \
-  X(use_fast_weights, "(int handle) -> ()")                                                   \
-  X(save, "(int handle, str path) -> ()")                                                     \
-  X(load, "(int handle, str path) -> ()")                                                     \
-  X(standardize,                                                                              \
-    "(Tensor[] gradients, Tensor(a!)[] destinations, str options_json, float loss_scale, "    \
-    "int stream, bool wants_norms) -> (float[], int[])")                                      \
+#define SING_FOR_EACH_OPERATOR(X)                                                            \
+  X(has_kernels, "(str device_type) -> bool")                                                \
+  X(why_no_cuda, "() -> str")                                                                \
+  X(takes_order, "(Tensor parameter, str rule) -> bool")                                     \
+  X(check_options, "(str options_json) -> ()")                                               \
+  X(create, "(str where, str options_json) -> int")                                          \
+  X(destroy, "(int handle) -> ()")                                                           \
+  X(add_group,                                                                               \
+    "(int handle, Tensor[] parameters, str[] names, int[] copies, str shards_json, "         \
+    "str overrides_json) -> ()")                                                             \
+  X(set_sum_shards, "(int handle, int function) -> ()")                                      \
+  X(devices, "(int handle) -> str")                                                          \
+  X(set_options, "(int handle, int group, str overrides_json) -> ()")                        \
+  X(options, "(int handle, int group) -> str")                                               \
+  X(set_learning_rate, "(int handle, int group, float learning_rate) -> ()")                 \
+  X(set_learning_rate_source, "(int handle, int group, Tensor? source) -> ()")               \
+  X(set_learning_rate_factor, "(int handle, float factor) -> ()")                            \
+  X(learning_rate_factor, "(int handle) -> float")                                           \
+  X(set_non_finite, "(int handle, str policy) -> ()")                                        \
+  X(find_data, "(int handle, Tensor[] parameters) -> ()")                                    \
+  X(select, "(int handle, int[] parameters) -> ()")                                          \
+  X(set_curvature, "(int handle, int[] parameters, Tensor[] curvatures) -> ()")              \
+  X(step, "(int handle, Tensor[] gradients, float loss_scale, int[] streams) -> ()")         \
+  X(upload, "(int handle, Tensor[] gradients, float loss_scale, int[] streams) -> ()")       \
+  X(create_state, "(int handle, int parameter) -> ()")                                       \
+  X(state, "(int handle, int parameter) -> (Tensor[], str)")                                 \
+  X(progress, "(int handle, int parameter) -> Tensor")                                       \
+  X(device_progress, "(int handle, int device) -> Tensor")                                   \
+  X(group_steps, "(int handle, int group) -> int")                                           \
+  X(set_group_steps, "(int handle, int group, int steps) -> ()")                             \
+  X(gradient_norms, "(int handle) -> float[]")                                               \
+  X(status, "(int handle) -> int[]")                                                         \
+  X(set_skipped, "(int handle, int steps, int tensors) -> ()")                               \
+  X(use_slow_weights, "(int handle) -> ()")                                                  \
+  X(use_fast_weights, "(int handle) -> ()")                                                  \
+  X(save, "(int handle, str path) -> ()")                                                    \
+  X(load, "(int handle, str path) -> ()")                                                    \
+  X(standardize,                                                                             \
+    "(Tensor[] gradients, Tensor(a!)[] destinations, str shards_json, int sum_shards, "      \
+    "str options_json, float loss_scale, int stream, bool wants_norms) -> (float[], int[])") \
   X(schedule_factor, "(str kind, str options_json, int step) -> float")
 
 #define SING_DEFINE(name, schema) library.def(#name schema);

@@ -17,6 +17,9 @@ struct Kept {
   std::int64_t last = 0;
 };
 
+// Stands for the gradient of an empty part, which has no address.
+constexpr double kEmptyPart = 0;
+
 // Never destroyed: tensors must not be freed after torch's own memory is gone.
 Kept& kept() {
   static auto* const kKept = new Kept;
@@ -33,9 +36,12 @@ PythonOptimizer::PythonOptimizer(std::string where, Options options)
 void PythonOptimizer::add_group(const std::vector<Tensor>& parameters,
                                 const std::vector<std::string>& names,
                                 const std::vector<std::int64_t>& copies,
+                                const std::vector<std::optional<Shard>>& shards,
                                 const Overrides& overrides) {
   SING_CHECK(parameters.size() == names.size(), "[operators] wanted {} names, got {}",
              parameters.size(), names.size());
+  SING_CHECK(shards.empty() || shards.size() == names.size(),
+             "[operators] wanted {} shards, got {}", names.size(), shards.size());
   std::vector<PlacedParameter> added;
   std::vector<Entry> entries;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -47,6 +53,10 @@ void PythonOptimizer::add_group(const std::vector<Tensor>& parameters,
                       .shape = entry.facts.sizes,
                       .strides = entry.facts.strides,
                       .dtype = entry.facts.dtype}});
+    if (!shards.empty()) {
+      added.back().parameter.shard = shards[i];
+      entry.is_shard = shards[i].has_value();
+    }
     entries.push_back(std::move(entry));
   }
   for (const std::int64_t copy : copies) {
@@ -126,7 +136,11 @@ void PythonOptimizer::set_gradients(const std::vector<Tensor>& gradients) {
     if (!is_alike) {
       copies_.push_back(copied_to_lie_as(entry.facts, gradients[k]));
     }
-    found_[k] = {(is_alike ? gradients[k] : copies_.back()).const_data_ptr(), *view.dtype};
+    const void* data = (is_alike ? gradients[k] : copies_.back()).const_data_ptr();
+    if (data == nullptr && entry.is_shard) {
+      data = &kEmptyPart;  // null would leave the parameter out
+    }
+    found_[k] = {data, *view.dtype};
   }
   for (std::size_t k = 0; k < gradients.size(); ++k) {
     optimizer_.set_gradient(selected_[k], found_[k].first, found_[k].second);

@@ -20,10 +20,12 @@ class PythonOptimizer {
   // `where` begins the messages about parameters.
   PythonOptimizer(std::string where, Options options);
 
-  // Dense tensors in any order of their axes. `copies` are the places in the list of tensors that
+  // Dense tensors in any order of their axes; `shards` says which of them are parts of tensors,
+  // and is empty if none is. `copies` are the places in the list of tensors that
   // Python copies parameters into: their gradients may have any strides and be on any device.
   void add_group(const std::vector<Tensor>& parameters, const std::vector<std::string>& names,
-                 const std::vector<std::int64_t>& copies, const Overrides& overrides);
+                 const std::vector<std::int64_t>& copies,
+                 const std::vector<std::optional<Shard>>& shards, const Overrides& overrides);
 
   // Sets which parameters the gradients of the following steps belong to, in that order.
   void select(const std::vector<std::int64_t>& parameters);
@@ -52,6 +54,7 @@ class PythonOptimizer {
     std::string name;
     TensorFacts facts = {};
     Elsewhere elsewhere = Elsewhere::kRefused;
+    bool is_shard = false;
     std::optional<Tensor> curvature = {};
     Dtype curvature_dtype = Dtype::kFloat32;
   };

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "adapters/torch/operators/json_options.hpp"
+#include "adapters/torch/operators/shards.hpp"
 #include "adapters/torch/operators/torch_backend.hpp"
 #include "sing/base/message.hpp"
 #include "sing/optim/standardizer.hpp"
@@ -18,6 +19,9 @@ struct Kept {
   void* stream = nullptr;
   std::unique_ptr<Standardizer> standardizer;
 };
+
+// Stands for the gradient of an empty tensor, which has no address.
+constexpr double kNoElements = 0;
 
 std::mutex& mutex() {
   static std::mutex instance;
@@ -44,13 +48,15 @@ Kept& find_kept(const Device& device, const std::string& options_json) {
 }  // namespace
 
 NormsAndFlags standardize(const std::vector<Tensor>& gradients,
-                          const std::vector<Tensor>& destinations, const std::string& options_json,
+                          const std::vector<Tensor>& destinations, const std::string& shards_json,
+                          std::int64_t sum_shards, const std::string& options_json,
                           double loss_scale, std::int64_t stream, bool wants_norms) {
   SING_CHECK(gradients.size() == destinations.size(),
              "[standardize] wanted {} destinations, got {}", gradients.size(), destinations.size());
   if (gradients.empty()) {
     return {};
   }
+  const std::vector<std::optional<Shard>> shards = shards_of(shards_json);
   std::vector<TensorFacts> facts;
   std::vector<StandardizeTensor> tensors;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -66,16 +72,22 @@ NormsAndFlags standardize(const std::vector<Tensor>& gradients,
                "{}wanted a destination of the gradient's type, shape, device and strides, got "
                "another tensor",
                subject.text());
+    const void* gradient = gradients[i].const_data_ptr();
+    if (gradient == nullptr) {
+      gradient = &kNoElements;  // null would leave a shard out
+    }
     tensors.push_back({.name = name,
                        .shape = facts[i].sizes,
                        .strides = facts[i].strides,
                        .dtype = facts[i].dtype,
-                       .gradient = gradients[i].const_data_ptr(),
+                       .shard = shards.empty() ? std::nullopt : shards.at(i),
+                       .gradient = gradient,
                        .destination = destinations[i].mutable_data_ptr()});
   }
   const std::lock_guard lock(mutex());
   Kept& kept = find_kept(facts[0].device, options_json);
   kept.stream = reinterpret_cast<void*>(static_cast<std::uintptr_t>(stream));
+  kept.standardizer->set_sum_shards(sum_by(sum_shards));
   kept.standardizer->run(tensors, loss_scale);
   if (!wants_norms) {
     return {};

@@ -34,6 +34,9 @@ struct RuleKernels {
   // Blends row sums into the row slot and overwrites column_sums (Real[columns]) with the column
   // sums of the range, which lies within one matrix.
   void (*factor_rows)(const UpdateArguments&, IndexRange matrix_rows, void* column_sums);
+  // Writes row sums in place of blending them, and column sums, for a part of a tensor.
+  void (*factor_sums)(const UpdateArguments&, IndexRange matrix_rows, double* row_sums,
+                      void* column_sums);
   // Blends the column sums of one matrix, `parts` consecutive arrays, into its column slot and
   // writes the mean of its row slots.
   void (*factor_columns)(const UpdateArguments&, std::int64_t matrix, void* column_sums, int parts);

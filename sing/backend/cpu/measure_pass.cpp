@@ -5,8 +5,16 @@ namespace sing::cpu {
 namespace {
 
 GradientScale scale_from(const TensorJob& job, const GradientSums& sums) {
-  return gradient_scale(job.group.standardize, sums, job.step.layout.size, job.step.dtype,
+  return gradient_scale(job.group.standardize, sums, job.step.whole_size(), job.step.dtype,
                         job.loss_scale);
+}
+
+}  // namespace
+
+double load_mean(const TensorJob& job, std::int64_t row) {
+  return state_dtype(job.step.dtype) == Dtype::kFloat64
+             ? reinterpret_cast<const double*>(job.plan.row_means)[row]
+             : static_cast<double>(reinterpret_cast<const float*>(job.plan.row_means)[row]);
 }
 
 void store_mean(const TensorJob& job, std::int64_t row, double mean) {
@@ -16,8 +24,6 @@ void store_mean(const TensorJob& job, std::int64_t row, double mean) {
     reinterpret_cast<float*>(job.plan.row_means)[row] = static_cast<float>(mean);
   }
 }
-
-}  // namespace
 
 void measure_chunk(const TensorJob& job, std::int64_t chunk) {
   const Layout& layout = job.step.layout;
@@ -36,7 +42,7 @@ void measure_chunk(const TensorJob& job, std::int64_t chunk) {
   }
 }
 
-GradientScale finish_measure(const TensorJob& job) {
+GradientSums combine_chunks(const TensorJob& job) {
   const std::int64_t pieces = job.plan.pieces;
   GradientSums sums;
   SampleMoments row;
@@ -55,6 +61,10 @@ GradientScale finish_measure(const TensorJob& job) {
       row = {};
     }
   }
+  return sums;
+}
+
+GradientScale finish_measure(const TensorJob& job, const GradientSums& sums) {
   const GradientScale scale = scale_from(job, sums);
   job.step.progress->gradient_norm = scale.gradient_norm;
   return scale;

@@ -70,7 +70,8 @@ TensorPlan plan_tensor(const TensorStep& tensor, const GroupStep& group, bool ma
   plan.centralizes = group.standardize.centralizes(layout.rank);
   plan.is_orthogonal = needs.orthogonal;
   plan.real_bytes = static_cast<std::int64_t>(size_of(state_dtype(tensor.dtype)));
-  plan.is_small = layout.size <= kChunkElements || plan.is_orthogonal;
+  plan.is_shard = tensor.shard != nullptr;
+  plan.is_small = !plan.is_shard && (layout.size <= kChunkElements || plan.is_orthogonal);
   plan.measured_by_update = may_update_first && !plan.centralizes &&
                             group.standardize.normalize == Normalize::kOff && !needs.factored &&
                             needs.sums == 0 && !needs.orthogonal;
@@ -121,6 +122,11 @@ std::size_t place_scratch(StepPlan& plan, const StepRequest& request, std::byte*
     TensorPlan& tensor = plan.tensors[i];
     const Layout& layout = request.tensors[i].layout;
     const RuleNeeds needs = needs_of(request.groups[request.tensors[i].group].rule, layout);
+    if (tensor.is_shard && needs.factored && layout.factored()) {
+      constexpr auto kBytes = static_cast<std::int64_t>(sizeof(double));
+      arena.place(tensor.matrix_row_sums, layout.matrix_row_count() * kBytes);
+      arena.place(tensor.matrix_column_sums, layout.matrix_column_count() * kBytes);
+    }
     if (tensor.chunks(Pass::kMeasure).count == 0) {
       continue;
     }
@@ -191,10 +197,17 @@ bool is_large(const StepRequest& request, const StepPlan& plan, std::size_t tens
 
 // Measures all tensors before the first update.
 void order_measure_first(StepPlan& plan, const StepRequest& request) {
+  plan.measures_first = true;
   for (std::size_t i = 0; i < plan.tensors.size();) {
     if (is_large(request, plan, i)) {
       push_chunks(plan, plan.measure_items, Pass::kMeasure, i);
-      push_update(plan, plan.items, i);
+      if (plan.tensors[i].is_shard) {
+        push_chunks(plan, plan.factor_items, Pass::kFactor, i);
+        push_chunks(plan, plan.sum_items, Pass::kSum, i);
+        push_chunks(plan, plan.items, Pass::kApply, i);
+      } else {
+        push_update(plan, plan.items, i);
+      }
       ++i;
     } else {
       push_small(plan.measure_items, ItemKind::kMeasureTensors, i, request, plan);
@@ -238,7 +251,9 @@ void order_in_batches(StepPlan& plan, const StepRequest& request) {
 
 std::size_t StepPlan::bytes() const {
   return scratch.capacity() + tensors.capacity() * sizeof(TensorPlan) +
-         (items.capacity() + measure_items.capacity()) * sizeof(Item);
+         (items.capacity() + measure_items.capacity() + factor_items.capacity() +
+          sum_items.capacity()) *
+             sizeof(Item);
 }
 
 StepPlan make_plan(const StepRequest& request, int threads) {

@@ -67,6 +67,7 @@ struct Partial {
 struct TensorPlan {
   bool centralizes = false;
   bool is_small = false;
+  bool is_shard = false;  // what it is summed with comes from other processes between the passes
   bool measured_by_update = false;  // nothing waits for its sums: its gradient is read once
   bool is_orthogonal = false;       // the rule makes it orthogonal: one worker does all of it
   std::int64_t real_bytes = 0;      // size of an element of its state
@@ -83,6 +84,9 @@ struct TensorPlan {
   std::byte* column_sums = nullptr;   // Real[chunks of factor][columns]
   std::byte* mean_of_rows = nullptr;  // Real[matrices]
   double* totals = nullptr;           // [chunks of sum][kSumCount]
+  // Of a shard with factored moments, summed over its part.
+  double* matrix_row_sums = nullptr;     // [matrix rows]
+  double* matrix_column_sums = nullptr;  // [matrix columns]
 
   Chunks& chunks(Pass pass) { return passes[static_cast<std::size_t>(pass)]; }
   const Chunks& chunks(Pass pass) const { return passes[static_cast<std::size_t>(pass)]; }
@@ -98,7 +102,12 @@ struct StepPlan {
   // follow one another down a column, because threads that alternate between neighboring chunks
   // keep starting new streams of memory accesses.
   std::size_t columns = 1;
-  std::vector<Item> measure_items;  // empty unless everything is measured before the first update
+  bool measures_first = false;  // everything is measured before the first update
+  std::vector<Item> measure_items;
+  // The passes over shards between measure and apply, each after what the one before has found was
+  // summed over the processes.
+  std::vector<Item> factor_items;
+  std::vector<Item> sum_items;
   std::vector<Item> items;
   std::int64_t elements = 0;
   std::size_t large_tensors = 0;

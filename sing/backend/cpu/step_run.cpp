@@ -56,8 +56,11 @@ void StepRun::step(const StepRequest& request, int workers, const Executor& exec
 
 void StepRun::run(const StepRequest& request, int workers, const Executor& executor) {
   Worker caller;
-  if (!plan_.measure_items.empty()) {
+  if (plan_.measures_first) {
     run_items(plan_.measure_items, workers, executor);
+    if (has_shards(request)) {
+      measure_shards();
+    }
     if (!accept_measured()) {
       return;
     }
@@ -66,6 +69,12 @@ void StepRun::run(const StepRequest& request, int workers, const Executor& execu
       if (has_gradient(i) && !plan_.tensors[i].is_small) {
         begin_large_update(i, caller);
       }
+    }
+    if (has_shards(request)) {
+      run_items(plan_.factor_items, workers, executor);
+      complete_factors(shards_, *request.sum_shards, packed_);
+      run_items(plan_.sum_items, workers, executor);
+      complete_sums(shards_, *request.sum_shards, packed_);
     }
     run_items(plan_.items, workers, executor);
   } else {
@@ -186,6 +195,10 @@ void StepRun::begin_large_update(std::size_t tensor, Worker& worker) {
     return;
   }
   run.update.emplace(job(tensor), scales_[tensor], worker.constants);
+  if (plan_.tensors[tensor].is_shard) {
+    run.open_pass.store(Pass::kApply, std::memory_order_release);  // no pass begins before its time
+    return;
+  }
   open_pass(Pass::kFactor, tensor);
 }
 
@@ -217,15 +230,40 @@ void StepRun::run_chunk(const Item& item, Worker& worker) {
 }
 
 void StepRun::finish_pass(Pass pass, std::size_t tensor, Worker& worker) {
+  if (plan_.tensors[tensor].is_shard) {
+    return;  // the processes finish it together
+  }
   const bool measured_by_update = plan_.tensors[tensor].measured_by_update;
   if (pass == Pass::kMeasure || (pass == Pass::kApply && measured_by_update)) {
     scales_[tensor] = finish_measure(job(tensor));
   }
-  if (pass == Pass::kMeasure && plan_.measure_items.empty()) {
+  if (pass == Pass::kMeasure && !plan_.measures_first) {
     begin_large_update(tensor, worker);
   } else if (pass == Pass::kFactor || pass == Pass::kSum) {
     large(tensor).update->finish(pass);
     open_pass(next(pass), tensor);
+  }
+}
+
+void StepRun::measure_shards() {
+  shards_.clear();
+  std::vector<GradientSums> sums;
+  for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
+    if (request_->tensors[i].shard != nullptr) {
+      shards_.push_back({job(i), has_gradient(i) ? &large(i).update : &no_update_});
+      sums.push_back(has_gradient(i) ? combine_chunks(shards_.back().job) : GradientSums{});
+    }
+  }
+  complete_rows(shards_, *request_->sum_shards, packed_, sums);
+  sum_gradient_sums(*request_, packed_, sums);
+  std::size_t shard = 0;
+  for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
+    if (request_->tensors[i].shard != nullptr) {
+      const GradientSums& whole = sums[shard++];
+      if (has_gradient(i)) {
+        scales_[i] = finish_measure(job(i), whole);
+      }
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sing/backend/cpu/column_queue.hpp"
+#include "sing/backend/cpu/shard_stages.hpp"
 #include "sing/backend/cpu/step_plan.hpp"
 #include "sing/backend/cpu/tensor_update.hpp"
 
@@ -55,6 +56,9 @@ class StepRun {
   // Finishes the passes from `pass` on that have no chunks, and opens the next one.
   void open_pass(Pass pass, std::size_t tensor);
 
+  // Measures the whole tensors that shards are parts of, after the measure pass over the parts.
+  void measure_shards();
+
   // Limits the norm of all gradients together, for the groups that ask for it.
   void clip_measured();
   // Counts the gradients that are not finite; false if the policy gives the step up.
@@ -74,6 +78,9 @@ class StepRun {
   const StepRequest* request_ = nullptr;
   std::vector<GradientScale> scales_;  // of each tensor
   std::unique_ptr<LargeTensorRun[]> large_;
+  std::vector<ShardJob> shards_;           // of this step
+  std::optional<TensorUpdate> no_update_;  // of shards without a gradient
+  PackedSums packed_;
   ColumnQueue queue_;
   std::vector<std::vector<std::byte>> workspaces_;  // of each worker
   std::exception_ptr executor_failure_;             // until the step is complete

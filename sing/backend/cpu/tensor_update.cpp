@@ -1,6 +1,7 @@
 // Runs the passes after measure over one tensor and combines what their chunks leave.
 #include "sing/backend/cpu/tensor_update.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 
@@ -30,6 +31,23 @@ StepScalars scalars_of(const TensorJob& job) {
           .factored = layout.factored(),
           .rows = job.plan.is_orthogonal ? layout.leading : 0,
           .columns = job.plan.is_orthogonal ? layout.size / layout.leading : 0};
+}
+
+// Adds up the column sums of one matrix, `parts` consecutive arrays.
+void widen_columns(const TensorJob& job, const std::byte* column_sums, std::int64_t parts,
+                   double* totals) {
+  const std::int64_t columns = job.step.layout.columns;
+  std::fill_n(totals, columns, 0.0);
+  const auto add = [&]<class Real>(const Real* sums) {
+    for (std::int64_t i = 0; i < parts * columns; ++i) {
+      totals[i % columns] += static_cast<double>(sums[i]);
+    }
+  };
+  if (state_dtype(job.step.dtype) == Dtype::kFloat64) {
+    add(reinterpret_cast<const double*>(column_sums));
+  } else {
+    add(reinterpret_cast<const float*>(column_sums));
+  }
 }
 
 }  // namespace
@@ -70,7 +88,7 @@ TensorUpdate::TensorUpdate(const TensorJob& job, const GradientScale& scale, Con
 }
 
 template <class Visit>
-void TensorUpdate::visit(Visit visit) {
+void TensorUpdate::visit(Visit visit) const {
   visit_rule(job_.group.rule, job_.step.dtype, visit);
 }
 
@@ -94,8 +112,7 @@ void TensorUpdate::finish(Pass pass) {
   if (pass == Pass::kFactor) {
     finish_factor();
   } else if (pass == Pass::kSum) {
-    finish_sum();
-    advance_scalars();
+    finish_sums(collect_sums());
   }
 }
 
@@ -105,18 +122,28 @@ void TensorUpdate::factor_chunk(std::int64_t chunk) {
   const Chunks& chunks = plan.chunks(Pass::kFactor);
   const RuleKernels& kernels = job_.rule_kernels();
   std::byte* column_sums = plan.column_sums + chunk * layout.columns * plan.real_bytes;
+  const auto factor_rows = [&](IndexRange rows) {
+    if (plan.is_shard) {
+      kernels.factor_sums(arguments_, rows, plan.matrix_row_sums, column_sums);
+    } else {
+      kernels.factor_rows(arguments_, rows, column_sums);
+    }
+  };
   if (plan.matrix_parts > 0) {
     const std::int64_t matrix_begin = chunk / plan.matrix_parts * layout.matrix_rows;
     const IndexRange part = chunks.range(chunk % plan.matrix_parts, layout.matrix_rows);
-    kernels.factor_rows(arguments_, {matrix_begin + part.begin, matrix_begin + part.end},
-                        column_sums);
+    factor_rows({matrix_begin + part.begin, matrix_begin + part.end});
     return;
   }
   const IndexRange matrices = chunks.range(chunk, layout.matrices);
   for (std::int64_t matrix = matrices.begin; matrix < matrices.end; ++matrix) {
     const std::int64_t begin = matrix * layout.matrix_rows;
-    kernels.factor_rows(arguments_, {begin, begin + layout.matrix_rows}, column_sums);
-    kernels.factor_columns(arguments_, matrix, column_sums, 1);
+    factor_rows({begin, begin + layout.matrix_rows});
+    if (plan.is_shard) {
+      widen_columns(job_, column_sums, 1, plan.matrix_column_sums + matrix * layout.columns);
+    } else {
+      kernels.factor_columns(arguments_, matrix, column_sums, 1);
+    }
   }
 }
 
@@ -129,6 +156,75 @@ void TensorUpdate::finish_factor() {
     job_.rule_kernels().factor_columns(arguments_, matrix, sums,
                                        static_cast<int>(plan.matrix_parts));
   }
+}
+
+bool TensorUpdate::is_factored() const {
+  bool found = false;
+  visit([&]<class R, class Real>(const R&) {
+    found = kIsFactored<R> && job_.step.layout.factored();
+  });
+  return found;
+}
+
+void TensorUpdate::collect_factors() {
+  const TensorPlan& plan = job_.plan;
+  const Layout& layout = job_.step.layout;
+  if (plan.chunks(Pass::kFactor).count == 0) {  // an empty part
+    std::fill_n(plan.matrix_row_sums, layout.matrix_row_count(), 0.0);
+    std::fill_n(plan.matrix_column_sums, layout.matrix_column_count(), 0.0);
+  }
+  for (std::int64_t matrix = 0; plan.matrix_parts > 0 && matrix < layout.matrices; ++matrix) {
+    widen_columns(job_,
+                  plan.column_sums + matrix * plan.matrix_parts * layout.columns * plan.real_bytes,
+                  plan.matrix_parts, plan.matrix_column_sums + matrix * layout.columns);
+  }
+}
+
+// Slots of a factored rule follow its element slots: those of the rows, then those of the columns.
+void TensorUpdate::blend_rows() {
+  blend(0, job_.plan.matrix_row_sums, job_.step.layout.matrix_row_count(),
+        job_.step.shard->whole.columns);
+}
+
+void TensorUpdate::blend_columns() {
+  blend(1, job_.plan.matrix_column_sums, job_.step.layout.matrix_column_count(),
+        job_.step.shard->whole.matrix_rows);
+}
+
+void TensorUpdate::blend(std::size_t slot, const double* sums, std::int64_t count,
+                         std::int64_t addends) {
+  visit([&]<class R, class Real>(const R&) {
+    if constexpr (kIsFactored<R>) {
+      const auto& constants =
+          *reinterpret_cast<const typename R::template Constants<Real>*>(constants_.bytes);
+      Real* values = static_cast<Real*>(job_.step.slots[kElementSlotCount<R> + slot]);
+      for (std::int64_t i = 0; i < count; ++i) {
+        values[i] = R::factor_blend(constants, values[i],
+                                    static_cast<Real>(sums[i] / static_cast<double>(addends)));
+      }
+    }
+  });
+}
+
+double TensorUpdate::sum_of_row_slots(std::int64_t matrix) const {
+  double sum = 0;
+  visit([&]<class R, class Real>(const R&) {
+    if constexpr (kIsFactored<R>) {
+      const std::int64_t rows = job_.step.layout.matrix_rows;
+      const Real* values =
+          static_cast<const Real*>(job_.step.slots[kElementSlotCount<R>]) + matrix * rows;
+      for (std::int64_t row = 0; row < rows; ++row) {
+        sum += static_cast<double>(values[row]);
+      }
+    }
+  });
+  return sum;
+}
+
+void TensorUpdate::set_mean_of_rows(std::int64_t matrix, double mean) {
+  visit([&]<class R, class Real>(const R&) {
+    reinterpret_cast<Real*>(job_.plan.mean_of_rows)[matrix] = static_cast<Real>(mean);
+  });
 }
 
 void TensorUpdate::sum_chunk(std::int64_t chunk) {
@@ -144,20 +240,33 @@ void TensorUpdate::sum_chunk(std::int64_t chunk) {
   });
 }
 
-void TensorUpdate::finish_sum() {
+RuleSums TensorUpdate::collect_sums() const {
+  RuleSums sums;
   visit([&]<class R, class Real>(const R&) {
     if constexpr (kHasSums<R>) {
-      double totals[kSumCount<R>] = {};
+      sums.count = kSumCount<R>;
+      static_assert(kSumCount<R> <= std::tuple_size_v<decltype(sums.values)>);
       for (std::int64_t chunk = 0; chunk < job_.plan.chunks(Pass::kSum).count; ++chunk) {
         for (std::size_t k = 0; k < kSumCount<R>; ++k) {
-          totals[k] += job_.plan.totals[chunk * static_cast<std::int64_t>(kSumCount<R>) +
-                                        static_cast<std::int64_t>(k)];
+          sums.values[k] += job_.plan.totals[chunk * static_cast<std::int64_t>(kSumCount<R>) +
+                                             static_cast<std::int64_t>(k)];
         }
       }
-      R::finish(*reinterpret_cast<typename R::template Constants<Real>*>(constants_.bytes), totals,
-                job_.step.layout.size);
     }
   });
+  return sums;
+}
+
+void TensorUpdate::finish_sums(const RuleSums& sums) {
+  visit([&]<class R, class Real>(const R&) {
+    if constexpr (kHasSums<R>) {
+      double totals[kSumCount<R>];
+      std::copy_n(sums.values.begin(), kSumCount<R>, totals);
+      R::finish(*reinterpret_cast<typename R::template Constants<Real>*>(constants_.bytes), totals,
+                job_.step.whole_size());
+    }
+  });
+  advance_scalars();
 }
 
 void TensorUpdate::advance_scalars() {

@@ -1,6 +1,7 @@
 // The update of one tensor in one step: the rule's own passes over it and the apply pass.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -12,6 +13,12 @@ namespace sing::cpu {
 // Room for the constants of any rule.
 struct alignas(64) ConstantsStorage {
   std::byte bytes[192];
+};
+
+// The sums over a tensor that a rule declares.
+struct RuleSums {
+  std::size_t count = 0;
+  std::array<double, 4> values{};
 };
 
 // The constants that a worker computed last: most tensors of a group have the same.
@@ -38,8 +45,25 @@ class TensorUpdate {
 
   // Any pass but Pass::kMeasure.
   void run_chunk(Pass pass, std::int64_t chunk);
-  // Also called for a pass that has no chunks.
+  // Also called for a pass that has no chunks. Shards have the functions below instead.
   void finish(Pass pass);
+
+  // Whether the rule keeps factored moments of this tensor.
+  bool is_factored() const;
+  // Of a shard, after the factor pass: adds up what the chunks left, in the plan's
+  // matrix_row_sums and matrix_column_sums.
+  void collect_factors();
+  // Blend the sums of whole rows and whole columns, in the same places, into the slots.
+  void blend_rows();
+  void blend_columns();
+  // The sum of the part's row slots of one matrix, and the mean over the whole one.
+  double sum_of_row_slots(std::int64_t matrix) const;
+  void set_mean_of_rows(std::int64_t matrix, double mean);
+
+  // Of a shard, after the sum pass: the rule's sums over the part, none for most rules; and what
+  // follows from those over the whole tensor.
+  RuleSums collect_sums() const;
+  void finish_sums(const RuleSums& sums);
 
   // Makes the tensor's matrix orthogonal, between the sum pass and the apply pass. An empty
   // `multiply` stands for the library's own loops.
@@ -48,14 +72,14 @@ class TensorUpdate {
  private:
   void factor_chunk(std::int64_t chunk);
   void finish_factor();
+  void blend(std::size_t slot, const double* sums, std::int64_t count, std::int64_t addends);
   void sum_chunk(std::int64_t chunk);
-  void finish_sum();
   void advance_scalars();
   void apply_chunk(std::int64_t chunk);
 
   // Calls visit.template operator()<R, Real>(rule).
   template <class Visit>
-  void visit(Visit visit);
+  void visit(Visit visit) const;
 
   TensorJob job_;
   ConstantsStorage constants_;  // of this tensor: the rule may complete them from its sums

@@ -7,6 +7,7 @@
 
 #include "sing/backend/host_backend.hpp"
 #include "sing/backend/reference/textbook_newton_schulz.hpp"
+#include "sing/backend/shard_sums.hpp"
 #include "sing/base/element_access.hpp"
 
 namespace sing {
@@ -22,8 +23,38 @@ std::int64_t row_of(const Layout& layout, std::int64_t index) {
   return (index / layout.inner) % layout.rows;
 }
 
-Measured measure(const TensorStep& tensor, const GroupStep& group, double loss_scale) {
+// The sums over a whole tensor of an array with one value per row, say: `values` are those of a
+// part.
+void sum_over_parts(const StepRequest& request, const TensorStep& tensor, const Region& region,
+                    std::span<double> values) {
+  std::vector<double> whole(static_cast<std::size_t>(region.whole_size()));
+  const auto in_whole = [&](std::size_t i) {
+    return static_cast<std::size_t>(region.in_whole(static_cast<std::int64_t>(i)));
+  };
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    whole[in_whole(i)] += values[i];
+  }
+  (*request.sum_shards)(whole, tensor.shard->sum_group);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = whole[in_whole(i)];
+  }
+}
+
+GradientSums sum_over_parts(const StepRequest& request, std::size_t index,
+                            const GradientSums& part) {
+  GradientSums sums[] = {part};
+  StepRequest alone = request;
+  alone.tensors = request.tensors.subspan(index, 1);
+  PackedSums packed;
+  sum_gradient_sums(alone, packed, sums);
+  return sums[0];
+}
+
+Measured measure(const StepRequest& request, std::size_t index) {
+  const TensorStep& tensor = request.tensors[index];
+  const GroupStep& group = request.groups[tensor.group];
   const Layout& layout = tensor.layout;
+  const std::int64_t size = tensor.gradient != nullptr ? layout.size : 0;
   Measured measured;
   measured.row_means.assign(static_cast<std::size_t>(layout.rows), 0.0);
   const auto gradient = [&](std::int64_t i) {
@@ -35,25 +66,36 @@ Measured measure(const TensorStep& tensor, const GroupStep& group, double loss_s
   // The sums are in long double: the oracle must be more exact than a backend in float64.
   if (group.standardize.centralizes(layout.rank)) {
     std::vector<long double> row_sums(static_cast<std::size_t>(layout.rows));
-    for (std::int64_t i = 0; i < layout.size; ++i) {
+    for (std::int64_t i = 0; i < size; ++i) {
       row_sums[static_cast<std::size_t>(row_of(layout, i))] += gradient(i);
+    }
+    std::int64_t row_length = layout.row_length();
+    if (tensor.shard != nullptr && tensor.shard->cuts_rows) {
+      std::vector<double> sums(row_sums.begin(), row_sums.end());
+      sum_over_parts(request, tensor, tensor.shard->rows, sums);
+      row_sums.assign(sums.begin(), sums.end());
+      row_length = tensor.shard->whole.row_length();
     }
     for (std::size_t row = 0; row < row_sums.size(); ++row) {
       measured.row_means[row] =
-          static_cast<double>(row_sums[row] / static_cast<long double>(layout.row_length()));
+          static_cast<double>(row_sums[row] / static_cast<long double>(row_length));
     }
   }
   long double squares = 0;
   long double centred_squares = 0;
-  for (std::int64_t i = 0; i < layout.size; ++i) {
+  for (std::int64_t i = 0; i < size; ++i) {
     const long double value = gradient(i);
     const long double centred = value - mean(i);
     squares += value * value;
     centred_squares += centred * centred;
   }
-  const GradientSums sums{.squares = static_cast<double>(squares),
-                          .centred_squares = static_cast<double>(centred_squares)};
-  measured.scale = gradient_scale(group.standardize, sums, layout.size, tensor.dtype, loss_scale);
+  GradientSums sums{.squares = static_cast<double>(squares),
+                    .centred_squares = static_cast<double>(centred_squares)};
+  if (tensor.shard != nullptr) {
+    sums = sum_over_parts(request, index, sums);
+  }
+  measured.scale = gradient_scale(group.standardize, sums, tensor.whole_size(), tensor.dtype,
+                                  request.loss_scale);
   return measured;
 }
 
@@ -61,10 +103,10 @@ Measured measure(const TensorStep& tensor, const GroupStep& group, double loss_s
 template <class R>
 class ReferenceUpdate {
  public:
-  ReferenceUpdate(const R& rule, const GroupStep& group, const TensorStep& tensor,
-                  const Measured& measured, double loss_scale)
-      : tensor_(tensor),
-        loss_scale_(loss_scale),
+  ReferenceUpdate(const R& rule, const GroupStep& group, const StepRequest& request,
+                  const TensorStep& tensor, const Measured& measured)
+      : request_(request),
+        tensor_(tensor),
         layout_(tensor.layout),
         measured_(measured),
         state_dtype_(state_dtype(tensor.dtype)),
@@ -99,7 +141,10 @@ class ReferenceUpdate {
           totals[k] += values[k];
         }
       }
-      R::finish(constants_, totals, layout_.size);
+      if (tensor_.shard != nullptr) {
+        (*request_.sum_shards)(totals, tensor_.shard->sum_group);
+      }
+      R::finish(constants_, totals, tensor_.whole_size());
     }
     if constexpr (kHasScalars<R>) {
       ScalarState<R> scalars{};
@@ -197,7 +242,7 @@ class ReferenceUpdate {
       values.second_input =
           tensor_.curvature == nullptr
               ? values.gradient
-              : load_element(tensor_.curvature, tensor_.gradient_dtype, i) / loss_scale_;
+              : load_element(tensor_.curvature, tensor_.gradient_dtype, i) / request_.loss_scale;
     }
     if constexpr (kIsOrthogonal<R>) {
       values.second_input = orthogonal_.empty() ? 0 : orthogonal_[static_cast<std::size_t>(i)];
@@ -213,17 +258,33 @@ class ReferenceUpdate {
       const std::int64_t row = i / layout_.columns;
       const std::int64_t column = row / layout_.matrix_rows * layout_.columns + i % layout_.columns;
       const double input = R::factor_input(constants_, gradient(i));
-      rows[static_cast<std::size_t>(row)] += input / static_cast<double>(layout_.columns);
-      columns[static_cast<std::size_t>(column)] += input / static_cast<double>(layout_.matrix_rows);
+      rows[static_cast<std::size_t>(row)] += input / static_cast<double>(whole().columns);
+      columns[static_cast<std::size_t>(column)] += input / static_cast<double>(whole().matrix_rows);
+    }
+    const ShardLayout* shard = tensor_.shard;
+    if (shard != nullptr && shard->cuts_matrix_rows) {
+      sum_over_parts(request_, tensor_, shard->matrix_rows, rows);
+    }
+    if (shard != nullptr && shard->cuts_matrix_columns) {
+      sum_over_parts(request_, tensor_, shard->matrix_columns, columns);
     }
     blend(rows, row_slot());
     blend(columns, column_slot());
     mean_of_rows_.assign(static_cast<std::size_t>(layout_.matrices), 0.0);
+    // A row that is cut has its slot in several parts, which count it by their shares.
+    const double share =
+        static_cast<double>(layout_.columns) / static_cast<double>(whole().columns);
     for (std::int64_t row = 0; row < layout_.matrix_row_count(); ++row) {
       mean_of_rows_[static_cast<std::size_t>(row / layout_.matrix_rows)] +=
-          load_element(row_slot(), state_dtype_, row) / static_cast<double>(layout_.matrix_rows);
+          load_element(row_slot(), state_dtype_, row) * share /
+          static_cast<double>(whole().matrix_rows);
+    }
+    if (shard != nullptr) {
+      sum_over_parts(request_, tensor_, shard->matrices, mean_of_rows_);
     }
   }
+
+  const Layout& whole() const { return tensor_.shard != nullptr ? tensor_.shard->whole : layout_; }
 
   void blend(const std::vector<double>& means, void* slot) const {
     for (std::size_t k = 0; k < means.size(); ++k) {
@@ -237,8 +298,8 @@ class ReferenceUpdate {
   void* row_slot() const { return tensor_.slots[kElementSlotCount<R>]; }
   void* column_slot() const { return tensor_.slots[kElementSlotCount<R> + 1]; }
 
+  const StepRequest& request_;
   const TensorStep& tensor_;
-  double loss_scale_;
   const Layout& layout_;
   const Measured& measured_;
   Dtype state_dtype_;
@@ -288,7 +349,7 @@ void update_tensor(const StepRequest& request, const TensorStep& tensor, const M
   ++tensor.progress->steps;
   std::visit(
       [&]<class R>(const R& rule) {
-        ReferenceUpdate<R>(rule, group, tensor, measured, request.loss_scale).run();
+        ReferenceUpdate<R>(rule, group, request, tensor, measured).run();
       },
       group.rule);
 }
@@ -319,6 +380,7 @@ class ReferenceBackend final : public HostBackend {
   }
 
   std::size_t scratch_bytes() const override { return 0; }
+  bool takes_shards() const override { return true; }
 
   void step(const StepRequest& request) override {
     std::vector<Measured> measured(request.tensors.size());
@@ -326,10 +388,13 @@ class ReferenceBackend final : public HostBackend {
     std::int64_t first_non_finite = 0;
     for (std::size_t i = 0; i < request.tensors.size(); ++i) {
       const TensorStep& tensor = request.tensors[i];
+      if (tensor.gradient == nullptr && tensor.shard == nullptr) {
+        continue;
+      }
+      measured[i] = measure(request, i);
       if (tensor.gradient == nullptr) {
         continue;
       }
-      measured[i] = measure(tensor, request.groups[tensor.group], request.loss_scale);
       tensor.progress->gradient_norm = measured[i].scale.gradient_norm;
       if (!measured[i].scale.finite && first_non_finite == 0) {
         first_non_finite = static_cast<std::int64_t>(i) + 1;

@@ -14,8 +14,10 @@ void add_to(const Real* __restrict from, Real* __restrict to, std::int64_t count
   }
 }
 
-template <class R, class Real>
-void factor_rows(const UpdateArguments& update, IndexRange matrix_rows, void* column_sums) {
+// Adds up the rule's factor inputs over rows and columns. Calls take_row(row, sum) for each row.
+template <class R, class Real, class TakeRow>
+void sum_factor_inputs(const UpdateArguments& update, IndexRange matrix_rows, void* column_sums,
+                       TakeRow take_row) {
   const TensorStep& tensor = *update.tensor;
   const std::int64_t columns = tensor.layout.columns;
   const typename R::template Constants<Real> constants = constants_of<R, Real>(update);
@@ -35,10 +37,26 @@ void factor_rows(const UpdateArguments& update, IndexRange matrix_rows, void* co
       row_sum += static_cast<double>(sum_of(static_cast<const Real*>(input), count));
       add_to(static_cast<const Real*>(input), sums + j, count);
     }
-    Real& slot = row_slot<R, Real>(tensor)[row];
-    slot =
-        R::factor_blend(constants, slot, static_cast<Real>(row_sum / static_cast<double>(columns)));
+    take_row(row, row_sum);
   }
+}
+
+template <class R, class Real>
+void factor_rows(const UpdateArguments& update, IndexRange matrix_rows, void* column_sums) {
+  const auto columns = static_cast<double>(update.tensor->layout.columns);
+  const typename R::template Constants<Real> constants = constants_of<R, Real>(update);
+  Real* slots = row_slot<R, Real>(*update.tensor);
+  sum_factor_inputs<R, Real>(
+      update, matrix_rows, column_sums, [&](std::int64_t row, double row_sum) {
+        slots[row] = R::factor_blend(constants, slots[row], static_cast<Real>(row_sum / columns));
+      });
+}
+
+template <class R, class Real>
+void factor_sums(const UpdateArguments& update, IndexRange matrix_rows, double* row_sums,
+                 void* column_sums) {
+  sum_factor_inputs<R, Real>(update, matrix_rows, column_sums,
+                             [&](std::int64_t row, double row_sum) { row_sums[row] = row_sum; });
 }
 
 template <class R, class Real>

@@ -19,6 +19,7 @@ constexpr RuleKernels make_rule_kernels() {
   kernels.apply = apply<R, Real>;
   if constexpr (kIsFactored<R>) {
     kernels.factor_rows = factor_rows<R, Real>;
+    kernels.factor_sums = factor_sums<R, Real>;
     kernels.factor_columns = factor_columns<R, Real>;
   }
   if constexpr (kHasSums<R>) {

@@ -1,0 +1,252 @@
+"""DTensors: which part of a tensor this process holds, and which processes add up its sums."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+_SUM_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int32)
+# The axis, from the end, that a slot of factored moments does not have.
+_MISSING_AXIS = {"row_second_moment": 1, "column_second_moment": 2}
+
+
+def is_dtensor(tensor: Any) -> bool:
+    """Whether a tensor is a DTensor, without importing torch.distributed.tensor: without that module there are none."""
+    module = sys.modules.get("torch.distributed.tensor")
+    return module is not None and isinstance(tensor, module.DTensor)
+
+
+def local(tensor: Tensor) -> Tensor:
+    """The part of a tensor that this process holds, sharing its memory; the tensor itself if it is no DTensor."""
+    if not is_dtensor(tensor):
+        return tensor
+    with torch.no_grad():
+        part: Tensor = tensor.to_local()  # type: ignore[attr-defined]
+    wait = getattr(part, "wait", None)  # of a part that a collective is still writing
+    return part if wait is None else wait()  # type: ignore[no-any-return]
+
+
+def like(tensor: Tensor, part: Tensor) -> Tensor:
+    """`part` as a tensor with the placements of `tensor`; unchanged if that is no DTensor."""
+    if not is_dtensor(tensor):
+        return part
+    return _dtensor(part, tensor, tensor.placements, tensor.shape)  # type: ignore[attr-defined]
+
+
+def state_like(parameter: Tensor, slot: str, part: Tensor) -> Tensor:
+    """`part`, the library's state of a parameter in a slot, as a DTensor if the parameter is one."""
+    if not is_dtensor(parameter):
+        return part
+    axes = list(range(parameter.dim() if part.dim() > 0 else 0))
+    if axes and slot in _MISSING_AXIS:
+        del axes[-_MISSING_AXIS[slot]]
+    if axes == list(range(parameter.dim())):
+        return like(parameter, part)
+    from torch.distributed.tensor import Replicate
+
+    placements = []
+    for each in parameter.placements:  # type: ignore[attr-defined]
+        is_kept = not each.is_replicate() and each.dim in axes
+        placements.append(_moved(each, axes.index(each.dim)) if is_kept else Replicate())
+    return _dtensor(part, parameter, placements, torch.Size(parameter.shape[axis] for axis in axes))
+
+
+def _moved(placement: Any, axis: int) -> Any:
+    """The placement along another axis."""
+    factor = getattr(placement, "split_factor", None)
+    return type(placement)(axis) if factor is None else type(placement)(axis, split_factor=factor)
+
+
+def _dtensor(part: Tensor, near: Tensor, placements: Sequence[Any], shape: torch.Size) -> Tensor:
+    from torch.distributed.tensor import DTensor
+
+    # Without shape and stride, torch would take all parts to be as large as this one.
+    stride = near.stride() if shape == near.shape else torch.empty(shape, device="meta").stride()
+    return DTensor.from_local(
+        part, near.device_mesh, placements, run_check=False, shape=shape, stride=stride  # type: ignore[attr-defined]
+    )
+
+
+def copy_state(own: Tensor, given: Tensor) -> None:
+    """Copies a tensor of the same whole shape, placed anywhere or whole, into this process's part of `own`."""
+    if not is_dtensor(own):
+        own.copy_(given.full_tensor() if is_dtensor(given) else given)  # type: ignore[attr-defined]
+        return
+    if not is_dtensor(given):
+        from torch.distributed.tensor import distribute_tensor
+
+        mesh, placements = own.device_mesh, own.placements  # type: ignore[attr-defined]
+        # Every process has the whole tensor, so that none has to send it.
+        given = distribute_tensor(given.to(own.device), mesh, placements, src_data_rank=None)
+    elif given.placements != own.placements:  # type: ignore[attr-defined]
+        given = given.redistribute(placements=own.placements)  # type: ignore[attr-defined]
+    local(own).copy_(local(given))
+
+
+def placed_as(parameter: Tensor, gradient: Tensor, who: str) -> Tensor:
+    """The gradient, brought to the placements of its parameter: summed where it is Partial, moved where it is cut otherwise."""
+    if not is_dtensor(parameter):
+        if is_dtensor(gradient):
+            raise TypeError(f"{who}: wanted a plain tensor, as its parameter is, got a DTensor")
+        return gradient
+    if not is_dtensor(gradient):
+        raise TypeError(f"{who}: wanted a DTensor, as its parameter is, got a plain tensor")
+    if gradient.placements != parameter.placements:  # type: ignore[attr-defined]
+        return gradient.redistribute(placements=parameter.placements)  # type: ignore[attr-defined, no-any-return]
+    return gradient
+
+
+def check_placements(tensor: Tensor, who: str) -> None:
+    """Refuses a DTensor whose values are not on any process, but a sum or the like over several."""
+    for placement in tensor.placements:  # type: ignore[attr-defined]
+        if not placement.is_replicate() and getattr(placement, "dim", None) is None:
+            raise TypeError(f"{who} wanted placements Shard and Replicate, got {placement}")
+
+
+class _Part(NamedTuple):
+    """What the library has to know of a shard, and the ranks of the processes that share it."""
+
+    whole_shape: list[int]
+    offset: list[int]
+    cut_axes: list[int]
+    mesh_axes: tuple[int, ...]
+    ranks: tuple[int, ...]
+
+
+@functools.lru_cache(maxsize=4096)
+def _part_of(mesh: Any, placements: tuple[Any, ...], whole: torch.Size, own: torch.Size) -> _Part | None:
+    """From the placements alone; None where this process holds the whole tensor, or nothing and takes no part."""
+    place = mesh.get_coordinate()
+    cut = [axis for axis, each in enumerate(placements) if not each.is_replicate() and mesh.size(axis) > 1]
+    if not cut or place is None:
+        return None
+    index = tuple(slice(None) if axis in cut else place[axis] for axis in range(mesh.ndim))
+    ranks = tuple(sorted(mesh.mesh[index].flatten().tolist()))
+    cut_axes = sorted({placements[axis].dim for axis in cut})
+    offset = _offset_of(mesh, placements, whole, own, cut_axes)
+    return _Part(list(whole), offset, cut_axes, tuple(cut), ranks)
+
+
+def _offset_of(mesh: Any, placements: tuple[Any, ...], whole: torch.Size, own: torch.Size, cut_axes: list[int]) -> list[int]:
+    """Where this part begins in the whole tensor; the library needs it only for tensors that are cut along several axes."""
+    if len(cut_axes) == 1:
+        return [0] * len(whole)
+    from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
+
+    shape, offset = compute_local_shape_and_global_offset(whole, mesh, placements)
+    if tuple(shape) != tuple(own) or not _are_blocks(mesh, placements):
+        raise TypeError(f"wanted parts that are blocks, because the tensor is cut along several axes, got {placements}")
+    return list(offset)
+
+
+def _are_blocks(mesh: Any, placements: Sequence[Any]) -> bool:
+    """Whether each strided cut undoes the interleaving with the later cuts of its axis, as that of FSDP over TP does."""
+    for axis, each in enumerate(placements):
+        factor = getattr(each, "split_factor", None)
+        later = 1
+        for other in range(axis + 1, mesh.ndim):
+            if not placements[other].is_replicate() and placements[other].dim == getattr(each, "dim", None):
+                later *= mesh.size(other)
+        if factor is not None and factor != later:
+            return False
+    return True
+
+
+# The process groups over several axes of a mesh, by ranks, with the default group they were made under.
+_made: dict[tuple[int, ...], tuple[Any, Any]] = {}
+
+
+def _process_group(tensor: Tensor, part: _Part) -> Any:
+    """The group of the processes that share a tensor."""
+    from torch import distributed
+
+    if len(part.mesh_axes) == 1:
+        return tensor.device_mesh.get_group(part.mesh_axes[0])  # type: ignore[attr-defined]
+    if len(part.ranks) == distributed.get_world_size():
+        return distributed.group.WORLD
+    world, group = _made.get(part.ranks, (None, None))
+    if world is not distributed.group.WORLD:
+        group = distributed.new_group(list(part.ranks), use_local_synchronization=True)
+        _made[part.ranks] = (distributed.group.WORLD, group)
+    return group
+
+
+def _placement_of(tensor: Any) -> tuple[Any, tuple[Any, ...], torch.Size, torch.Size]:
+    return tensor.device_mesh, tuple(tensor.placements), tensor.shape, local(tensor).shape
+
+
+class ShardSums:
+    """Adds up what the library finds in parts of tensors, with one collective per set of processes that share tensors.
+
+    Attributes:
+        collectives: How many collectives it has run.
+    """
+
+    def __init__(self) -> None:
+        self.collectives = 0
+        self._groups: list[Any] = []
+        self._numbers: dict[tuple[int, ...], int] = {}  # of the groups, by ranks
+        self._failure: BaseException | None = None
+        self._function = _SUM_FUNCTION(self._sum)  # must live as long as the library may call it
+
+    @property
+    def address(self) -> int:
+        """Of the function that the library calls."""
+        return ctypes.cast(self._function, ctypes.c_void_p).value or 0
+
+    def describe(self, tensors: Iterable[Tensor], names: Iterable[str], where: str) -> str:
+        """The shards among the tensors as the library reads them; an empty list if there are none."""
+        found = []
+        for tensor, name in zip(tensors, names):
+            try:
+                part = _part_of(*_placement_of(tensor)) if is_dtensor(tensor) else None
+            except TypeError as problem:
+                raise TypeError(f"[{where}] parameter '{name}': {problem}") from None
+            if part is None:
+                found.append(None)
+                continue
+            number = self._numbers.get(part.ranks)
+            if number is None:
+                number = self._numbers[part.ranks] = len(self._groups)
+                self._groups.append(_process_group(tensor, part))
+            found.append(
+                {"whole_shape": part.whole_shape, "offset": part.offset, "cut_axes": part.cut_axes, "sum_group": number}
+            )
+        return json.dumps(found if any(found) else [])
+
+    def _sum(self, address: int, count: int, number: int) -> int:
+        """Called by the library, which takes no exceptions: they are raised by raise_failure()."""
+        try:
+            from torch import distributed
+
+            group = self._groups[number]
+            values = torch.frombuffer((ctypes.c_double * count).from_address(address), dtype=torch.float64)
+            on_device = values.to(_device_of(group))
+            self.collectives += 1
+            distributed.all_reduce(on_device, group=group)
+            if on_device is not values:
+                values.copy_(on_device)
+        except BaseException as failure:
+            self._failure = failure
+            return 1
+        return 0
+
+    def raise_failure(self) -> None:
+        """Raises what a collective has raised since the last call."""
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+
+
+def _device_of(group: Any) -> torch.device:
+    """The CPU if the group has a backend for it, else the device that it has one for."""
+    devices = {each.type: each for each in group._device_types}
+    return devices.get("cpu") or next(iter(devices.values()))

@@ -1,0 +1,196 @@
+// Simulates processes that share tensors: threads, each with an optimizer over its parts, on a mesh
+// of two axes.
+#pragma once
+
+#include <barrier>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "sing/optim/optimizer.hpp"
+#include "tests/support/device_tensor.hpp"
+
+namespace sing::test {
+
+// Adds up vectors of a number of threads, always in the order of their ranks.
+class Team {
+ public:
+  explicit Team(std::size_t size) : barrier_(static_cast<std::ptrdiff_t>(size)), given_(size) {}
+
+  void sum(std::size_t rank, std::span<double> values) {
+    given_[rank] = values;
+    barrier_.arrive_and_wait();
+    std::vector<double> total(values.size());
+    bool is_alike = true;
+    for (const std::span<double> each : given_) {
+      is_alike = is_alike && each.size() == total.size();
+      for (std::size_t i = 0; is_alike && i < total.size(); ++i) {
+        total[i] += each[i];
+      }
+    }
+    barrier_.arrive_and_wait();
+    if (!is_alike) {
+      throw std::logic_error("[Team] wanted vectors of one length, got several lengths");
+    }
+    std::copy(total.begin(), total.end(), values.begin());
+  }
+
+ private:
+  std::barrier<> barrier_;
+  std::vector<std::span<double>> given_;
+};
+
+inline constexpr int kReplicate = -1;
+
+// For each of the two axes of the mesh: the axis of the tensor that it cuts, or kReplicate.
+using Placement = std::array<int, 2>;
+
+struct Mesh {
+  std::size_t rows = 1, columns = 1;
+  std::size_t size() const { return rows * columns; }
+};
+
+// The part of a tensor that a process has, cut as torch.chunk does.
+inline Shard shard_of(const Mesh& mesh, std::size_t rank, const Placement& placement,
+                      const std::vector<std::int64_t>& shape, std::vector<std::int64_t>& part) {
+  Shard shard{.whole_shape = shape, .offset = std::vector<std::int64_t>(shape.size(), 0)};
+  part = shape;
+  const std::size_t coordinates[] = {rank / mesh.columns, rank % mesh.columns};
+  const std::size_t extents[] = {mesh.rows, mesh.columns};
+  for (std::size_t dim = 0; dim < 2; ++dim) {
+    if (placement[dim] == kReplicate || extents[dim] == 1) {
+      continue;
+    }
+    const auto axis = static_cast<std::size_t>(placement[dim]);
+    const auto parts = static_cast<std::int64_t>(extents[dim]);
+    const std::int64_t chunk = (part[axis] + parts - 1) / parts;
+    const std::int64_t begin =
+        std::min(part[axis], chunk * static_cast<std::int64_t>(coordinates[dim]));
+    shard.offset[axis] += begin;
+    part[axis] = std::min(chunk, part[axis] - begin);
+    shard.cut_axes.push_back(placement[dim]);
+    shard.sum_group |= dim == 0 ? 1 : 2;
+  }
+  return shard;
+}
+
+// The values of a part, given those of the whole tensor.
+inline std::vector<double> part_of(const std::vector<double>& whole, const Shard& shard,
+                                   const std::vector<std::int64_t>& part) {
+  const Region region{.part = part, .whole = shard.whole_shape, .offset = shard.offset};
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < region.size(); ++i) {
+    values.push_back(whole[static_cast<std::size_t>(region.in_whole(i))]);
+  }
+  return values;
+}
+
+// What one process has.
+struct Process {
+  std::vector<Shard> shards = {};
+  std::vector<DeviceTensor> parameters = {};
+  std::vector<DeviceTensor> gradients = {};
+  std::unique_ptr<Optimizer> optimizer = {};
+  int sums = 0;  // vectors that it has exchanged
+};
+
+struct SharedTensor {
+  std::vector<std::int64_t> shape;
+  Placement placement;
+};
+
+class Processes {
+ public:
+  using MakeBackend = std::function<std::shared_ptr<Backend>()>;
+
+  // The tensors have the values start(i).
+  Processes(const Mesh& mesh, const std::vector<SharedTensor>& tensors, Dtype dtype,
+            const Options& options, const MakeBackend& make_backend,
+            const std::function<std::vector<double>(std::size_t)>& start)
+      : mesh_(mesh), processes_(mesh.size()) {
+    for (std::size_t rank = 0; rank < mesh.size(); ++rank) {
+      Process& process = processes_[rank];
+      const std::shared_ptr<Backend> backend = make_backend();
+      process.parameters.reserve(tensors.size());
+      process.gradients.reserve(tensors.size());
+      std::vector<Parameter> list;
+      for (std::size_t i = 0; i < tensors.size(); ++i) {
+        std::vector<std::int64_t> part;
+        const Shard shard = shard_of(mesh, rank, tensors[i].placement, tensors[i].shape, part);
+        process.shards.push_back(shard);
+        process.parameters.emplace_back(backend, dtype, part, part_of(start(i), shard, part));
+        process.gradients.emplace_back(backend, dtype, part);
+        list.push_back(process.parameters[i].parameter(std::to_string(i), process.gradients[i]));
+        if (!shard.cut_axes.empty()) {
+          list.back().shard = shard;
+        }
+      }
+      process.optimizer = std::make_unique<Optimizer>(std::move(list), options, backend);
+      process.optimizer->set_sum_shards([this, rank](std::span<double> values, std::int32_t group) {
+        ++processes_[rank].sums;
+        // The processes that differ in the coordinates of the group's axes of the mesh.
+        const std::size_t row = rank / mesh_.columns;
+        const std::size_t column = rank % mesh_.columns;
+        if (group == 3) {
+          team(group, 0, mesh_.size()).sum(rank, values);
+        } else if (group == 1) {
+          team(group, column, mesh_.rows).sum(row, values);
+        } else {
+          team(group, row, mesh_.columns).sum(column, values);
+        }
+      });
+    }
+  }
+
+  std::size_t size() const { return processes_.size(); }
+  Process& operator[](std::size_t rank) { return processes_[rank]; }
+
+  void set_gradient(std::size_t tensor, const std::vector<double>& whole) {
+    for (Process& process : processes_) {
+      process.gradients[tensor].set(
+          part_of(whole, process.shards[tensor], process.gradients[tensor].shape()));
+    }
+  }
+
+  // Takes a step on all processes at once. Returns what each has thrown.
+  std::vector<std::exception_ptr> step() {
+    std::vector<std::exception_ptr> thrown(processes_.size());
+    std::vector<std::thread> threads;
+    for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
+      threads.emplace_back([&, rank] {
+        try {
+          processes_[rank].optimizer->step();
+        } catch (...) {
+          thrown[rank] = std::current_exception();
+        }
+      });
+    }
+    for (std::thread& each : threads) {
+      each.join();
+    }
+    return thrown;
+  }
+
+ private:
+  Team& team(std::int32_t group, std::size_t number, std::size_t size) {
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<Team>& found = teams_[{group, number}];
+    if (found == nullptr) {
+      found = std::make_unique<Team>(size);
+    }
+    return *found;
+  }
+
+  Mesh mesh_;
+  std::vector<Process> processes_;
+  std::mutex mutex_;
+  std::map<std::pair<std::int32_t, std::size_t>, std::unique_ptr<Team>> teams_;
+};
+
+}  // namespace sing::test
