@@ -99,6 +99,9 @@ class LibraryOptimizer:
         self._has_cuda = any(each.type == "cuda" for each in self._devices)
         first = len(self.parameters)
         self._unpublished += range(first, first + len(parameters))
+        for index, parameter in enumerate(parameters, first):
+            if is_dtensor(parameter):
+                operators.create_state(self._handle, index)
         self._copies += [(parameters[place], tensors[place]) for place in copied]
         self.parameters += parameters
         self.names += names

@@ -68,8 +68,6 @@ class Optimizer(TorchOptimizer):
         self._schema.check(defaults, where)
         self.slow_weights_for_evaluation = bool(slow_weights_for_evaluation)
         super().__init__(params, defaults)
-        if any(is_dtensor(each) for group in self.param_groups for each in group["params"]):
-            self.create_state()
 
     # Groups
 
@@ -111,6 +109,8 @@ class Optimizer(TorchOptimizer):
         try:
             for parameter, name in zip(group["params"], names_of(self.param_groups)[-1]):
                 check_parameter(parameter, name, self._schema.where)
+            if any(map(is_dtensor, group["params"])):
+                self._ready_library().publish(self.state)
         except (TypeError, ValueError):
             self.param_groups.pop()
             raise
@@ -256,8 +256,8 @@ class Optimizer(TorchOptimizer):
     def create_state(self) -> None:
         """Allocates the state of all parameters, which otherwise happens in a parameter's first step.
 
-        An optimizer that is made with DTensors does so itself: torch.distributed.checkpoint takes an optimizer without state
-        for a new one, and on all processes the same entries must exist.
+        For DTensors this happens when they are added: torch.distributed.checkpoint needs the same entries on all processes, and
+        takes an optimizer without state for a new one.
         """
         library = self._ready_library()
         library.create_state()

@@ -87,8 +87,10 @@ def ddp(kind: str) -> list[str]:
 
 def shard(model: torch.nn.Module, replicas: int = 1) -> None:
     world = distributed.get_world_size()
-    shape = (world,) if replicas == 1 else (replicas, world // replicas)
-    mesh = init_device_mesh("cpu", shape)
+    if replicas == 1:
+        mesh = init_device_mesh("cpu", (world,))
+    else:
+        mesh = init_device_mesh("cpu", (replicas, world // replicas), mesh_dim_names=("replicas", "parts"))
     fully_shard(model[0], mesh=mesh)
     fully_shard(model, mesh=mesh)
 
