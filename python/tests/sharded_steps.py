@@ -284,3 +284,67 @@ def collectives_per_step(layout: str, rule: str) -> int:
     with counted_collectives() as counts:
         optimizer.step()
     return counts["all_reduce"]
+
+
+def gradient_scaler() -> list[str]:
+    """sing.GradScaler over shards, with an infinity in the part of one process in the second step."""
+    layout = Layout((distributed.get_world_size(),), (Shard(0),))
+    weight = torch.nn.Parameter(placed(values((8, 3), "weight"), layout))
+    optimizer = sing.SING([weight], lr=0.1)
+    scaler = sing.GradScaler("cpu", init_scale=1024.0, growth_interval=1000)
+    problems, scales = [], []
+    for step in range(3):
+        optimizer.zero_grad()
+        gradient = values((8, 3), step)
+        if step == 1:
+            gradient[-1, -1] = math.inf
+        factor = DTensor.from_local(own_part(gradient, layout), mesh_of(layout.mesh), layout.placements, run_check=False)
+        scaler.scale((weight * factor).sum().redistribute(placements=[Replicate()]).to_local()).backward()
+        before = weight.to_local().detach().clone()
+        scaler.step(optimizer)
+        scaler.update()
+        scales.append(scaler.get_scale())
+        if torch.equal(before, weight.to_local()) != (step == 1):
+            problems.append(f"rank {distributed.get_rank()}: step {step} was {'not ' if step == 1 else ''}skipped")
+    if scales != [1024.0, 512.0, 512.0]:
+        problems.append(f"rank {distributed.get_rank()}: scales {scales}")
+    return problems
+
+
+def gradient_of_one_process_only() -> list[str]:
+    layout = Layout((distributed.get_world_size(),), (Shard(0),))
+    weight = torch.nn.Parameter(placed(values((8, 3), "weight"), layout))
+    optimizer = sing.SING([("weight", weight)], lr=0.1)
+    before = weight.to_local().detach().clone()
+    if distributed.get_rank() == 0:
+        weight.grad = placed(values((8, 3), 0), layout)
+    try:
+        optimizer.step()
+        message = "none"
+    except ValueError as error:
+        message = str(error)
+    parts = distributed.get_world_size()
+    wanted = f"[optimizer] parameter 'weight': wanted a gradient of every part or of none, got one of 1 of {parts} parts"
+    problems = [] if message == wanted else [f"rank {distributed.get_rank()}: {message}"]
+    return problems + ([] if torch.equal(before, weight.to_local()) else ["the step changed the parameter"])
+
+
+def failing_collective() -> list[str]:
+    """What a collective raises is what step() raises."""
+    layout = Layout((distributed.get_world_size(),), (Shard(0),))
+    weight = torch.nn.Parameter(placed(values((8, 3), "weight"), layout))
+    weight.grad = placed(values((8, 3), 0), layout)
+    optimizer = sing.SING([weight], lr=0.1)
+    original = distributed.all_reduce
+
+    def fail(*arguments: Any, **keywords: Any) -> None:
+        raise ConnectionError("the other side is gone")
+
+    distributed.all_reduce = fail
+    try:
+        optimizer.step()
+    except ConnectionError:
+        return []
+    finally:
+        distributed.all_reduce = original
+    return ["step() has not raised what the collective did"]

@@ -112,6 +112,18 @@ def expect_none(answers):
     assert not problems, "\n".join(problems)
 
 
+def test_a_gradient_scaler_skips_on_all_processes(two):
+    expect_none(two.run(sharded_steps.gradient_scaler))
+
+
+def test_a_gradient_of_some_processes_only_is_refused_by_all(two):
+    expect_none(two.run(sharded_steps.gradient_of_one_process_only))
+
+
+def test_step_raises_what_a_collective_raises(two):
+    expect_none(two.run(sharded_steps.failing_collective))
+
+
 KINDS = ("SING", "Adafactor", "Lamb", "attached")
 
 
