@@ -15,7 +15,7 @@ from torch import Tensor
 from sing.operators import operators, require
 from sing.options import COUNTER, STATE_NAMES, Schema, scalar, steps_of
 from sing.parameters import check_parameter, kernel_device, names_of
-from sing.sharding import ShardSums, copy_state, is_dtensor, local, placed_as, state_like
+from sing.sharding import Parts, ShardSums, copy_state, is_dtensor, local, placed_as, state_like
 
 Group = dict[str, Any]
 State = MutableMapping[Tensor, dict[str, Any]]
@@ -65,7 +65,7 @@ class LibraryOptimizer:
         start = {"rule": schema.rule, **schema.overrides(first), "non_finite": self._non_finite}
         self._handle: int = operators.create(schema.where, json.dumps(start))
         weakref.finalize(self, operators.destroy, self._handle)
-        self._has_dtensors = False
+        self._parts = Parts(schema.where)
         self.shard_sums = ShardSums()
         self._step = operators.step
         self.add_new_groups(groups)
@@ -91,8 +91,8 @@ class LibraryOptimizer:
         steps = steps_of(group, COUNTER, f"{self.schema.where} group {len(self._groups)}")
         shards = self.shard_sums.describe(parameters, names, self.schema.where)
         operators.add_group(self._handle, tensors, names, copied, shards, json.dumps(overrides))
-        if any(map(is_dtensor, parameters)):
-            self._has_dtensors = True
+        self._parts.add(parameters)
+        if self._parts.any:
             operators.set_sum_shards(self._handle, self.shard_sums.address)
         self._devices = [torch.device(each) for each in operators.devices(self._handle).split(",")]
         self._progress = [operators.device_progress(self._handle, i).view(torch.int64) for i in range(len(self._devices))]
@@ -140,8 +140,7 @@ class LibraryOptimizer:
 
     def _fits_memory(self) -> bool:
         """False if a parameter has changed device, type or layout."""
-        parts = self.parameters if not self._has_dtensors else [local(each) for each in self.parameters]
-        addresses = [each.data_ptr() for each in parts]
+        addresses = [each.data_ptr() for each in self._parts.of_parameters(self.parameters)]
         if addresses == self._addresses:
             return True
         if [_kind_of(each) for each in self.parameters] != self._kinds:
@@ -221,11 +220,7 @@ class LibraryOptimizer:
         operators.upload(self._handle, self._select(gradients), loss_scale, self._streams())
 
     def _select(self, gradients: Sequence[Tensor | None]) -> list[Tensor]:
-        if self._has_dtensors:
-            gradients = [
-                each if each is None else local(placed_as(parameter, each, f"[{self.schema.where}] gradient of '{name}'"))
-                for each, parameter, name in zip(gradients, self.parameters, self.names)
-            ]
+        gradients = self._parts.of_gradients(gradients, self.parameters, self.names)
         found = [each for each in gradients if each is not None]
         if self._present is None or len(found) != len(self._present) or len(found) != len(gradients):
             present = [i for i, each in enumerate(gradients) if each is not None]
@@ -391,7 +386,7 @@ class LibraryOptimizer:
         self._non_finite = self._overrides[0]["non_finite"]
 
     def _refuse_dtensors(self, what: str) -> None:
-        if self._has_dtensors:
+        if self._parts.any:
             raise TypeError(
                 f"[{self.schema.where}] wanted whole tensors for {what}, got DTensors, of which this process has parts; use "
                 "torch.distributed.checkpoint with get_optimizer_state_dict() and set_optimizer_state_dict()"

@@ -25,12 +25,57 @@ def is_dtensor(tensor: Any) -> bool:
 
 def local(tensor: Tensor) -> Tensor:
     """The part of a tensor that this process holds, sharing its memory; the tensor itself if it is no DTensor."""
-    if not is_dtensor(tensor):
-        return tensor
-    with torch.no_grad():
-        part: Tensor = tensor.to_local()  # type: ignore[attr-defined]
-    wait = getattr(part, "wait", None)  # of a part that a collective is still writing
-    return part if wait is None else wait()  # type: ignore[no-any-return]
+    return _part(tensor) if is_dtensor(tensor) else tensor
+
+
+def _part(tensor: Any) -> Tensor:
+    # What to_local() returns where no gradients are recorded, without its microsecond per tensor.
+    part: Tensor = tensor._local_tensor
+    if type(part) is not Tensor and hasattr(part, "wait"):
+        part = part.wait()  # a collective is still writing it
+    return part
+
+
+class Parts:
+    """This process's parts of an optimizer's parameters and of their gradients, found in a fraction of a microsecond each."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._are_dtensors: list[bool] = []
+        self.any = False
+
+    def add(self, parameters: Sequence[Tensor]) -> None:
+        self._are_dtensors += map(is_dtensor, parameters)
+        self.any = any(self._are_dtensors)
+
+    def of_parameters(self, parameters: Sequence[Tensor]) -> Sequence[Tensor]:
+        """The parts of all parameters that were added."""
+        if not self.any:
+            return parameters
+        return [_part(each) if cut else each for each, cut in zip(parameters, self._are_dtensors)]
+
+    def of_gradients(
+        self, gradients: Sequence[Tensor | None], parameters: Sequence[Tensor], names: Sequence[str]
+    ) -> Sequence[Tensor | None]:
+        """The same of their gradients, which may be placed otherwise than the parameters."""
+        if not self.any:
+            return gradients
+        return [
+            each
+            if each is None
+            else _part(each)
+            if cut and _are_placed_alike(each, parameter)
+            else self._brought(each, parameter, name)
+            for each, parameter, name, cut in zip(gradients, parameters, names, self._are_dtensors)
+        ]
+
+    def _brought(self, gradient: Tensor, parameter: Tensor, name: str) -> Tensor:
+        return local(placed_as(parameter, gradient, f"[{self._where}] gradient of '{name}'"))
+
+
+def _are_placed_alike(gradient: Any, parameter: Any) -> bool:
+    """Whether both have the same specification, as FSDP2 gives them, so that there is nothing to compare."""
+    return getattr(gradient, "_spec", None) is parameter._spec
 
 
 def like(tensor: Tensor, part: Tensor) -> Tensor:
@@ -107,7 +152,7 @@ def check_placements(tensor: Tensor, who: str) -> None:
     """Refuses a DTensor whose values are not on any process, but a sum or the like over several."""
     for placement in tensor.placements:  # type: ignore[attr-defined]
         if not placement.is_replicate() and getattr(placement, "dim", None) is None:
-            raise TypeError(f"{who} wanted placements Shard and Replicate, got {placement}")
+            raise TypeError(f"{who} wanted placements Shard and Replicate, got {placement!r}")
 
 
 class _Part(NamedTuple):
@@ -203,7 +248,7 @@ class ShardSums:
 
     def describe(self, tensors: Iterable[Tensor], names: Iterable[str], where: str) -> str:
         """The shards among the tensors as the library reads them; an empty list if there are none."""
-        found = []
+        found: list[dict[str, Any] | None] = []
         for tensor, name in zip(tensors, names):
             try:
                 part = _part_of(*_placement_of(tensor)) if is_dtensor(tensor) else None
@@ -248,5 +293,5 @@ class ShardSums:
 
 def _device_of(group: Any) -> torch.device:
     """The CPU if the group has a backend for it, else the device that it has one for."""
-    devices = {each.type: each for each in group._device_types}
+    devices: dict[str, torch.device] = {each.type: each for each in group._device_types}
     return devices.get("cpu") or next(iter(devices.values()))
