@@ -350,5 +350,19 @@ TEST(MultiDevice, AMisspelledNameIsHintedAt) {
               HasSubstr("did you mean 'weight'"));
 }
 
+TEST(MultiDeviceOptimizer, AShardIsAloneOnItsDevice) {
+  float values[4] = {};
+  Parameter whole{.name = "whole", .data = values, .shape = {2}};
+  Parameter part{.name = "part", .data = values + 2, .shape = {2}};
+  part.shard = Shard{.whole_shape = {4}, .offset = {2}, .cut_axes = {0}};
+  MultiDeviceOptimizer optimizer({}, make_backend);
+  optimizer.add_group({{kHost, part}});
+  EXPECT_EQ(message_of<std::invalid_argument>([&] { optimizer.add_group({{kFirst, whole}}); }),
+            "[optimizer] parameter 'part': wanted an optimizer on one device, because it is a "
+            "shard, got one on 2 devices");
+  EXPECT_EQ(optimizer.parameter_count(), 1);
+  optimizer.add_group({{kHost, whole}});
+}
+
 }  // namespace
 }  // namespace sing
