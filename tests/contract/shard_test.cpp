@@ -167,6 +167,21 @@ TEST_P(Shards, EveryWayToStandardize) {
   }
 }
 
+// Gradients are clipped by the norm of all whole tensors, each counted once.
+TEST_P(Shards, ClippingSeesWholeTensors) {
+  for (const test::RuleVariant& variant : shardable_rules(test::all_rules())) {
+    SCOPED_TRACE(variant.name);
+    Options options;
+    options.rule = variant.rule;
+    options.standardize.normalize = Normalize::kOff;
+    options.clip_norm = 0.5;
+    std::vector<SharedTensor> tensors = tensors_of(shapes(), 0, 1);
+    tensors.push_back({{4, 6}, {kReplicate, 0}});
+    tensors.push_back({{5, 2}, {kReplicate, kReplicate}});
+    expect_whole({2, 2}, tensors, Dtype::kFloat32, options, GetParam(), 2);
+  }
+}
+
 // Two columns on two processes: the gradient (1 3; 2 2) has the row means 2 and 2 and the centred
 // norm √2.
 TEST_P(Shards, RowMeansAreThoseOfWholeRows) {
