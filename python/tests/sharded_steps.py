@@ -47,6 +47,12 @@ LAYOUTS: dict[int, dict[str, Layout | None]] = {
         "Replicate": Layout((2, 2), (Replicate(), Replicate())),
         "mixed": None,
     },
+    8: {
+        "HSDP and rowwise TP": Layout((2, 2, 2), (Replicate(), Shard(0), Shard(1))),
+        "FSDP and rowwise TP": Layout((4, 2), (Shard(0), Shard(1))),
+        "Shard(0)": Layout((8,), (Shard(0),)),
+        "mixed": None,
+    },
 }
 
 

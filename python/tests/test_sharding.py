@@ -34,6 +34,7 @@ def pool_of(world):
 one = pool_of(1)
 two = pool_of(2)
 four = pool_of(4)
+eight = pool_of(8)
 
 
 def expect_whole(pool, case):
@@ -70,6 +71,14 @@ def test_every_layout_takes_the_step_of_whole_tensors(four, layout, sizes):
 def test_two_processes(two, layout):
     for sizes in SIZES:
         expect_whole(two, Case("SING", layout, sizes))
+
+
+@pytest.mark.skipif(not COMPLETE, reason="eight processes are for ./dev test distributed")
+@pytest.mark.parametrize("layout", list(sharded_steps.LAYOUTS[8]))
+def test_eight_processes(eight, layout):
+    for sizes in SIZES:
+        for rule in ("SING", "Adafactor", "Lamb"):
+            expect_whole(eight, Case(rule, layout, sizes))
 
 
 @pytest.mark.parametrize("policy", POLICIES)
