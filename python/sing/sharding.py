@@ -109,14 +109,19 @@ def _moved(placement: Any, axis: int) -> Any:
     return type(placement)(axis) if factor is None else type(placement)(axis, split_factor=factor)
 
 
-def _dtensor(part: Tensor, near: Tensor, placements: Sequence[Any], shape: torch.Size) -> Tensor:
+def _dtensor(part: Tensor, near: Any, placements: Sequence[Any], shape: torch.Size) -> Tensor:
     from torch.distributed.tensor import DTensor
 
-    # Without shape and stride, torch would take all parts to be as large as this one.
+    mesh = near.device_mesh
     stride = near.stride() if shape == near.shape else torch.empty(shape, device="meta").stride()
-    return DTensor.from_local(
-        part, near.device_mesh, placements, run_check=False, shape=shape, stride=stride  # type: ignore[attr-defined]
-    )
+    if mesh.device_type == part.device.type:
+        # Without shape and stride, torch would take all parts to be as large as this one.
+        return DTensor.from_local(part, mesh, placements, run_check=False, shape=shape, stride=stride)
+    # from_local() would copy a part to the mesh's device; with FSDP2's CPUOffloadPolicy parameters and state stay on the CPU.
+    from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
+
+    spec = DTensorSpec(mesh, tuple(placements), tensor_meta=TensorMeta(shape, stride, part.dtype))
+    return DTensor(part, spec, requires_grad=False)  # type: ignore[no-untyped-call]
 
 
 def copy_state(own: Tensor, given: Tensor) -> None:

@@ -354,3 +354,20 @@ def failing_collective() -> list[str]:
     finally:
         distributed.all_reduce = original
     return ["step() has not raised what the collective did"]
+
+
+def state_on_the_cpu_of_a_mesh_elsewhere() -> list[str]:
+    """FSDP2's CPUOffloadPolicy keeps parameters on the CPU and their mesh on CUDA: state must share the library's memory."""
+    from torch.distributed.device_mesh import DeviceMesh
+    from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
+
+    mesh = DeviceMesh("cuda", [0], _init_backend=False)
+    whole = values((4, 3), "weight")
+    spec = DTensorSpec(mesh, (Shard(0),), tensor_meta=TensorMeta(whole.shape, whole.stride(), whole.dtype))
+    weight = torch.nn.Parameter(DTensor(whole.clone(), spec, requires_grad=False))
+    weight.grad = DTensor(values((4, 3), 0), spec, requires_grad=False)
+    optimizer = sing.SING([weight], lr=0.1)
+    optimizer.step()
+    state = optimizer.state[weight]
+    problems = [f"{key} of no use" for key in ("exp_avg", "exp_avg_sq") if not state[key].to_local().abs().max() > 0]
+    return problems + ([] if int(state["step"]) == 1 else [f"step {int(state['step'])}"])

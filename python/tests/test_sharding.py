@@ -129,6 +129,10 @@ def test_a_gradient_of_some_processes_only_is_refused_by_all(two):
     expect_none(two.run(sharded_steps.gradient_of_one_process_only))
 
 
+def test_state_stays_on_the_cpu_beside_its_parameter(one):
+    expect_none(one.run(sharded_steps.state_on_the_cpu_of_a_mesh_elsewhere))
+
+
 def test_step_raises_what_a_collective_raises(two):
     expect_none(two.run(sharded_steps.failing_collective))
 
