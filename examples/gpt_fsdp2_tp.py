@@ -1,4 +1,4 @@
-"""Trains a small GPT on the Zen of Python with FSDP2 × tensor parallelism, by sing.SING.
+"""Trains a small GPT on the text of this file with FSDP2 x tensor parallelism, by sing.SING.
 
 torchrun --nproc-per-node 4 examples/gpt_fsdp2_tp.py    two-way FSDP2 times two-way tensor parallelism, on the CPU
 python examples/gpt_fsdp2_tp.py                         the same losses on one process
@@ -7,6 +7,7 @@ python examples/gpt_fsdp2_tp.py                         the same losses on one p
 from __future__ import annotations
 
 import os
+import pathlib
 
 import torch
 import torch.distributed as distributed
@@ -79,8 +80,7 @@ def parallelize(model: GPT, mesh: DeviceMesh) -> None:
 
 def train(steps: int = 20, learning_rate: float = 0.02) -> list[float]:
     """Trains on the processes that torchrun started, or on this one; returns the losses over the whole batches."""
-    text = __import__("this").s.encode()  # the Zen of Python, in ROT13: 856 characters
-    data = torch.tensor(list(text))
+    data = torch.tensor(list(pathlib.Path(__file__).read_bytes()))
     is_distributed = "WORLD_SIZE" in os.environ
     torch.manual_seed(0)
     model = GPT(vocabulary=128)
