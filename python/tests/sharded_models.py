@@ -18,6 +18,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 
 import sing
+from sharded_steps import make
 
 BATCH = 12  # examples; a multiple of every number of processes
 
@@ -71,7 +72,7 @@ def trained_by_one(steps: int, kind: str) -> torch.nn.Module:
 def optimizer_of(model: torch.nn.Module, kind: str) -> torch.optim.Optimizer:
     if kind == "attached":
         return sing.attach(torch.optim.AdamW(model.parameters(), lr=0.02, foreach=False))
-    return getattr(sing, kind)(model.parameters(), lr=0.02)
+    return make(kind, model.parameters(), lr=0.02)
 
 
 def ddp(kind: str) -> list[str]:

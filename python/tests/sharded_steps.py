@@ -134,14 +134,20 @@ def bound(expected: torch.Tensor, update: float, steps: int) -> torch.Tensor:
 
 
 def rules() -> list[str]:
-    """Every rule but Muon, which takes whole matrices."""
-    kinds = {name: getattr(sing, name) for name in sing.__all__}
-    found = [
-        name
+    """Every rule alone, and with SING around it ("SING:lion"). Muon is left out, because it takes whole matrices."""
+    kinds = {name: getattr(sing, name) for name in sing.__all__ if isinstance(getattr(sing, name), type)}
+    alone = {
+        name: kind._schema.rule
         for name, kind in kinds.items()
-        if isinstance(kind, type) and issubclass(kind, sing.SINGOptimizer) and kind is not sing.SINGOptimizer
-    ]
-    return [name for name in found if "Muon" not in name]
+        if issubclass(kind, sing.Optimizer) and kind is not sing.Optimizer and name not in ("SING", "PlugSING", "Muon")
+    }
+    return [*alone, *(f"SING:{rule}" for rule in alone.values()), "PlugSING"]
+
+
+def make(rule: str, params: Any, **options: Any) -> torch.optim.Optimizer:
+    """The optimizer of a class of sing, with a host after the colon if there is one."""
+    name, _, host = rule.partition(":")
+    return getattr(sing, name)(params, **options, **({"host": host} if host else {}))
 
 
 class Case(NamedTuple):
@@ -159,7 +165,7 @@ def optimizer_of(case: Case, named: list[tuple[str, torch.Tensor]]) -> torch.opt
         momentum = {"momentum": 0.9} if case.rule == "SGD" else {}
         host = getattr(torch.optim, case.rule)(named, lr=0.0625, foreach=False, **momentum)
         return sing.attach(host, **policy)
-    return getattr(sing, case.rule)(named, lr=0.0625, **policy)
+    return make(case.rule, named, lr=0.0625, **policy)
 
 
 def norms_of(optimizer: torch.optim.Optimizer, case: Case) -> dict[str, float]:
@@ -285,7 +291,7 @@ def collectives_per_step(layout: str, rule: str) -> int:
         place = layout_of(world, layout, i, 2)
         parts[name] = torch.nn.Parameter(placed(whole, place))
         parts[name].grad = placed(whole, place)
-    optimizer = getattr(sing, rule)(list(parts.values()), lr=0.1)
+    optimizer = make(rule, list(parts.values()), lr=0.1)
     optimizer.step()
     with counted_collectives() as counts:
         optimizer.step()

@@ -63,7 +63,7 @@ def test_every_rule_takes_the_step_of_whole_tensors(four, rule):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_takes_the_step_of_whole_tensors(four, layout, sizes):
     if takes(layout, sizes):
-        for rule in ("SING", "Adafactor", "Lamb"):
+        for rule in ("SING", "SING:adafactor", "SING:lamb"):
             expect_whole(four, Case(rule, layout, sizes))
 
 
@@ -77,7 +77,7 @@ def test_two_processes(two, layout):
 @pytest.mark.parametrize("layout", list(sharded_steps.LAYOUTS[8]))
 def test_eight_processes(eight, layout):
     for sizes in SIZES:
-        for rule in ("SING", "Adafactor", "Lamb"):
+        for rule in ("SING", "SING:adafactor", "SING:lamb"):
             expect_whole(eight, Case(rule, layout, sizes))
 
 
@@ -100,7 +100,7 @@ def test_attached_optimizers(four, host):
         expect_whole(four, Case(host, "mixed", "uneven", non_finite=policy, attached=True))
 
 
-# Ten tensors on four processes: one exchange per set of processes that share tensors; Lamb needs one more after the moments.
+# Ten tensors on four processes: one exchange per set of processes that share tensors; LAMB needs one more after the moments.
 @pytest.mark.parametrize(
     ("layout", "rule", "wanted"),
     [
@@ -108,7 +108,7 @@ def test_attached_optimizers(four, host):
         ("HSDP", "SING", 1),
         ("FSDP and colwise TP", "SING", 1),
         ("Replicate", "SING", 0),
-        ("Shard(0)", "Lamb", 2),
+        ("Shard(0)", "SING:lamb", 2),
         ("Shard(1)", "SING", 2),  # the row sums are a vector of their own
     ],
 )
@@ -137,7 +137,7 @@ def test_step_raises_what_a_collective_raises(two):
     expect_none(two.run(sharded_steps.failing_collective))
 
 
-KINDS = ("SING", "Adafactor", "Lamb", "attached")
+KINDS = ("SING", "SING:adafactor", "SING:lamb", "attached")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -152,7 +152,7 @@ def test_fsdp2_trains_as_one_process(four, kind, replicas):
 
 
 # Every checkpoint but the last is in the middle of a period of LookAhead.
-@pytest.mark.parametrize("kind", ["SING", "Adafactor", "attached"])
+@pytest.mark.parametrize("kind", ["SING", "SING:adafactor", "attached"])
 def test_checkpoints_are_resumed_on_other_numbers_of_processes(one, two, four, tmp_path, kind):
     source = None
     for index, (pool, first, steps) in enumerate([(four, 0, 3), (two, 3, 4), (one, 7, 1), (four, 8, 4)]):
@@ -169,7 +169,7 @@ def losses_of(*command):
 
 
 def test_the_example_has_the_losses_of_one_process():
-    example = str(ROOT / "examples" / "gpt_fsdp2_tp.py")
+    example = str(ROOT / "examples" / "python" / "gpt_fsdp2_tp.py")
     expected = losses_of(example)
     actual = losses_of("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "4", example)
     assert len(expected) == 20

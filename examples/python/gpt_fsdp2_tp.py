@@ -1,7 +1,7 @@
 """Trains a small GPT on the text of this file with FSDP2 x tensor parallelism, by sing.SING.
 
-torchrun --nproc-per-node 4 examples/gpt_fsdp2_tp.py    two-way FSDP2 times two-way tensor parallelism, on the CPU
-python examples/gpt_fsdp2_tp.py                         the same losses on one process
+torchrun --nproc-per-node 4 examples/python/gpt_fsdp2_tp.py    two-way FSDP2 times two-way tensor parallelism, on the CPU
+python examples/python/gpt_fsdp2_tp.py                         the same losses on one process
 """
 
 from __future__ import annotations
