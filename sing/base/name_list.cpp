@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "sing/base/message.hpp"
 
 namespace sing {
 namespace {
+
+constexpr std::size_t kShortestPart = 3;  // shorter words are part of too many names
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -31,12 +34,18 @@ std::string joined_names(std::span<const std::string> names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// The distance alone finds neither 'warmup_cosine' for 'cosine' nor 'ablation' for 'abl': a name
+// that contains the word comes next to the word itself, the shortest of them first.
 std::string did_you_mean(std::string_view name, std::span<const std::string> known) {
-  const auto nearest =
-      std::min_element(known.begin(), known.end(), [&](const std::string& a, const std::string& b) {
-        return edit_distance(name, a) < edit_distance(name, b);
-      });
-  if (nearest == known.end() || edit_distance(name, *nearest) > (nearest->size() + 1) / 2) {
+  const auto cost = [&](const std::string& each) {
+    const std::size_t distance = edit_distance(name, each);
+    const bool contains = name.size() >= kShortestPart && each.find(name) != std::string::npos;
+    return std::pair(contains ? std::size_t{0} : distance, distance);
+  };
+  const auto nearest = std::min_element(
+      known.begin(), known.end(),
+      [&](const std::string& a, const std::string& b) { return cost(a) < cost(b); });
+  if (nearest == known.end() || cost(*nearest).first > (nearest->size() + 1) / 2) {
     return "";
   }
   return fmt::format("; did you mean '{}'?", *nearest);

@@ -172,6 +172,13 @@ TEST(NearestName, FindsTheMisspelt) {
   EXPECT_EQ(did_you_mean("beta_2", known), "; did you mean 'beta2'?");
 }
 
+TEST(NearestName, FindsANameOfWhichTheWordIsAPart) {
+  const std::vector<std::string> known{"constant", "warmup_hold_cosine", "warmup_cosine"};
+  EXPECT_EQ(did_you_mean("cosine", known), "; did you mean 'warmup_cosine'?");
+  EXPECT_EQ(did_you_mean("hold", known), "; did you mean 'warmup_hold_cosine'?");
+  EXPECT_EQ(did_you_mean("in", known), "") << "a short word is part of too many names";
+}
+
 TEST(NearestName, IsSilentWhenNothingIsNear) {
   EXPECT_EQ(did_you_mean("xyzzy_quux", {}), "");
   const std::vector<std::string> known{"beta1"};
