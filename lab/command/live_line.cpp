@@ -3,23 +3,12 @@
 
 #include <ostream>
 
+#include "lab/command/text_width.hpp"
+
 namespace sing::lab::command {
 namespace {
 
-constexpr std::size_t kColumns = 99;
 constexpr const char* kEraseLine = "\r\033[K";
-
-// Cuts the text to kColumns characters, never inside a UTF-8 character.
-std::string cut(const std::string& text) {
-  std::size_t letters = 0;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const bool begins_letter = (text[at] & '\xc0') != '\x80';
-    if (begins_letter && letters++ == kColumns) {
-      return text.substr(0, at);
-    }
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -29,7 +18,7 @@ bool LiveLine::is_due(Clock::time_point now) const {
 
 void LiveLine::show(const std::string& text, Clock::time_point now) {
   if (is_due(now)) {
-    out_ << kEraseLine << cut(text) << std::flush;
+    out_ << kEraseLine << cut(text, kColumns) << std::flush;
     shown_ = true;
     last_ = now;
   }

@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <iostream>
 
+#include "lab/command/text_width.hpp"
+
 namespace sing::lab::command {
 namespace {
 
@@ -19,23 +21,6 @@ std::string print(const char* format, Arguments... arguments) {
   char text[256];
   const int length = std::snprintf(text, sizeof(text), format, arguments...);
   return std::string(text, static_cast<std::size_t>(std::clamp(length, 0, 255)));
-}
-
-// Returns the width on the screen: the number of bytes that do not continue a UTF-8 character.
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xc0) != 0x80; }));
-}
-
-std::string cut(const std::string& text, std::size_t width) {
-  std::size_t bytes = 0;
-  for (std::size_t shown = 0; bytes < text.size(); ++bytes) {
-    const bool begins = (text[bytes] & 0xc0) != 0x80;
-    if (begins && shown++ == width) {
-      break;
-    }
-  }
-  return text.substr(0, bytes);
 }
 
 }  // namespace

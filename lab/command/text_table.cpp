@@ -4,17 +4,9 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "lab/command/text_width.hpp"
+
 namespace sing::lab::command {
-namespace {
-
-// Returns the width on the screen: the number of bytes that do not continue a UTF-8 character.
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char byte) { return (byte & '\xc0') != '\x80'; }));
-}
-
-}  // namespace
-
 std::string text_table(const std::vector<std::vector<std::string>>& lines) {
   std::vector<std::size_t> widths(lines.front().size());
   for (const auto& line : lines) {

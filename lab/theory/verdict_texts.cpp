@@ -5,20 +5,15 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lab/command/text_width.hpp"
 #include "lab/page/html_text.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::theory {
 namespace {
 
-// Returns the width on the screen: the number of bytes that begin a UTF-8 character.
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
-}
-
 std::string padded(const std::string& text, std::size_t width) {
-  return text + std::string(width - std::min(width, width_of(text)), ' ');
+  return text + std::string(width - std::min(width, command::width_of(text)), ' ');
 }
 
 nlohmann::ordered_json finite_or_null(double value) {
@@ -34,7 +29,7 @@ std::string verdict_text(const Verdict& verdict) {
   text += fmt::format("  {}\n  {}\n", claim.statement, claim.experiment);
   std::size_t name_width = 0;
   for (const Number& number : verdict.evidence.numbers) {
-    name_width = std::max(name_width, width_of(number.name));
+    name_width = std::max(name_width, command::width_of(number.name));
   }
   for (const Number& number : verdict.evidence.numbers) {
     text += fmt::format("{}{}{}{}", number.holds() ? "    " : "  ✗ ",
