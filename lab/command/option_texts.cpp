@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 
 #include "lab/command/field_flags.hpp"
 #include "sing/base/message.hpp"
@@ -43,21 +44,31 @@ OptionTexts read_option_file(const std::filesystem::path& path) {
   }
   OptionTexts options;
   for (const CLI::ConfigItem& item : items) {
-    SING_CHECK(item.parents.empty() && item.inputs.size() == 1,
-               "[--config] '{}': wanted lines 'name = value' without sections, got '{}'",
-               path.string(),
-               item.parents.empty() ? item.name : fmt::format("[{}]", item.parents.front()));
+    SING_CHECK(item.parents.empty(),
+               "[--config] '{}': wanted lines 'name = value' without sections, got '[{}]'",
+               path.string(), item.parents.front());
+    // CLI11 joins the values of neighboring lines with one name.
+    SING_CHECK(item.inputs.size() == 1, "[--config] '{}': wanted one value of '{}', got {}",
+               path.string(), item.name, item.inputs.size());
+    SING_CHECK(item.name != "config",
+               "[--config] '{}': wanted options of the command, got '{}': a file cannot name "
+               "another",
+               path.string(), item.name);
     options.emplace_back(item.name, item.inputs.front());
   }
   return options;
 }
 
 void apply_options(CLI::App& command, const OptionTexts& options, std::string_view where) {
+  std::map<const CLI::Option*, std::string> given;
   for (const auto& [name, text] : options) {
     const std::string flag = flag_of(name);
     CLI::Option* const option = command.get_option_no_throw(flag);
     SING_CHECK(option != nullptr, "[{}] wanted a known option, got '{}'{}", where, name,
                did_you_mean(flag, flags_of(command)));
+    const auto [before, is_first] = given.emplace(option, name);
+    SING_CHECK(is_first, "[{}] wanted one value of {}, got '{}' and '{}'", where,
+               option->get_name(), before->second, name);
     if (option->count() == 0) {
       option->add_result(text);
       try {

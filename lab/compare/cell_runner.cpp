@@ -1,14 +1,16 @@
-// Keeps, resumes or starts a run and reports its result.
+// Keeps, resumes or starts runs and reports their results.
 #include "lab/compare/cell_runner.hpp"
+
+#include <poll.h>
 
 #include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <ostream>
-#include <span>
 #include <system_error>
 
 #include "lab/command/live_line.hpp"
+#include "lab/command/text_width.hpp"
 #include "lab/page/html_text.hpp"
 #include "lab/run/run_directory.hpp"
 #include "lab/run/run_reader.hpp"
@@ -20,6 +22,8 @@ namespace sing::lab::compare {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int kMillisecondsBetweenLooks = 50;
 
 fs::path beside(const Workplace& place, const Cell& cell, const char* suffix) {
   return place.folder / fmt::format("{}{}", cell.name, suffix);
@@ -122,7 +126,8 @@ std::optional<Result> result_of(const Cell& cell, const Workplace& place) {
   return Result{.contestant = cell.contestant,
                 .learning_rate = cell.learning_rate,
                 .end = run.end,
-                .own_rate = own_rate.value_or(run::kAbsent)};
+                .own_rate = own_rate.value_or(run::kAbsent),
+                .evaluated_on = evaluated_on(run)};
 }
 
 std::string last_line(const fs::path& path) {
@@ -143,49 +148,96 @@ CellRunner::CellRunner(const Workplace& place, std::ostream& out, const std::fun
                        std::optional<std::size_t> total)
     : place_(place), out_(out), stop_(stop), total_(total) {}
 
-std::optional<Result> CellRunner::run(const Cell& cell) {
-  ++count_;
-  const std::string which = total_ ? fmt::format("[{}/{}] {}: ", count_, *total_, cell.name)
-                                   : fmt::format("[{}] {}: ", count_, cell.name);
-  if (auto kept = result_of(cell, place_)) {
-    out_ << which << end_text(*kept->end) << " (kept)" << std::endl;
-    return kept;
+std::string CellRunner::which(std::size_t number) const {
+  return total_ ? fmt::format("[{}/{}]", number, *total_) : fmt::format("[{}]", number);
+}
+
+std::vector<std::optional<Result>> CellRunner::run(std::span<const Cell> cells) {
+  std::vector<std::optional<Result>> results(cells.size());
+  std::vector<Training> trainings;
+  command::LiveLine line(out_, place_.terminal);
+  for (std::size_t next = 0;;) {
+    const bool stopped = stop_();
+    while (!stopped && next < cells.size() &&
+           trainings.size() < static_cast<std::size_t>(place_.jobs)) {
+      const std::size_t place = next++;
+      results[place] = result_of(cells[place], place_);
+      if (results[place]) {
+        line.clear();
+        out_ << which(before_ + place + 1) << ' ' << cells[place].name << ": "
+             << end_text(*results[place]->end) << " (kept)" << std::endl;
+      } else {
+        trainings.push_back(start(cells[place], place));
+      }
+    }
+    if (trainings.empty() && (stopped || next == cells.size())) {
+      before_ += cells.size();
+      return results;
+    }
+    std::erase_if(trainings, [&](Training& training) {
+      if (stopped) {
+        training.child.interrupt();
+      }
+      const std::optional<ChildEnd> end = training.child.end();
+      if (end) {
+        line.clear();
+        results[training.place] = finish(training, *end);
+      }
+      return end.has_value();
+    });
+    if (trainings.empty()) {
+      continue;
+    }
+    if (line.is_due()) {
+      line.show(live_text(trainings));
+    }
+    ::poll(nullptr, 0, kMillisecondsBetweenLooks);
   }
+}
+
+CellRunner::Training CellRunner::start(const Cell& cell, std::size_t place) const {
   make_folder(place_.folder);
   write_command(beside(place_, cell, ".command"), command_text(cell));
-  const ChildEnd end = train(cell, which);
+  return {place, &cell, which(before_ + place + 1),
+          ChildProcess(place_.program, arguments_of(place_, cell), beside(place_, cell, ".log"))};
+}
+
+std::optional<Result> CellRunner::finish(const Training& training, const ChildEnd& end) {
+  const Cell& cell = *training.cell;
+  const std::string begin = fmt::format("{} {}: ", training.which, cell.name);
   if (auto result = result_of(cell, place_)) {
-    out_ << which << end_text(*result->end) << std::endl;
+    out_ << begin << end_text(*result->end) << std::endl;
     return result;
   }
   if (stop_()) {
-    out_ << which << "interrupted" << std::endl;
+    out_ << begin << "interrupted" << std::endl;
     return std::nullopt;
   }
-  say_failure(cell, which, end);
+  say_failure(training, end);
   return Result{.contestant = cell.contestant, .learning_rate = cell.learning_rate};
 }
 
-ChildEnd CellRunner::train(const Cell& cell, const std::string& which) const {
-  const fs::path log = beside(place_, cell, ".log");
-  command::LiveLine line(out_, place_.terminal);
-  const ChildEnd end = run_child(place_.program, arguments_of(place_, cell), log, [&] {
-    if (line.is_due()) {
-      line.show(which + last_line(log));
-    }
-    return stop_();
-  });
-  line.clear();
-  return end;
+// One training shows its name; several share the line, and their numbers tell which they are.
+std::string CellRunner::live_text(const std::vector<Training>& trainings) const {
+  constexpr std::size_t kLeast = 12;  // characters of a training
+  const std::size_t width = std::max(command::LiveLine::kColumns / trainings.size(), kLeast);
+  std::string text;
+  for (const Training& training : trainings) {
+    std::string part = training.which;
+    part += trainings.size() == 1 ? fmt::format(" {}: ", training.cell->name) : " ";
+    part += last_line(beside(place_, *training.cell, ".log"));
+    text += (text.empty() ? "" : "  ") + command::cut(part, width - 2);
+  }
+  return text;
 }
 
-void CellRunner::say_failure(const Cell& cell, const std::string& which, const ChildEnd& end) {
-  const fs::path log = beside(place_, cell, ".log");
+void CellRunner::say_failure(const Training& training, const ChildEnd& end) {
+  const fs::path log = beside(place_, *training.cell, ".log");
   std::string reason = reason_of(end, log);
   const bool again = reason == last_failure_;
-  out_ << which << "failed, " << (again ? "for the same reason" : reason) << " (" << log.string()
-       << ")" << std::endl;
-  failures_.push_back(cell.name);
+  out_ << training.which << ' ' << training.cell->name << ": failed, "
+       << (again ? "for the same reason" : reason) << " (" << log.string() << ")" << std::endl;
+  failures_.push_back(training.cell->name);
   last_failure_ = std::move(reason);
 }
 

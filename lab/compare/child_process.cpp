@@ -2,7 +2,6 @@
 #include "lab/compare/child_process.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -11,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <system_error>
+#include <utility>
 
 #include "sing/base/message.hpp"
 #include "sing/io/file_descriptor.hpp"
@@ -19,8 +19,6 @@ extern char** environ;
 
 namespace sing::lab::compare {
 namespace {
-
-constexpr int kMillisecondsBetweenLooks = 50;
 
 [[noreturn]] void fail(const std::filesystem::path& path, const char* action, int error) {
   throw FileError(
@@ -70,30 +68,11 @@ pid_t start(char* const* words, int log) {
   return child;
 }
 
-ChildEnd wait_for(pid_t child, const std::function<bool()>& stop) {
-  bool told = false;
-  for (;;) {
-    int status = 0;
-    const pid_t ended = ::waitpid(child, &status, WNOHANG);
-    if (ended == child) {
-      return WIFSIGNALED(status) ? ChildEnd{.signal = WTERMSIG(status)}
-                                 : ChildEnd{.code = WEXITSTATUS(status)};
-    }
-    if (ended < 0 && errno != EINTR) {
-      throw Error(fmt::format("[child] cannot wait: {}", std::generic_category().message(errno)));
-    }
-    if (stop() && !told) {
-      ::kill(child, SIGINT);
-      told = true;
-    }
-    ::poll(nullptr, 0, kMillisecondsBetweenLooks);
-  }
-}
-
 }  // namespace
 
-ChildEnd run_child(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                   const std::filesystem::path& log, const std::function<bool()>& stop) {
+ChildProcess::ChildProcess(const std::filesystem::path& program,
+                           const std::vector<std::string>& arguments,
+                           const std::filesystem::path& log) {
   const FileDescriptor output(::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (!output.is_open()) {
     fail(log, "cannot be opened", errno);
@@ -105,7 +84,44 @@ ChildEnd run_child(const std::filesystem::path& program, const std::vector<std::
     pointers.push_back(word.data());
   }
   pointers.push_back(nullptr);
-  return wait_for(start(pointers.data(), output.get()), stop);
+  process_ = start(pointers.data(), output.get());
+}
+
+ChildProcess::~ChildProcess() {
+  if (process_ >= 0) {
+    interrupt();
+    while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : process_(std::exchange(other.process_, -1)), interrupted_(other.interrupted_) {}
+
+ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
+  std::swap(process_, other.process_);
+  std::swap(interrupted_, other.interrupted_);
+  return *this;
+}
+
+std::optional<ChildEnd> ChildProcess::end() {
+  int status = 0;
+  const pid_t ended = ::waitpid(process_, &status, WNOHANG);
+  if (ended == process_) {
+    process_ = -1;
+    return WIFSIGNALED(status) ? ChildEnd{.signal = WTERMSIG(status)}
+                               : ChildEnd{.code = WEXITSTATUS(status)};
+  }
+  if (ended < 0 && errno != EINTR) {
+    throw Error(fmt::format("[child] cannot wait: {}", std::generic_category().message(errno)));
+  }
+  return std::nullopt;
+}
+
+void ChildProcess::interrupt() {
+  if (!std::exchange(interrupted_, true)) {
+    ::kill(process_, SIGINT);
+  }
 }
 
 std::filesystem::path own_program() {

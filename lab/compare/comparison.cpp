@@ -1,4 +1,4 @@
-// Runs every cell in turn.
+// Runs every cell.
 #include "lab/compare/comparison.hpp"
 
 namespace sing::lab::compare {
@@ -8,12 +8,12 @@ Comparison run_comparison(const std::vector<Cell>& cells, const Workplace& place
   check_commands(cells, place);
   CellRunner runner(place, out, stop, cells.size());
   Comparison comparison;
-  for (std::size_t at = 0; at < cells.size() && !comparison.stopped; ++at) {
-    if (const auto result = runner.run(cells[at])) {
+  for (const std::optional<Result>& result : runner.run(cells)) {
+    if (result) {
       comparison.results.push_back(*result);
     }
-    comparison.stopped = stop();
   }
+  comparison.stopped = stop();
   comparison.failures = runner.failures();
   return comparison;
 }

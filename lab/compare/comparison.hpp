@@ -1,4 +1,4 @@
-// Runs the trainings of a comparison one after the other.
+// Runs the trainings of a comparison.
 #pragma once
 
 #include "lab/compare/cell_runner.hpp"
@@ -6,7 +6,7 @@
 namespace sing::lab::compare {
 
 struct Comparison {
-  std::vector<Result> results;  // results of the cells before the stop
+  std::vector<Result> results;  // in the order of the cells
   bool stopped = false;
   std::vector<std::string> failures;  // names of the runs
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "lab/command/text_table.hpp"
 #include "lab/page/html_text.hpp"
@@ -28,6 +29,7 @@ Row row_of(const std::vector<Result>& results) {
     } else {
       ++row.finished;
       row.own_rate = result.own_rate;
+      row.evaluated_on = result.evaluated_on;
       accuracies.push_back(result.end->final_accuracy);
       losses.push_back(result.end->final_loss);
       seconds.push_back(result.end->seconds);
@@ -83,6 +85,16 @@ std::string remark(const Row& row) {
 // Returns the learning rate that the runs report for a contestant that was not given one.
 std::string own_rate_text(const Row& row) {
   return std::isfinite(row.own_rate) ? shortest_text(row.own_rate) : "its own";
+}
+
+// Names the sets that the numbers are of.
+std::string evaluation_sets(const std::vector<Row>& rows) {
+  std::set<std::string> sets;
+  for (const Row& row : rows) {
+    sets.insert(row.evaluated_on);
+  }
+  sets.erase("");
+  return fmt::format("{}", fmt::join(sets, " or "));
 }
 
 std::string with_spread(const std::string& mean, const std::string& spread, double value) {
@@ -161,8 +173,14 @@ std::vector<std::vector<std::string>> table_lines(const std::vector<Row>& rows) 
   return lines;
 }
 
+std::string runs_note(const std::vector<Row>& rows) {
+  const std::string sets = evaluation_sets(rows);
+  return "runs: finished ones, of which the numbers are the mean ± the standard deviation" +
+         (sets.empty() ? "" : fmt::format("; accuracy and loss: of the {} set", sets));
+}
+
 std::string text_of(const std::vector<Row>& rows) {
-  return command::text_table(table_lines(rows)) + kRunsNote + "\n";
+  return command::text_table(table_lines(rows)) + runs_note(rows) + "\n";
 }
 
 }  // namespace sing::lab::compare

@@ -16,6 +16,7 @@ struct Result {
   std::optional<double> learning_rate;
   std::optional<run::EndRecord> end;  // none: the program ended without a result
   double own_rate = run::kAbsent;     // learning rate recorded by the run
+  std::string evaluated_on;           // "test" or "validation"
 };
 
 struct Statistic {
@@ -43,6 +44,7 @@ struct Row {
   Statistic loss;
   Statistic seconds;
   double own_rate = run::kAbsent;  // recorded by a finished run
+  std::string evaluated_on;        // likewise
   bool best = false;               // best learning rate of a contestant that has several
 };
 
@@ -51,9 +53,8 @@ struct Row {
 // no accuracy, to the lowest mean loss. The best has at least one finished run.
 std::vector<Row> rows_of(const std::vector<Result>& results);
 
-// What the column "runs" of the table counts.
-inline constexpr const char* kRunsNote =
-    "runs: finished ones, of which the numbers are the mean ± the standard deviation";
+// Returns what the column "runs" of the table counts and which set the numbers are of.
+std::string runs_note(const std::vector<Row>& rows);
 
 // Returns the cells of the table, with a head and one line per row.
 std::vector<std::vector<std::string>> table_lines(const std::vector<Row>& rows);

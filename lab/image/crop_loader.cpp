@@ -28,10 +28,8 @@ Crop CropRule::choose(ImageSize size, std::uint64_t index) const {
   return {box, random.below(2) == 1};
 }
 
-void CropReader::read_raw(const StoredImage& image, int size, const Crop& crop,
-                          std::uint8_t* destination) {
-  const ImageView whole{reinterpret_cast<const std::uint8_t*>(image.bytes.data()), image.size.width,
-                        image.size.height, std::ptrdiff_t{3} * image.size.width};
+void CropReader::read_pixels(const ImageView& whole, int size, const Crop& crop,
+                             std::uint8_t* destination) {
   const Window all{0, 0, static_cast<double>(crop.box.width), static_cast<double>(crop.box.height)};
   resizer_.resize(whole.part(crop.box), all, {size, size}, crop.mirrored, destination);
 }

@@ -7,6 +7,7 @@
 
 #include "lab/image/image_source.hpp"
 #include "lab/image/jpeg_decoder.hpp"
+#include "lab/image/png_decoder.hpp"
 #include "lab/image/resize.hpp"
 
 namespace sing::lab::image {
@@ -34,24 +35,32 @@ struct CropRule {
 class CropReader {
  public:
   // Writes the crop of an image at size × size, three bytes per pixel. A JPEG is decoded only where
-  // the crop lies, at the smallest scale that still has enough pixels. Throws FileError.
+  // the crop lies, at the smallest scale that still has enough pixels; a PNG is decoded whole.
+  // Throws FileError.
   template <class Choose>  // Crop(ImageSize)
   void read(const StoredImage& image, std::string_view name, int size, const Choose& choose,
             std::uint8_t* destination) {
     if (image.encoding == Encoding::kRaw) {
-      read_raw(image, size, choose(image.size), destination);
+      const auto* const pixels = reinterpret_cast<const std::uint8_t*>(image.bytes.data());
+      read_pixels(
+          {pixels, image.size.width, image.size.height, std::ptrdiff_t{3} * image.size.width}, size,
+          choose(image.size), destination);
+    } else if (is_png(image.bytes)) {
+      const ImageSize found = decode_png(image.bytes, name, png_);
+      read_pixels(png_.view(), size, choose(found), destination);
     } else {
       read_jpeg(size, choose(decoder_.open(image.bytes, name)), destination);
     }
   }
 
  private:
-  void read_raw(const StoredImage& image, int size, const Crop& crop, std::uint8_t* destination);
+  void read_pixels(const ImageView& whole, int size, const Crop& crop, std::uint8_t* destination);
   void read_jpeg(int size, const Crop& crop, std::uint8_t* destination);
 
   JpegDecoder decoder_;
   Resizer resizer_;
   DecodedPart part_;
+  RgbImage png_;
 };
 
 class CropLoader {

@@ -7,6 +7,7 @@
 #include "lab/data/mapped_file.hpp"
 #include "lab/data/parallel_chunks.hpp"
 #include "lab/image/jpeg_decoder.hpp"
+#include "lab/image/png_decoder.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::image {
@@ -55,9 +56,10 @@ std::vector<ListedImage> list_subset(const ImageFolder& folder, const char* subs
 
 ImageFolder list_image_folder(const std::filesystem::path& root) {
   for (const char* const subset : kSubsetFolders) {
-    SING_CHECK(std::filesystem::is_directory(root / subset),
-               "[images] wanted the folder '{}' with one folder of JPEG files per class, got none",
-               (root / subset).string());
+    SING_CHECK(
+        std::filesystem::is_directory(root / subset),
+        "[images] wanted the folder '{}' with one folder of JPEG or PNG files per class, got none",
+        (root / subset).string());
   }
   ImageFolder folder{root, names_in(root / kSubsetFolders[0], /*folders=*/true), {}};
   for (std::size_t subset = 0; subset < kSubsetFolders.size(); ++subset) {
@@ -70,9 +72,9 @@ void refuse_bad_images(const std::vector<std::string>& messages) {
   if (messages.empty()) {
     return;
   }
-  std::string text =
-      fmt::format("[images] wanted whole JPEG files (or --bad-images skip), got {} that are not:",
-                  messages.size());
+  std::string text = fmt::format(
+      "[images] wanted whole JPEG or PNG files (or --bad-images skip), got {} that are not:",
+      messages.size());
   for (std::size_t i = 0; i < std::min(messages.size(), kNamedImages); ++i) {
     text += "\n  " + messages[i];
   }
@@ -84,18 +86,26 @@ void refuse_bad_images(const std::vector<std::string>& messages) {
 
 std::vector<std::string> drop_bad_images(ImageFolder& folder, BadImages policy, int threads) {
   constexpr std::size_t kChunk = 32;
-  std::vector<JpegDecoder> decoders(static_cast<std::size_t>(threads));
+  struct Decoders {
+    JpegDecoder jpeg;
+    RgbImage png;
+  };
+  std::vector<Decoders> decoders(static_cast<std::size_t>(threads));
   std::vector<std::string> messages;
   for (std::vector<ListedImage>& images : folder.images) {
     std::vector<std::string> wrong(images.size());
     data::for_each_chunk(threads, images.size(), kChunk,
                          [&](std::size_t begin, std::size_t end, int worker) {
-                           JpegDecoder& decoder = decoders[static_cast<std::size_t>(worker)];
+                           auto& [jpeg, png] = decoders[static_cast<std::size_t>(worker)];
                            for (std::size_t i = begin; i < end; ++i) {
                              try {
                                const data::MappedFile file(folder.root / images[i].path);
-                               decoder.open(file.bytes(), images[i].path);
-                               decoder.check();
+                               if (is_png(file.bytes())) {
+                                 decode_png(file.bytes(), images[i].path, png);
+                               } else {
+                                 jpeg.open(file.bytes(), images[i].path);
+                                 jpeg.check();
+                               }
                              } catch (const FileError& problem) {
                                wrong[i] = problem.what();
                              }

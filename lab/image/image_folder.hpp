@@ -31,7 +31,7 @@ struct ImageFolder {
 // or if val/ has a class that train/ does not have.
 ImageFolder list_image_folder(const std::filesystem::path& root);
 
-// Policy for files that are not JPEG, truncated or corrupt.
+// Policy for files that are neither JPEG nor PNG, truncated or corrupt.
 enum class BadImages : std::int32_t { kRefuse, kSkip };
 
 constexpr auto enum_names(BadImages) {

@@ -21,10 +21,11 @@ constexpr auto enum_names(Encoding) {
   return std::to_array<EnumName<Encoding>>({{Encoding::kJpeg, "jpeg"}, {Encoding::kRaw, "raw"}});
 }
 
+// The bytes of a file with kJpeg may also be a PNG file, which its first bytes tell.
 struct StoredImage {
   std::span<const std::byte> bytes;
   Encoding encoding = Encoding::kJpeg;
-  ImageSize size;  // of raw pixels; a JPEG contains its own size
+  ImageSize size;  // of raw pixels; a file contains its own size
 };
 
 // All functions may be called from several threads.

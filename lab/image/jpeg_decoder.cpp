@@ -10,7 +10,6 @@
 namespace sing::lab::image {
 namespace {
 
-constexpr std::int64_t kMostPixels = 178'956'970;
 // Subsampled color planes are interpolated between neighboring columns, so the columns at the edge
 // of a decoded part differ from those of the whole image. Rows at the edge do not differ.
 constexpr int kMargin = 2;

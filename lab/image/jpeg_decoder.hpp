@@ -21,7 +21,7 @@ struct DecodedPart {
 
 // Reuses its memory between images; only one thread may use it at a time. Every function throws
 // FileError that names the image if the bytes are not a JPEG, are truncated or corrupt, or hold
-// more than 178 956 970 pixels (Pillow's limit). The decoder can then decode another image.
+// more than kMostPixels. The decoder can then decode another image.
 //
 // Gray images become red = green = blue. CMYK images are read in Adobe's convention and converted
 // as Pillow does.

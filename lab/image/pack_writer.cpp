@@ -9,6 +9,7 @@
 #include "lab/image/jpeg_decoder.hpp"
 #include "lab/image/jpeg_encoder.hpp"
 #include "lab/image/pack_format.hpp"
+#include "lab/image/png_decoder.hpp"
 #include "lab/image/resize.hpp"
 #include "sing/base/error.hpp"
 #include "sing/io/atomic_file.hpp"
@@ -43,14 +44,18 @@ struct Preparer {
 
   void prepare(std::span<const std::byte> file, const std::string& name, const PackOptions& options,
                Prepared& prepared) {
-    const ImageSize size = decoder.open(file, name);
+    const bool png = is_png(file);
+    const ImageSize size = png ? decode_png(file, name, image) : decoder.open(file, name);
     const ImageSize kept = fitted(size, options.longest_side);
-    const bool as_it_is = kept == size && options.format == Encoding::kJpeg && !decoder.is_cmyk();
+    const bool as_it_is =
+        kept == size && options.format == Encoding::kJpeg && !png && !decoder.is_cmyk();
     if (as_it_is) {
       decoder.check();
       prepared.bytes.assign(file.begin(), file.end());
     } else {
-      decoder.decode(image);
+      if (!png) {
+        decoder.decode(image);
+      }
       smaller.set_size(kept.width, kept.height);
       const Window whole{0, 0, static_cast<double>(size.width), static_cast<double>(size.height)};
       resizer.resize(image.view(), whole, kept, /*mirrored=*/false, smaller.bytes.data());

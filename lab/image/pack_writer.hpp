@@ -28,7 +28,7 @@ struct PackOptions {
         field("quality", &P::quality, "JPEG quality of images that are not copied",
               between(1, 100)),
         field("bad_images", &P::bad_images,
-              "refuse or skip files that are no whole JPEG; each is named")};
+              "refuse or skip files that are no whole JPEG or PNG; each is named")};
   }
 };
 

@@ -7,6 +7,9 @@
 
 namespace sing::lab::image {
 
+// Files with more pixels are refused; this is Pillow's limit.
+inline constexpr std::int64_t kMostPixels = 178'956'970;
+
 struct ImageSize {
   int width = 0;
   int height = 0;

@@ -59,10 +59,13 @@ class SmallImageTask final : public task::Task {
     validate(kind_.classification, where);
     seed_ = setting.seed;
     device_ = setting.device;
-    const SmallSet set = stand_in_.stand_in ? make_stand_in(kind_.shape, stand_in_.stand_in_train,
-                                                            stand_in_.stand_in_test)
-                                            : kind_.read(data_);
+    SmallSet set = stand_in_.stand_in ? make_stand_in(kind_.shape, stand_in_.stand_in_train,
+                                                      stand_in_.stand_in_test)
+                                      : kind_.read(data_);
     digest_ = stand_in_.stand_in ? "" : digest_of(set);
+    if (setting.evaluate_on == data::EvaluationSet::kValidation) {
+      set = with_validation(set);
+    }
     training_count_ = set.subsets[0].count();
     test_count_ = set.subsets[1].count();
     order_.emplace(seed_, training_count_, test_count_);

@@ -28,6 +28,10 @@ struct SmallSet {
   std::array<SmallSubset, 2> subsets;  // indexed by Split
 };
 
+// Returns the set without its test images and with the held-out training images (hold_out) in their
+// place.
+SmallSet with_validation(const SmallSet& set);
+
 // SHA-256 of all pixels and labels, in hexadecimal.
 std::string digest_of(const SmallSet& set);
 

@@ -55,6 +55,9 @@ class ImagefolderTask final : public task::Task {
     seed_ = setting.seed;
     device_ = setting.device;
     source_ = open_source(setting.data_threads);
+    if (setting.evaluate_on == data::EvaluationSet::kValidation) {
+      source_ = image::make_held_out_source(std::move(source_));
+    }
     loader_.emplace(*source_, setting.data_threads);
     order_.emplace(seed_, example_count(task::Split::kTraining), example_count(task::Split::kTest));
     normalizer_.emplace(kNormalization, device_);
@@ -125,7 +128,8 @@ class ImagefolderTask final : public task::Task {
     }
     SING_CHECK(
         std::filesystem::is_directory(data_),
-        "[imagefolder] wanted JPEG files in '{}/train/<class>/' and '{}/val/<class>/', or a pack "
+        "[imagefolder] wanted JPEG or PNG files in '{}/train/<class>/' and '{}/val/<class>/', or a "
+        "pack "
         "of them (`sing data pack`), got neither: --data PATH says where they are. Without files: "
         "--stand-in trains on generated patterns, and the task rde needs none.",
         data_, data_);
@@ -133,7 +137,7 @@ class ImagefolderTask final : public task::Task {
     const std::vector<std::string> bad =
         image::drop_bad_images(folder, options_.bad_images, threads);
     if (!bad.empty()) {
-      notice_ = fmt::format("left out {} files that are no whole JPEG:", bad.size());
+      notice_ = fmt::format("left out {} files that are no whole JPEG or PNG:", bad.size());
       for (std::size_t i = 0; i < std::min(bad.size(), kNamedImages); ++i) {
         notice_ += "\n  " + bad[i];
       }

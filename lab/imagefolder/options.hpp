@@ -35,7 +35,7 @@ struct ImageFolderOptions {
         field("least_area", &O::least_area, "smallest share of an image's area in a training crop",
               between(1e-3, 1)),
         field("bad_images", &O::bad_images,
-              "refuse or skip files that are no whole JPEG; each is named"),
+              "refuse or skip files that are no whole JPEG or PNG; each is named"),
         field("stand_in", &O::stand_in, "train on generated patterns; results mean nothing")};
   }
 };

@@ -124,10 +124,15 @@ void check_file(const SafetensorsReader& reader, const std::string& path) {
     return found == reader.metadata().end() ? std::string() : found->second;
   };
   const std::string version = value("format_version");
-  if (value("format") != kFormat || (version != kVersion && version != kEarlierVersion)) {
+  if (value("format") != kFormat) {
     throw FileError(
-        fmt::format("[checkpoint] '{}': wanted format '{}' of version {}, got '{}' of version '{}'",
-                    path, kFormat, kVersion, value("format"), version));
+        fmt::format("[checkpoint] '{}': wanted a checkpoint of sing train, got another file of {} "
+                    "tensors",
+                    path, reader.tensors().size()));
+  }
+  if (version != kVersion && version != kEarlierVersion) {
+    throw FileError(fmt::format("[checkpoint] '{}': wanted version {} of its format, got '{}'",
+                                path, kVersion, version));
   }
   const std::string found =
       version == kVersion ? content_checksum(reader) : content_checksum_of_version_2(reader);
@@ -137,6 +142,22 @@ void check_file(const SafetensorsReader& reader, const std::string& path) {
                     "damaged",
                     path, value(kChecksumKey), found));
   }
+}
+
+SafetensorsReader read_header(const std::filesystem::path& path) {
+  try {
+    return SafetensorsReader(path);
+  } catch (const FileError& problem) {
+    throw FileError(
+        fmt::format("[checkpoint] wanted a checkpoint of sing train: {}", problem.what()));
+  }
+}
+
+// Throws FileError for a file that is no checkpoint or damaged.
+SafetensorsReader open_checkpoint(const std::filesystem::path& path) {
+  SafetensorsReader reader = read_header(path);
+  check_file(reader, path.string());
+  return reader;
 }
 
 std::vector<std::byte> read_bytes(const SafetensorsReader& reader, const TensorEntry& entry) {
@@ -150,9 +171,10 @@ void read_into(const SafetensorsReader& reader, const std::string& path, const s
   const TensorEntry* const entry = reader.find(name);
   const TensorEntry wanted{name, dtype_of(tensor), tensor.sizes().vec()};
   if (entry == nullptr || !(*entry == wanted)) {
-    throw FileError(fmt::format("[checkpoint] '{}': wanted {}{}", path,
+    throw FileError(fmt::format("[checkpoint] '{}': wanted {}{}{}", path,
                                 sing::torch::describe(name, tensor),
-                                entry == nullptr ? ", got none" : ", got another shape or type"));
+                                entry == nullptr ? ", got none" : ", got another shape or type",
+                                "; is the file of a run with another model?"));
   }
   const at::Tensor host = at::empty(tensor.sizes(), tensor.options().device(at::kCPU));
   reader.read(*entry, static_cast<std::byte*>(host.mutable_data_ptr()));
@@ -215,8 +237,7 @@ void save_checkpoint(const std::filesystem::path& path, const ::torch::nn::Modul
 
 TrainingState load_checkpoint(const std::filesystem::path& path, ::torch::nn::Module& module,
                               sing::torch::Optimizer& optimizer) {
-  const SafetensorsReader reader(path);
-  check_file(reader, path.string());
+  const SafetensorsReader reader = open_checkpoint(path);
   TrainingState state;
   try {
     const Json numbers = Json::parse(reader.metadata().at("state"));
@@ -262,8 +283,7 @@ void save_weights(const std::filesystem::path& path, const std::vector<NamedTens
 }
 
 void load_weights(const std::filesystem::path& path, ::torch::nn::Module& module) {
-  const SafetensorsReader reader(path);
-  check_file(reader, path.string());
+  const SafetensorsReader reader = open_checkpoint(path);
   for (const NamedTensor& each : tensors_of(module)) {
     read_into(reader, path.string(), each.first, each.second);
   }

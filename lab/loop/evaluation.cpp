@@ -1,4 +1,4 @@
-// Evaluates a model on the test set.
+// Evaluates a model.
 #include "lab/loop/evaluation.hpp"
 
 #include <torch/torch.h>

@@ -1,4 +1,4 @@
-// Computes the test loss and accuracy of a model.
+// Computes the loss and accuracy of a model on the examples that evaluations use.
 #pragma once
 
 #include <cstdint>

@@ -278,10 +278,9 @@ void Trainer::evaluate_now() {
   }
   writer_.write(run::EvaluationRecord{
       .step = state_.step, .epoch = epoch(), .loss = result.loss, .accuracy = result.accuracy});
-  char text[96];
-  std::snprintf(text, sizeof(text), "step %lld · epoch %.2f · test loss %.3e · accuracy ",
-                static_cast<long long>(state_.step), epoch(), result.loss);
-  progress_.say(text + percent(result.accuracy));
+  progress_.say(fmt::format("step {} · epoch {:.2f} · {} loss {:.3e} · accuracy {}", state_.step,
+                            epoch(), name_of(plan_.training.evaluate_on), result.loss,
+                            percent(result.accuracy)));
 }
 
 // Saves the best weights first: if the run is killed in between, it finds them again after resuming

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "lab/data/split.hpp"
 #include "sing/base/fields.hpp"
 
 namespace sing::lab::loop {
@@ -24,6 +25,7 @@ struct TrainingOptions {
   std::int64_t accumulate = 1;
   Precision precision = Precision::kFloat32;
   double warmup_fraction = 0.05;
+  data::EvaluationSet evaluate_on = data::EvaluationSet::kTest;
   std::int64_t evaluate_steps = 0;
   std::int64_t log_steps = 10;
   std::int64_t norm_steps = 100;
@@ -45,6 +47,9 @@ struct TrainingOptions {
         field("precision", &T::precision, "of the matrix products: float32 or bf16 (autocast)"),
         field("warmup_fraction", &T::warmup_fraction,
               "share of the steps in which the learning rate rises", between(0, 1)),
+        field("evaluate_on", &T::evaluate_on,
+              "what is evaluated: test, the test set; validation, images that are neither trained "
+              "on nor in the test set, to choose options by"),
         field("evaluate_steps", &T::evaluate_steps,
               "steps from evaluation to evaluation; 0: an epoch", between(0, 1e12)),
         field("log_steps", &T::log_steps, "steps from record to record", between(1, 1e12)),

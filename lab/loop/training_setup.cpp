@@ -5,10 +5,10 @@
 #include <torch/version.h>
 
 #include <algorithm>
-#include <cmath>
 #include <thread>
 
 #include "lab/command/field_flags.hpp"
+#include "lab/loop/longer_run.hpp"
 #include "lab/optimizer/named_optimizer.hpp"
 #include "sing/base/message.hpp"
 #include "sing/base/name_list.hpp"
@@ -18,11 +18,10 @@ namespace sing::lab::loop {
 namespace {
 
 // Adds a flag for an option that only some optimizers or schedules have.
-void add_override(CLI::App& command, const OptionInfo& option, Overrides& given,
-                  const char* group) {
+CLI::Option* add_override(CLI::App& command, const OptionInfo& option, Overrides& given) {
   const std::string names =
       command::flag_of(option.name) + (option.name == "learning_rate" ? ",--lr" : "");
-  command
+  return command
       .add_option_function<std::string>(
           names,
           [&given, name = option.name](const std::string& text) {
@@ -30,21 +29,7 @@ void add_override(CLI::App& command, const OptionInfo& option, Overrides& given,
           },
           option.help)
       ->type_name(std::holds_alternative<bool>(option.value) ? "true|false"
-                                                             : command::kind_of(option.value))
-      ->group(group);
-}
-
-std::vector<OptionInfo> all_schedule_options() {
-  std::vector<OptionInfo> all;
-  for (const std::string& name : schedule_names()) {
-    for (OptionInfo& info : list_options(make_schedule(name))) {
-      const auto same = [&](const OptionInfo& each) { return each.name == info.name; };
-      if (std::none_of(all.begin(), all.end(), same)) {
-        all.push_back(std::move(info));
-      }
-    }
-  }
-  return all;
+                                                             : command::kind_of(option.value));
 }
 
 bool has_option(const std::vector<OptionInfo>& options, std::string_view name) {
@@ -60,22 +45,68 @@ TrainingSetup::TrainingSetup(const task::TaskEntry& entry)
 void TrainingSetup::add_flags(CLI::App& command) {
   command.add_option("--optimizer", optimizer_, optimizer::optimizer_help())
       ->type_name("NAME")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->each([this](const std::string& name) { show_optimizer(name); });
   command.add_option("--schedule", schedule_, joined_names(schedule_names()))
       ->type_name("NAME")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->each([this](const std::string& name) { show_schedule(name); });
   command.add_option("--device", device, "auto, cpu, cuda or cuda:1")
       ->type_name("NAME")
       ->capture_default_str();
   command::add_field_flags(command, training_);
   command::add_field_flags(command, resources);
   task_->add_flags(command);
-  for (const OptionInfo& option : optimizer::all_optimizer_options()) {
-    add_override(command, option, optimizer_given_, "Options of the optimizer");
+  for (const auto& [info, owner] : optimizer::all_optimizer_options()) {
+    optimizer_flags_.push_back({add_override(command, info, optimizer_given_), info, owner});
   }
-  for (const OptionInfo& option : all_schedule_options()) {
-    add_override(command, option, schedule_given_, "Options of the schedule");
+  for (const std::string& owner : schedule_names()) {
+    for (const OptionInfo& info : list_options(make_schedule(owner))) {
+      if (command.get_option_no_throw(command::flag_of(info.name)) == nullptr) {
+        schedule_flags_.push_back({add_override(command, info, schedule_given_), info, owner});
+      }
+    }
   }
+  show_optimizer(optimizer_);
+  show_schedule(schedule_);
+}
+
+// The help text has the defaults of the chosen optimizer, and of another one for the options that
+// the chosen one does not have.
+void TrainingSetup::show_defaults(const std::vector<OwnedFlag>& flags,
+                                  const std::vector<OptionInfo>& chosen, const std::string& group) {
+  for (const OwnedFlag& each : flags) {
+    const auto own = std::find_if(chosen.begin(), chosen.end(), [&](const OptionInfo& option) {
+      return option.name == each.info.name;
+    });
+    each.flag->group(group);
+    each.flag->default_str(
+        own != chosen.end()
+            ? run::option_text(own->value)
+            : fmt::format("{} with {}", run::option_text(each.info.value), each.owner));
+  }
+}
+
+void TrainingSetup::show_optimizer(const std::string& name) {
+  show_defaults(optimizer_flags_, list_options(optimizer::make_optimizer_options(name)),
+                fmt::format("Options of the optimizer, with the defaults of {}", name));
+}
+
+void TrainingSetup::show_schedule(const std::string& name) {
+  show_defaults(schedule_flags_, list_options(make_schedule(name)),
+                fmt::format("Options of the schedule, with the defaults of {}", name));
+  for (const OwnedFlag& each : schedule_flags_) {
+    if (each.info.name == "total_steps") {
+      each.flag->default_str("all steps");
+    } else if (each.info.name == "warmup_steps") {
+      each.flag->default_str("as --warmup-fraction");
+    }
+  }
+}
+
+std::string TrainingSetup::default_folder() const {
+  return fmt::format("runs/{}_{}_{}_{}", task_name_, optimizer_,
+                     shortest_text(learning_rate_of(make_optimizer().rule)), training_.seed);
 }
 
 Options TrainingSetup::make_optimizer() const {
@@ -98,8 +129,8 @@ Schedule TrainingSetup::make_schedule_for(const TrainingPlan& plan) const {
     set_option(schedule, "total_steps", plan.total_steps);
   }
   if (has_option(known, "warmup_steps")) {
-    const double steps = plan.training.warmup_fraction * static_cast<double>(plan.total_steps);
-    set_option(schedule, "warmup_steps", static_cast<std::int64_t>(std::llround(steps)));
+    set_option(schedule, "warmup_steps",
+               automatic_warmup(plan.training.warmup_fraction, plan.total_steps));
   }
   for (const auto& [name, value] : schedule_given_) {
     set_option(schedule, name, value);
@@ -122,7 +153,8 @@ TrainingPlan TrainingSetup::make_plan() {
                   .device = plan.device,
                   .data_threads = resources.data_threads > 0
                                       ? static_cast<int>(resources.data_threads)
-                                      : automatic});
+                                      : automatic,
+                  .evaluate_on = training_.evaluate_on});
   count_steps(plan, *task_);
   plan.schedule = make_schedule_for(plan);
   return plan;

@@ -22,6 +22,9 @@ class TrainingSetup {
   const std::string& task_name() const { return task_name_; }
   const std::string& optimizer_name() const { return optimizer_; }
 
+  // Returns runs/<task>_<optimizer>_<learning rate>_<seed>. Throws std::invalid_argument.
+  std::string default_folder() const;
+
   // Checks all options and prepares the task. Throws std::invalid_argument.
   TrainingPlan make_plan();
   // Returns every option under the name of its flag, with the chosen value.
@@ -36,6 +39,17 @@ class TrainingSetup {
   std::string device = "auto";
 
  private:
+  // A flag of an option that only some optimizers or schedules have: `owner` has it.
+  struct OwnedFlag {
+    CLI::Option* flag;
+    OptionInfo info;
+    std::string owner;
+  };
+
+  static void show_defaults(const std::vector<OwnedFlag>& flags,
+                            const std::vector<OptionInfo>& chosen, const std::string& group);
+  void show_optimizer(const std::string& name);
+  void show_schedule(const std::string& name);
   Options make_optimizer() const;
   Schedule make_schedule_for(const TrainingPlan& plan) const;
 
@@ -44,6 +58,8 @@ class TrainingSetup {
   TrainingOptions training_;
   std::string optimizer_ = "sing-adamw";
   std::string schedule_ = "warmup_cosine";
+  std::vector<OwnedFlag> optimizer_flags_;
+  std::vector<OwnedFlag> schedule_flags_;
   Overrides optimizer_given_;
   Overrides schedule_given_;
 };

@@ -1,6 +1,7 @@
 // Reads the grid, trains it, prints the table and writes the report.
 #include <unistd.h>
 
+#include <functional>
 #include <iostream>
 #include <memory>
 
@@ -10,6 +11,7 @@
 #include "lab/compare/comparison.hpp"
 #include "lab/compare/comparison_section.hpp"
 #include "lab/main/commands.hpp"
+#include "lab/main/train_tasks.hpp"
 #include "lab/optimizer/named_optimizer.hpp"
 #include "lab/report/report_page.hpp"
 #include "lab/run/run_directory.hpp"
@@ -19,9 +21,11 @@ namespace sing::lab::main {
 namespace {
 
 struct CompareFlags {
+  const CLI::App* app = nullptr;
   compare::GridText grid{.seeds = {0}};
   std::string out;
   std::string program;
+  std::int64_t jobs = 1;
 };
 
 std::vector<std::filesystem::path> directories_of(const std::vector<compare::Cell>& cells,
@@ -33,11 +37,19 @@ std::vector<std::filesystem::path> directories_of(const std::vector<compare::Cel
   return directories;
 }
 
-// Reports an unknown optimizer before anything is trained. Another program may know other names.
-void check_optimizers(const CompareFlags& flags) {
+// Returns a check of the words of a list.
+std::function<void(const std::string&)> not_empty(const char* flag) {
+  return [flag](const std::string& text) {
+    SING_CHECK(!text.empty(), "[{}] wanted a list with commas, got ''", flag);
+  };
+}
+
+// Reports unknown names before anything is trained. Another program may know other names.
+void check_names(const CompareFlags& flags) {
   if (!flags.program.empty()) {
     return;
   }
+  check_task(*flags.app, flags.grid.task, "[sing compare] ");
   for (const compare::Contestant& contestant : compare::contestants_of(flags.grid)) {
     optimizer::make_optimizer_options(contestant.flags.at(1));
   }
@@ -45,13 +57,14 @@ void check_optimizers(const CompareFlags& flags) {
 
 void run(const CompareFlags& flags, CommandContext& context) {
   const std::vector<compare::Cell> cells = compare::cells_of(flags.grid);
-  check_optimizers(flags);
+  check_names(flags);
   const bool terminal = &context.out == &std::cout && ::isatty(STDOUT_FILENO) == 1;
   const compare::Workplace place{
       .folder = flags.out.empty() ? fmt::format("runs/compare_{}", flags.grid.task) : flags.out,
       .program =
           flags.program.empty() ? compare::own_program() : std::filesystem::path(flags.program),
-      .terminal = terminal};
+      .terminal = terminal,
+      .jobs = flags.jobs};
   compare::Comparison comparison;
   {
     const command::StopSignal signal;
@@ -78,6 +91,7 @@ void add_compare_command(CLI::App& app, CommandContext& context) {
   CLI::App* const command = app.add_subcommand(
       "compare", "Train with several optimizers, learning rates and seeds, and tabulate");
   const auto flags = std::make_shared<CompareFlags>();
+  flags->app = &app;
   compare::GridText& grid = flags->grid;
   command->add_option("TASK", grid.task, "what to train, as for sing train")
       ->required()
@@ -86,6 +100,7 @@ void add_compare_command(CLI::App& app, CommandContext& context) {
   command->add_option("--optimizers", grid.optimizers, "names, as for sing train --optimizer")
       ->delimiter(',')
       ->allow_extra_args(false)
+      ->each(not_empty("--optimizers"))
       ->type_name("NAME,…");
   command
       ->add_option("--variant", grid.variants,
@@ -96,6 +111,7 @@ void add_compare_command(CLI::App& app, CommandContext& context) {
   command
       ->add_option("--learning-rates", grid.learning_rates,
                    "A,B,… for all, NAME=A,B,… for one; without it each optimizer's own")
+      ->each(not_empty("--learning-rates"))
       ->type_name("LIST…");
   command
       ->add_option_function<std::vector<std::string>>(
@@ -111,6 +127,7 @@ void add_compare_command(CLI::App& app, CommandContext& context) {
       ->allow_extra_args(false)
       ->type_name("INTEGER,…")
       ->default_str("0");
+  command::add_number(*command, "--jobs", flags->jobs, "runs that train at once", between(1, 256));
   command->add_option("--out", flags->out, "folder of the runs; without it runs/compare_TASK")
       ->type_name("FOLDER");
   command->add_option("--program", flags->program, "trains instead of this program")

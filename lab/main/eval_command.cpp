@@ -1,6 +1,5 @@
 // Measures a trained model on its task's test set.
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 
@@ -18,6 +17,7 @@ struct EvalFlags {
   std::string run;
   std::string checkpoint = loop::kBestCheckpoint;
   std::string device = "auto";
+  data::EvaluationSet evaluate_on = data::EvaluationSet::kTest;
   std::string picture;
   std::int64_t threads = 0;
 };
@@ -38,13 +38,26 @@ std::filesystem::path checkpoint_path(const EvalFlags& flags) {
                  : std::filesystem::path(flags.checkpoint);
 }
 
+// A run that was evaluated on the test set may have been trained on the validation images.
+void check_evaluation_set(const EvalFlags& flags, const command::OptionTexts& options) {
+  const std::pair<std::string, std::string> held_out = {"evaluate_on", "validation"};
+  SING_CHECK(flags.evaluate_on == data::EvaluationSet::kTest ||
+                 std::find(options.begin(), options.end(), held_out) != options.end(),
+             "[sing eval] --evaluate-on: wanted test for a run that held no images out, got {}",
+             name_of(flags.evaluate_on));
+}
+
 void run(const EvalFlags& flags, std::ostream& out) {
   const run::RecordedConfig config = run::read_config(run::RunDirectory(flags.run).config());
   loop::TrainingSetup recorded(find_task(config.task));
   CLI::App recorded_flags;
   recorded.add_flags(recorded_flags);
   command::OptionTexts options = config.options;
-  std::erase_if(options, [](const auto& option) { return option.first == "device"; });
+  check_evaluation_set(flags, options);
+  std::erase_if(options, [](const auto& option) {
+    return option.first == "device" || option.first == "evaluate_on";
+  });
+  options.emplace_back("evaluate_on", name_of(flags.evaluate_on));
   command::apply_options(recorded_flags, options, "sing eval");
   recorded.device = flags.device;
   recorded.resources.threads = flags.threads;
@@ -62,11 +75,13 @@ void run(const EvalFlags& flags, std::ostream& out) {
                       .batch = plan.training.batch / plan.training.accumulate,
                       .picture = flags.picture},
                      mutex);
-  char text[128];
-  std::snprintf(text, sizeof(text), "%lld test examples · accuracy %.2f %% · loss %.4e\n",
-                static_cast<long long>(recorded.task().example_count(task::Split::kTest)),
-                100 * result.accuracy, result.loss);
-  out << text;
+  out << fmt::format("{} {} examples · accuracy {:.2f} % · loss {:.4e}\n",
+                     recorded.task().example_count(task::Split::kTest), name_of(flags.evaluate_on),
+                     100 * result.accuracy, result.loss);
+  std::error_code error;
+  if (!flags.picture.empty() && std::filesystem::exists(flags.picture, error)) {
+    out << flags.picture << ": " << recorded.task().picture_legend() << '\n';
+  }
   if (const std::string notice = recorded.task().notice(); !notice.empty()) {
     out << notice << '\n';
   }
@@ -75,7 +90,8 @@ void run(const EvalFlags& flags, std::ostream& out) {
 }  // namespace
 
 void add_eval_command(CLI::App& app, CommandContext& context) {
-  CLI::App* const command = app.add_subcommand("eval", "Measure a run's model on the test set");
+  CLI::App* const command =
+      app.add_subcommand("eval", "Measure a run's model on the test set, or on the validation set");
   const auto flags = std::make_shared<EvalFlags>();
   command->add_option("RUN", flags->run, "folder of the run")->required()->type_name("FOLDER");
   command->add_option("--checkpoint", flags->checkpoint, "best, last or a file")
@@ -84,6 +100,8 @@ void add_eval_command(CLI::App& app, CommandContext& context) {
   command->add_option("--device", flags->device, "auto, cpu, cuda or cuda:1")
       ->type_name("NAME")
       ->capture_default_str();
+  command::add_value(*command, "--evaluate-on", flags->evaluate_on,
+                     "test, or validation for a run that was evaluated on it");
   command->add_option("--picture", flags->picture, "PNG of the first examples")->type_name("FILE");
   command::add_number(*command, "--threads", flags->threads,
                       "of LibTorch on the CPU; 0: its own choice", between(0, 1024));

@@ -4,6 +4,8 @@
 #include <exception>
 #include <ostream>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "lab/command/usage_error.hpp"
 #include "lab/main/commands.hpp"
@@ -26,6 +28,18 @@ void add_commands(CLI::App& app, CommandContext& context) {
   add_theory_command(app, context);
 }
 
+// `sing` is `sing --help`, and `sing help WORDS` is `sing WORDS --help`.
+std::vector<std::string> with_help(std::vector<std::string> words) {
+  if (words.empty()) {
+    return {"--help"};
+  }
+  if (words.front() == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
+  return words;
+}
+
 }  // namespace
 
 int run_program(int argument_count, const char* const* arguments, std::ostream& out,
@@ -40,8 +54,10 @@ int run_program(int argument_count, const char* const* arguments, std::ostream& 
   if (add_more) {
     add_more(app, context);
   }
+  const std::vector<std::string> words = with_help({arguments + 1, arguments + argument_count});
   try {
-    app.parse(argument_count, arguments);
+    // CLI11 wants the last word first.
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     context.chosen();
     out.flush();
     if (!out) {
@@ -53,8 +69,7 @@ int run_program(int argument_count, const char* const* arguments, std::ostream& 
     app.exit(help, out, error);
     return command::kSuccess;
   } catch (const CLI::ParseError& mistake) {
-    error << command::usage_error(app, mistake, {arguments + 1, arguments + argument_count})
-          << '\n';
+    error << command::usage_error(app, mistake, words) << '\n';
     return command::kUsage;
   } catch (const std::invalid_argument& mistake) {
     error << mistake.what() << '\n';

@@ -62,7 +62,8 @@ void run(const RdeDataFlags& flags, std::ostream& out) {
   if (!flags.preview.empty()) {
     indices.resize(std::min(indices.size(), kPreviewImages));
     picture::write_png(flags.preview, rde::preview(flags.options, seed, indices));
-    out << flags.preview << ": the first " << indices.size() << " images\n";
+    out << flags.preview << ": the first " << indices.size() << " images, " << rde::kPreviewLegend
+        << '\n';
   }
   if (flags.check > 0) {
     const rde::Census census = rde::take_census(flags.options, seed, flags.check, threads);

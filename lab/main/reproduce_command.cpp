@@ -8,6 +8,7 @@
 #include "lab/command/stop_signal.hpp"
 #include "lab/compare/child_process.hpp"
 #include "lab/main/commands.hpp"
+#include "lab/main/train_tasks.hpp"
 #include "lab/report/report_page.hpp"
 #include "lab/reproduce/reproduction_table.hpp"
 #include "sing/base/message.hpp"
@@ -31,28 +32,17 @@ struct ReproduceFlags {
   std::string out;
   std::string program;
   std::string recipes = recipes_folder();
+  std::int64_t jobs = 1;
   bool list = false;
 };
-
-std::set<std::string> tasks_of(const CLI::App& app) {
-  std::set<std::string> tasks;
-  const auto all = [](const CLI::App*) { return true; };
-  for (const CLI::App* command : app.get_subcommands(all)) {
-    if (command->get_name() == "train") {
-      for (const CLI::App* task : command->get_subcommands(all)) {
-        tasks.insert(task->get_name());
-      }
-    }
-  }
-  return tasks;
-}
 
 compare::Workplace place_of(const ReproduceFlags& flags, bool terminal) {
   return {.folder =
               flags.out.empty() ? fmt::format("runs/reproduce_{}", flags.request.scale) : flags.out,
           .program =
               flags.program.empty() ? compare::own_program() : std::filesystem::path(flags.program),
-          .terminal = terminal};
+          .terminal = terminal,
+          .jobs = flags.jobs};
 }
 
 void list(const ReproduceFlags& flags, const compare::Workplace& place, std::ostream& out) {
@@ -112,7 +102,7 @@ void run(ReproduceFlags& flags, CommandContext& context) {
                              kWhere);
   flags.request.recipes = flags.recipes;
   flags.request.knows_tasks = flags.program.empty();
-  flags.request.tasks = tasks_of(*flags.app);
+  flags.request.tasks = train_tasks(*flags.app);
   const bool terminal = &context.out == &std::cout && ::isatty(STDOUT_FILENO) == 1;
   const compare::Workplace place = place_of(flags, terminal);
   if (flags.list) {
@@ -142,6 +132,7 @@ void add_reproduce_command(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   command::add_number(*command, "--seeds", flags->request.seeds,
                       "runs of each row, with seeds from 0 on", between(1, 1000));
+  command::add_number(*command, "--jobs", flags->jobs, "runs that train at once", between(1, 256));
   command->add_option("--out", flags->out, "folder of the runs; without it runs/reproduce_SCALE")
       ->type_name("FOLDER");
   command

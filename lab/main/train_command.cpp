@@ -1,12 +1,12 @@
 // Trains a model from the start or resumes a run.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <ostream>
 
 #include "lab/command/field_flags.hpp"
 #include "lab/command/option_texts.hpp"
+#include "lab/loop/longer_run.hpp"
 #include "lab/loop/training_setup.hpp"
 #include "lab/main/commands.hpp"
 #include "lab/main/task_registry.hpp"
@@ -27,44 +27,36 @@ struct TrainFlags {  // flags of the command for one task
   bool resume = false;
 };
 
-std::string default_folder(const TrainFlags& flags, const loop::TrainingPlan& plan) {
-  std::string name = "runs/" + flags.request.task_name();
-  for (const OptionInfo& option : flags.request.options(plan)) {
-    if (option.name == "optimizer" || option.name == "learning_rate" || option.name == "seed") {
-      name += "_" + run::option_text(option.value);
-    }
-  }
-  return name;
-}
-
-// Applies the options that the run was started with. Resource options come from this command or, if
-// not given, from the run.
+// Applies the options that the run was started with. Resource options and the length come from this
+// command or, if not given, from the run.
 run::RecordedConfig take_up(TrainFlags& flags, const run::RunDirectory& directory) {
   run::RecordedConfig config = run::read_config(directory.config());
   const std::string run = directory.path().string();
   SING_CHECK(config.task == flags.request.task_name(),
              "[sing train] wanted to resume a run of task {}, '{}' is one of task {}",
              flags.request.task_name(), run, config.task);
-  command::OptionTexts fixed = config.options;
+  const std::vector<std::string> lengths = loop::changed_lengths(*flags.command, config);
+  const command::OptionTexts options = loop::options_for_length(config, lengths);
+  command::OptionTexts fixed = options;
   const std::vector<std::string> free = loop::resource_names();
   std::erase_if(fixed, [&](const auto& option) {
     return std::find(free.begin(), free.end(), option.first) != free.end();
   });
   const std::string contradiction = command::first_contradiction(*flags.command, fixed);
   SING_CHECK(contradiction.empty(), "[sing train] '{}': {}", run, contradiction);
-  command::apply_options(*flags.command, config.options, "sing train");
+  command::apply_options(*flags.command, options, "sing train");
   return config;
 }
 
 // Returns a sentence for the user.
-std::string text_of(const run::EndRecord& end, const std::filesystem::path& run) {
+std::string text_of(const run::EndRecord& end, const loop::TrainingPlan& plan,
+                    const std::filesystem::path& run) {
   std::string text(name_of(end.status));
-  char numbers[160] = "";
   if (std::isfinite(end.final_loss)) {
-    std::snprintf(numbers, sizeof(numbers), " · accuracy %.2f %% (best %.2f %%) · test loss %.4e",
-                  100 * end.final_accuracy, 100 * end.best_accuracy, end.final_loss);
+    text += fmt::format(" · accuracy {:.2f} % (best {:.2f} %) · {} loss {:.4e}",
+                        100 * end.final_accuracy, 100 * end.best_accuracy,
+                        name_of(plan.training.evaluate_on), end.final_loss);
   }
-  text += numbers;
   text += " · " + command::text_of_seconds(end.seconds) + " · " + run.string();
   if (end.status == run::RunStatus::kDiverged) {
     text += "\nThe loss is not finite, or stayed above its start: this run has no result.";
@@ -99,12 +91,14 @@ void say_notice(std::ostream& out, const task::Task& task) {
   }
 }
 
+// `longer`: the run was started for fewer steps.
 void start(TrainFlags& flags, const loop::TrainingPlan& plan, const run::RunDirectory& directory,
-           CommandContext& context) {
+           bool longer, CommandContext& context) {
   std::ostream& out = context.out;
   if (directory.has_run()) {
-    if (const run::RunRecord record = run::read_run(directory.path()); record.is_complete()) {
-      out << "already " << text_of(*record.end, directory.path()) << '\n';
+    const run::RunRecord record = run::read_run(directory.path());
+    if (record.is_complete() && (!longer || record.has_diverged())) {
+      out << "already " << text_of(*record.end, plan, directory.path()) << '\n';
       context.exit_code = exit_code_of(record.end->status);
       return;
     }
@@ -117,7 +111,7 @@ void start(TrainFlags& flags, const loop::TrainingPlan& plan, const run::RunDire
   loop::prepare_torch(plan);
   command::ProgressBar progress(out, command::terminal_columns(out));
   loop::Trainer trainer(flags.request.task(), plan, directory, progress, flags.resume);
-  if (!directory.has_config()) {
+  if (!directory.has_config() || longer) {
     run::write_config(directory.config(), flags.request.config(plan, trainer.parameter_count()));
   }
   out << directory.path().string() << ": " << trainer.parameter_count() << " parameters, "
@@ -130,7 +124,7 @@ void start(TrainFlags& flags, const loop::TrainingPlan& plan, const run::RunDire
   say_no_op_clipping(out, plan);
   out.flush();
   const run::EndRecord end = trainer.run(stop, small_recipe(flags.request.task_name()));
-  out << text_of(end, directory.path()) << '\n';
+  out << text_of(end, plan, directory.path()) << '\n';
   say_notice(out, flags.request.task());
   context.exit_code = exit_code_of(end.status);
 }
@@ -139,22 +133,25 @@ void run(TrainFlags& flags, CommandContext& context) {
   if (!flags.config.empty()) {
     command::apply_options(*flags.command, command::read_option_file(flags.config), "--config");
   }
-  run::RecordedConfig recorded;
-  if (flags.resume && !flags.out.empty() && run::RunDirectory(flags.out).has_config()) {
-    recorded = take_up(flags, run::RunDirectory(flags.out));
-  }
-  const loop::TrainingPlan plan = flags.request.make_plan();
-  flags.request.check_data(recorded, flags.out);
   if (flags.out.empty()) {
-    flags.out = default_folder(flags, plan);
-    SING_CHECK(!flags.resume, "[sing train] wanted --out with --resume, got none");
+    flags.out = flags.request.default_folder();
   }
   const run::RunDirectory directory(flags.out);
+  run::RecordedConfig recorded;
+  if (flags.resume && directory.has_config()) {
+    recorded = take_up(flags, directory);
+  }
+  const loop::TrainingPlan plan = flags.request.make_plan();
+  SING_CHECK(plan.total_steps >= recorded.total_steps,
+             "[sing train] wanted at least the {} steps of the run '{}', got {}",
+             recorded.total_steps, flags.out, plan.total_steps);
+  flags.request.check_data(recorded, flags.out);
   SING_CHECK(flags.resume || !directory.has_config(),
              "[sing train] wanted a new directory, or --resume to go on; '{}' holds a run",
              flags.out);
   const run::RunLock lock(directory);
-  start(flags, plan, directory, context);
+  const bool longer = recorded.total_steps > 0 && plan.total_steps > recorded.total_steps;
+  start(flags, plan, directory, longer, context);
 }
 
 }  // namespace
@@ -170,7 +167,8 @@ void add_train_command(CLI::App& app, CommandContext& context) {
                      "folder of the run; without: runs/<task>_<optimizer>_<learning rate>_<seed>")
         ->type_name("FOLDER");
     command::add_switch(*flags->command, "--resume", flags->resume,
-                        "go on with the run in --out if there is one, exactly");
+                        "go on with the run in --out if there is one, exactly; with more --epochs "
+                        "or --steps for longer");
     flags->command->add_option("--config", flags->config, "TOML or INI file of these options")
         ->type_name("FILE");
     flags->request.add_flags(*flags->command);

@@ -10,6 +10,7 @@
 #include "lab/command/stop_signal.hpp"
 #include "lab/compare/child_process.hpp"
 #include "lab/main/commands.hpp"
+#include "lab/main/train_tasks.hpp"
 #include "lab/optimizer/named_optimizer.hpp"
 #include "lab/page/html_text.hpp"
 #include "lab/report/report_page.hpp"
@@ -25,9 +26,12 @@ constexpr const char* kWhere = "[sing tune] ";
 
 struct TuneFlags {
   tune::TuningRequest request;
+  const CLI::App* app = nullptr;
+  std::optional<double> learning_rate;
   std::optional<double> weight_decay;
   std::string out;
   std::string program;
+  std::int64_t jobs = 1;
 };
 
 // Returns the value of `--name value` or `--name=value`.
@@ -44,41 +48,49 @@ std::optional<std::string> flag_value(const std::vector<std::string>& flags,
   return std::nullopt;
 }
 
-// The paper does not say which decay its learning rates were tried with. This uses the requested
-// one, or else that of the file of options, or else the optimizer's default.
-double first_weight_decay(const TuneFlags& flags) {
-  if (flags.weight_decay) {
-    return *flags.weight_decay;
-  }
-  if (const auto config = flag_value(flags.request.train_flags, "--config")) {
+// Returns the option's value in the file of options of the training, or else the optimizer's own.
+double own_value(const tune::TuningRequest& request, const std::string& option,
+                 const std::vector<std::string>& names_in_file) {
+  if (const auto config = flag_value(request.train_flags, "--config")) {
     for (const auto& [name, text] : command::read_option_file(*config)) {
       const auto number = parse_number<double>(text);
-      if ((name == "weight_decay" || name == "weight-decay") && number) {
+      if (std::find(names_in_file.begin(), names_in_file.end(), name) != names_in_file.end() &&
+          number) {
         return *number;
       }
     }
   }
-  for (const OptionInfo& option :
-       list_options(optimizer::make_optimizer_options(flags.request.optimizer))) {
-    if (option.name == "weight_decay") {
-      return std::get<double>(option.value);
+  for (const OptionInfo& info :
+       list_options(optimizer::make_optimizer_options(request.optimizer))) {
+    if (info.name == option) {
+      return std::get<double>(info.value);
     }
   }
-  throw std::invalid_argument(
-      fmt::format("{}{} has no weight decay", kWhere, flags.request.optimizer));
+  throw std::invalid_argument(fmt::format("{}{} has no {}", kWhere, request.optimizer, option));
+}
+
+// The paper does not say which decay its learning rates were tried with.
+void complete(TuneFlags& flags) {
+  tune::TuningRequest& request = flags.request;
+  request.learning_rate = flags.learning_rate ? *flags.learning_rate
+                                              : own_value(request, "learning_rate",
+                                                          {"learning_rate", "learning-rate", "lr"});
+  request.weight_decay = flags.weight_decay
+                             ? *flags.weight_decay
+                             : own_value(request, "weight_decay", {"weight_decay", "weight-decay"});
 }
 
 void check(const tune::TuningRequest& request) {
-  std::vector<std::string> owned = {"--optimizer", "--learning-rate", "--lr",    "--weight-decay",
-                                    "--seed",      "--out",           "--resume"};
+  std::vector<std::string> owned = {"--optimizer", "--learning-rate", "--lr",     "--weight-decay",
+                                    "--seed",      "--out",           "--resume", "--evaluate-on"};
   if (request.epochs > 0) {
     owned.insert(owned.end(), {"--epochs", "--steps"});
   }
   compare::check_train_flags(request.train_flags, owned, kWhere);
   SING_CHECK(request.protocol != "halving" || request.epochs > 0,
              "{}--protocol halving: wanted --epochs, those of the last round, got none", kWhere);
-  SING_CHECK(request.protocol == "paper" || !request.rates_only,
-             "{}--rates-only: wanted --protocol paper, got {}", kWhere, request.protocol);
+  SING_CHECK(request.protocol != "halving" || !request.rates_only,
+             "{}--rates-only: wanted --protocol budget or paper, got {}", kWhere, request.protocol);
 }
 
 void say_best(const tune::TuningRequest& request, const tune::Tuning& tuning, std::ostream& out) {
@@ -87,7 +99,9 @@ void say_best(const tune::TuningRequest& request, const tune::Tuning& tuning, st
   }
   if (tuning.best) {
     out << "best: sing";
-    const compare::Cell cell = tune::cell_of(request, *tuning.best);
+    tune::TuningRequest final = request;  // the test set is for the training with the best values
+    final.evaluate_on = data::EvaluationSet::kTest;
+    const compare::Cell cell = tune::cell_of(final, *tuning.best);
     for (const std::string& word : cell.arguments) {
       out << ' ' << word;
     }
@@ -98,19 +112,23 @@ void say_best(const tune::TuningRequest& request, const tune::Tuning& tuning, st
 void run(TuneFlags& flags, CommandContext& context) {
   tune::TuningRequest& request = flags.request;
   check(request);
-  request.weight_decay = first_weight_decay(flags);
+  complete(flags);
+  if (flags.program.empty()) {
+    check_task(*flags.app, request.task, kWhere);
+  }
   const compare::Workplace place{
       .folder = flags.out.empty() ? fmt::format("runs/tune_{}_{}", request.task, request.optimizer)
                                   : flags.out,
       .program =
           flags.program.empty() ? compare::own_program() : std::filesystem::path(flags.program),
-      .terminal = &context.out == &std::cout && ::isatty(STDOUT_FILENO) == 1};
+      .terminal = &context.out == &std::cout && ::isatty(STDOUT_FILENO) == 1,
+      .jobs = flags.jobs};
   tune::Tuning tuning;
   {
     const command::StopSignal signal;
     tuning = tune::run_tuning(request, place, context.out, [&] { return signal.requested(); });
   }
-  context.out << '\n' << text_of(tuning);
+  context.out << '\n' << text_of(request, tuning);
   std::vector<std::filesystem::path> directories;
   for (const tune::Trial& trial : tuning.trials) {
     directories.push_back(place.folder / trial.run);
@@ -132,8 +150,9 @@ void run(TuneFlags& flags, CommandContext& context) {
 
 void add_tune_command(CLI::App& app, CommandContext& context) {
   CLI::App* const command = app.add_subcommand(
-      "tune", "Find a learning rate and a weight decay, by the paper's protocol");
+      "tune", "Find a learning rate and a weight decay, with as many runs as any other optimizer");
   const auto flags = std::make_shared<TuneFlags>();
+  flags->app = &app;
   tune::TuningRequest& request = flags->request;
   command->add_option("TASK", request.task, "what to train, as for sing train")
       ->required()
@@ -143,7 +162,8 @@ void add_tune_command(CLI::App& app, CommandContext& context) {
       ->type_name("NAME");
   command
       ->add_option("--protocol", request.protocol,
-                   "paper: rates, then decays at the best rate; halving: successive halving")
+                   "budget: a fixed number of rates around the best, then of decays; paper: its "
+                   "grids, extended; halving: successive halving")
       ->type_name("NAME")
       ->capture_default_str();
   command::add_number(*command, "--epochs", request.epochs,
@@ -151,12 +171,24 @@ void add_tune_command(CLI::App& app, CommandContext& context) {
                       at_least(1))
       ->default_str("");
   command::add_number(*command, "--seed", request.seed, "of every run", at_least(0));
+  command::add_value(*command, "--evaluate-on", request.evaluate_on,
+                     "what the runs are compared by: validation or test");
+  command::add_number(*command, "--learning-rate,--lr", flags->learning_rate,
+                      "that a budget begins with; without it that of --config, or the optimizer's "
+                      "own",
+                      at_least(0))
+      ->default_str("");
   command::add_number(*command, "--weight-decay", flags->weight_decay,
                       "while rates are tried; without it that of --config, or the optimizer's own",
                       at_least(0))
       ->default_str("");
+  command::add_number(*command, "--rate-runs", request.rate_runs,
+                      "learning rates that a budget tries", between(1, 1000));
+  command::add_number(*command, "--decay-runs", request.decay_runs,
+                      "further weight decays that a budget tries", between(0, 1000));
   command::add_number(*command, "--extensions", request.extensions,
                       "most values beyond either end of a grid of the paper", between(0, 20));
+  command::add_number(*command, "--jobs", flags->jobs, "runs that train at once", between(1, 256));
   command::add_switch(*command, "--rates-only", request.rates_only,
                       "leave the weight decay as it is: runs much shorter than what they stand for "
                       "can compare rates, hardly decays");

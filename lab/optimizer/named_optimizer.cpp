@@ -53,20 +53,22 @@ Options make_optimizer_options(std::string_view name) {
   return options;
 }
 
-std::vector<OptionInfo> all_optimizer_options() {
-  std::vector<OptionInfo> all;
-  for (const std::string& rule : trained_rule_names()) {
-    Options options;
-    options.rule = make_rule(rule);
-    for (OptionInfo& info : list_options(options)) {
-      const bool known = std::any_of(
-          all.begin(), all.end(), [&](const OptionInfo& each) { return each.name == info.name; });
-      if (!known && info.name != "rule") {
-        all.push_back(std::move(info));
+const std::vector<OptimizerOption>& all_optimizer_options() {
+  static const std::vector<OptimizerOption> kAll = [] {
+    std::vector<OptimizerOption> all;
+    for (const std::string& name : optimizer_names()) {
+      for (OptionInfo& info : list_options(make_optimizer_options(name))) {
+        const bool known = std::any_of(all.begin(), all.end(), [&](const OptimizerOption& each) {
+          return each.info.name == info.name;
+        });
+        if (!known && info.name != "rule") {
+          all.push_back({std::move(info), name});
+        }
       }
     }
-  }
-  return all;
+    return all;
+  }();
+  return kAll;
 }
 
 }  // namespace sing::lab::optimizer

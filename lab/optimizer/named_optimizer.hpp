@@ -18,7 +18,13 @@ std::string optimizer_help();
 // std::invalid_argument that names the nearest known name.
 Options make_optimizer_options(std::string_view name);
 
-// Lists every option of all optimizers once; the values are meaningless.
-std::vector<OptionInfo> all_optimizer_options();
+// An option with the first of optimizer_names() that has it, and the default of that optimizer.
+struct OptimizerOption {
+  OptionInfo info;
+  std::string optimizer;
+};
+
+// Lists every option of all optimizers once.
+const std::vector<OptimizerOption>& all_optimizer_options();
 
 }  // namespace sing::lab::optimizer

@@ -28,8 +28,9 @@ std::vector<std::uint64_t> training_indices(const SetOptions& options, std::uint
   return random::shuffled(options.train_count, random::RandomStream(seed, epoch, kOrderPurpose));
 }
 
-std::vector<std::uint64_t> test_indices(const SetOptions& options) {
-  return count_from(kTestImages, options.test_count);
+std::vector<std::uint64_t> evaluation_indices(const SetOptions& options, data::EvaluationSet set) {
+  return count_from(set == data::EvaluationSet::kTest ? kTestImages : kValidationImages,
+                    options.test_count);
 }
 
 }  // namespace sing::lab::rde

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "lab/data/split.hpp"
 #include "sing/base/fields.hpp"
 
 namespace sing::lab::rde {
@@ -15,22 +16,25 @@ struct SetOptions {
   std::int64_t test_count = 10'000;
 
   static constexpr auto fields() {
-    return std::tuple{
-        field("fixed", &SetOptions::fixed, "the same training images in every epoch"),
-        field("train_count", &SetOptions::train_count, "training images an epoch",
-              between(1, 4294967295.0)),
-        field("test_count", &SetOptions::test_count, "test images", between(1, 4294967295.0))};
+    return std::tuple{field("fixed", &SetOptions::fixed, "the same training images in every epoch"),
+                      field("train_count", &SetOptions::train_count, "training images an epoch",
+                            between(1, 4294967295.0)),
+                      field("test_count", &SetOptions::test_count,
+                            "test images, or validation images", between(1, 4294967295.0))};
   }
 };
 
-// The highest bit of an index is set for test images, so that training and test images differ.
+// The highest bit of an index is set for test images and the next one for validation images, so
+// that training, validation and test images differ.
 inline constexpr std::uint64_t kTestImages = std::uint64_t{1} << 63;
+inline constexpr std::uint64_t kValidationImages = std::uint64_t{1} << 62;
 
 // Returns the image indices of epoch 0, 1, … in training order: new images in every epoch, or with
 // `fixed` the first train_count images, shuffled for every epoch.
 std::vector<std::uint64_t> training_indices(const SetOptions& options, std::uint64_t seed,
                                             std::uint64_t epoch);
 
-std::vector<std::uint64_t> test_indices(const SetOptions& options);
+// Both sets have test_count images.
+std::vector<std::uint64_t> evaluation_indices(const SetOptions& options, data::EvaluationSet set);
 
 }  // namespace sing::lab::rde

@@ -9,8 +9,12 @@
 
 namespace sing::lab::rde {
 
-// Draws two images per row, each as the input in gray, the target from violet (0) to yellow (1),
-// and the rectangles in distinct colors.
+// Caption of the three panels of each image.
+inline constexpr const char* kPreviewLegend =
+    "each as input in gray, target from violet (0) to yellow (1), and rectangles, each in its "
+    "color";
+
+// Draws two images per row.
 picture::Picture preview(const RdeOptions& options, std::uint64_t seed,
                          std::span<const std::uint64_t> indices);
 

@@ -37,6 +37,7 @@ class RdeTask final : public task::Task {
     shape_ = model::shape_of(model_, options_.image_size, 1);
     seed_ = setting.seed;
     device_ = setting.device;
+    evaluate_on_ = setting.evaluate_on;
     filler_.emplace(options_, seed_, setting.data_threads);
   }
 
@@ -134,7 +135,7 @@ class RdeTask final : public task::Task {
   const std::vector<std::uint64_t>& indices_of(const task::BatchRequest& request) {
     if (request.split == task::Split::kTest) {
       if (test_.empty()) {
-        test_ = test_indices(set_);
+        test_ = evaluation_indices(set_, evaluate_on_);
       }
       return test_;
     }
@@ -151,6 +152,7 @@ class RdeTask final : public task::Task {
   model::VitShape shape_{};
   std::uint64_t seed_ = 0;
   at::Device device_ = at::kCPU;
+  data::EvaluationSet evaluate_on_ = data::EvaluationSet::kTest;
   std::optional<BatchFiller> filler_;
   std::vector<std::uint64_t> training_, test_;
   std::int64_t epoch_ = -1;  // epoch that training_ holds

@@ -41,7 +41,7 @@ std::string result_row(const run::RunRecord& run, const std::string& style) {
       fmt::format("<tr><td><i class=\"swatch {}\"></i>{}", style, page::escape_html(run.name));
   row += "</td>" + cell(run.setting("optimizer")) + number_cell(run.setting("learning_rate"));
   row += number_cell(run.setting("seed"));
-  row += fmt::format("<td class=\"{}\">{}</td>", status, status);
+  row += fmt::format("<td class=\"{}\">{}</td>", status, status) + cell(run::evaluated_on(run));
   row += number_cell(page::percent_text(shown(end.final_accuracy)));
   row += number_cell(page::percent_text(shown(end.best_accuracy)));
   row += number_cell(page::short_number(shown(end.final_loss)));
@@ -105,8 +105,8 @@ std::string results_table(const std::vector<run::RunRecord>& runs,
                           const std::vector<std::string>& styles) {
   std::string table = "<div class=\"wide\"><table id=\"results\"><thead><tr>";
   for (const char* heading :
-       {"run", "optimizer", "learning rate", "seed", "status", "final accuracy", "best accuracy",
-        "final loss", "steps", "images/s", "time"}) {
+       {"run", "optimizer", "learning rate", "seed", "status", "evaluated on", "final accuracy",
+        "best accuracy", "final loss", "steps", "images/s", "time"}) {
     table += fmt::format("<th>{}</th>", heading);
   }
   table += "</tr></thead><tbody>\n";

@@ -84,11 +84,13 @@ Reproduction run_reproduction(const PaperTable& table, const ReproductionRequest
                               const compare::Workplace& place, std::ostream& out,
                               const std::function<bool()>& stop) {
   Reproduction reproduction{.rows = row_states(table, request, place)};
-  std::vector<std::pair<RowState*, const compare::Cell*>> queue;
+  std::vector<compare::Cell> queue;
+  std::vector<RowState*> rows;  // of each run of the queue
   for (std::size_t seed = 0; seed < static_cast<std::size_t>(request.seeds); ++seed) {
     for (RowState& state : reproduction.rows) {
       if (seed < state.cells.size()) {
-        queue.emplace_back(&state, &state.cells[seed]);
+        queue.push_back(state.cells[seed]);
+        rows.push_back(&state);
       }
     }
   }
@@ -100,13 +102,13 @@ Reproduction run_reproduction(const PaperTable& table, const ReproductionRequest
     state.results.clear();
   }
   compare::CellRunner runner(place, out, stop, queue.size());
-  for (std::size_t at = 0; at < queue.size() && !reproduction.stopped; ++at) {
-    auto [state, cell] = queue[at];
-    if (const auto result = runner.run(*cell)) {
-      state->results.push_back(*result);
+  const std::vector<std::optional<compare::Result>> results = runner.run(queue);
+  for (std::size_t at = 0; at < queue.size(); ++at) {
+    if (results[at]) {
+      rows[at]->results.push_back(*results[at]);
     }
-    reproduction.stopped = stop();
   }
+  reproduction.stopped = stop();
   reproduction.failures = runner.failures();
   return reproduction;
 }

@@ -76,7 +76,11 @@ std::string progress(const RowState& state) {
 }  // namespace
 
 std::string text_of(const std::vector<RowState>& rows) {
-  return command::text_table(lines_of(rows)) + compare::kRunsNote + "\n";
+  std::vector<compare::Result> results;
+  for (const RowState& state : rows) {
+    results.insert(results.end(), state.results.begin(), state.results.end());
+  }
+  return command::text_table(lines_of(rows)) + compare::runs_note(compare::rows_of(results)) + "\n";
 }
 
 std::string section_of(const PaperTable& table, const std::vector<RowState>& rows,

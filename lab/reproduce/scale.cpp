@@ -5,6 +5,7 @@
 
 #include "lab/cifar100/cifar100_files.hpp"
 #include "sing/base/message.hpp"
+#include "sing/base/name_list.hpp"
 
 namespace sing::lab::reproduce {
 namespace {
@@ -60,8 +61,9 @@ ScaleFlags scale_flags(std::string_view scale, std::string_view task, const fs::
     return {.flags = short_flags(task),
             .notice = "short: a tenth of the epochs, so below what the recipes reach"};
   }
-  SING_CHECK(scale == "smoke", "[sing reproduce] --scale: wanted smoke, short or full, got '{}'",
-             scale);
+  const std::vector<std::string> known = {"smoke", "short", "full"};
+  SING_CHECK(scale == known.front(), "[sing reproduce] --scale: wanted {}, got '{}'{}",
+             joined_names(known), scale, did_you_mean(scale, known));
   ScaleFlags smoke{
       .flags = smoke_flags(task),
       .notice =

@@ -107,6 +107,7 @@ RecordedConfig read_config(const std::filesystem::path& path) {
     }
     RecordedConfig config{.task = all.at("task").get<std::string>(),
                           .data_digest = all.value("data_digest", ""),
+                          .total_steps = all.value("total_steps", std::int64_t{0}),
                           .options = {}};
     for (const auto& [name, value] : all.at("options").items()) {
       config.options.emplace_back(name, option_text(from_json(value, name)));

@@ -32,6 +32,7 @@ void write_config(const std::filesystem::path& path, const RunConfig& config);
 struct RecordedConfig {
   std::string task;
   std::string data_digest;  // "" if the run recorded none
+  std::int64_t total_steps = 0;
   command::OptionTexts options;
 };
 

@@ -82,4 +82,11 @@ struct RunRecord {
   }
 };
 
+// Returns which set the run's accuracies are from: "test", which is the only one that early
+// versions had, or "validation".
+inline std::string evaluated_on(const RunRecord& run) {
+  const std::string recorded = run.setting("evaluate_on");
+  return recorded.empty() ? "test" : recorded;
+}
+
 }  // namespace sing::lab::run

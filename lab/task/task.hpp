@@ -47,6 +47,7 @@ struct TaskSetting {
   std::uint64_t seed = 0;
   at::Device device = at::kCPU;
   int data_threads = 1;
+  data::EvaluationSet evaluate_on = data::EvaluationSet::kTest;
 };
 
 class Task {

@@ -2,6 +2,8 @@
 // to.
 #include "lab/tune/ladder.hpp"
 
+#include <cmath>
+
 #include "sing/base/fields.hpp"
 #include "sing/base/message.hpp"
 
@@ -25,7 +27,14 @@ Places paper_rates(std::string_view optimizer) {
   return optimizer.starts_with("sing-") ? Places{-5, -2} : Places{-7, -4};
 }
 
-std::vector<double> values_of(Ladder ladder, Places places) {
+Ladder ladder_around(double middle, int per_decade) {
+  return [=](int place) {
+    const double value = middle * std::pow(10.0, static_cast<double>(place) / per_decade);
+    return place == 0 ? middle : *parse_number<double>(fmt::format("{:.1e}", value));
+  };
+}
+
+std::vector<double> values_of(const Ladder& ladder, Places places) {
   std::vector<double> values;
   for (int place = places.first; place <= places.last; ++place) {
     values.push_back(ladder(place));

@@ -4,27 +4,50 @@
 #include <algorithm>
 #include <ostream>
 
+#include "lab/tune/budget.hpp"
 #include "lab/tune/tuning_record.hpp"
 #include "sing/base/fields.hpp"
 #include "sing/base/message.hpp"
+#include "sing/base/name_list.hpp"
 
 namespace sing::lab::tune {
 namespace {
+
+// A factor of 1.8 between learning rates, and of 3.2 between weight decays, whose effect is weaker.
+constexpr int kRatesPerDecade = 4;
+constexpr int kDecaysPerDecade = 2;
+constexpr double kUsualDecay = 0.05;  // in the middle of the decays after one of 0
 
 class Tuner {
  public:
   Tuner(const TuningRequest& request, const compare::Workplace& place, std::ostream& out,
         const std::function<bool()>& stop)
-      : request_(request), place_(place), out_(out), stop_(stop), runner_(place, out, stop) {
-    tuning_.rates = paper_rates(request.optimizer);
-    tuning_.decays = kPaperDecays;
+      : request_(request), place_(place), out_(out), stop_(stop), runner_(place, out, stop) {}
+
+  Tuning by_budget() {
+    const Ladder rates = ladder_around(request_.learning_rate, kRatesPerDecade);
+    const BudgetResult tried =
+        spend(static_cast<int>(request_.rate_runs), {}, [&](const std::vector<int>& places) {
+          return attempt_at(places, [&](int place) {
+            return Setting{rates(place), request_.weight_decay, request_.epochs};
+          });
+        });
+    remark(tried, rates, "learning rate", "--rate-runs");
+    if (!tried.best || tried.stopped) {
+      return end(std::nullopt, tried.stopped);
+    }
+    const double rate = rates(*tried.best);
+    if (request_.rates_only) {
+      return end(Setting{rate, request_.weight_decay, request_.epochs}, false);
+    }
+    return budget_of_decays(rate, tried.tried.at(*tried.best));
   }
 
   Tuning by_paper() {
-    const Walk rates = walk(tuning_.rates, static_cast<int>(request_.extensions), [&](int place) {
+    const Places grid = paper_rates(request_.optimizer);
+    const Walk rates = walk(grid, static_cast<int>(request_.extensions), [&](int place) {
       return attempt({rate_at(place), request_.weight_decay, request_.epochs});
     });
-    tuning_.rates = rates.tried;
     remark(rates, rate_at, "learning rate");
     if (!rates.best || rates.stopped) {
       return end(std::nullopt, rates.stopped);
@@ -33,21 +56,18 @@ class Tuner {
     if (request_.rates_only) {
       return end(Setting{rate, request_.weight_decay, request_.epochs}, false);
     }
-    out_ << "learning rate " << shortest_text(rate) << " is best; now weight decays" << std::endl;
-    const Walk decays = walk(tuning_.decays, static_cast<int>(request_.extensions), [&](int place) {
+    say_rate(rate);
+    const Walk decays = walk(kPaperDecays, static_cast<int>(request_.extensions), [&](int place) {
       return attempt({rate, decay_at(place), request_.epochs});
     });
-    tuning_.decays = decays.tried;
     remark(decays, decay_at, "weight decay");
-    // The decay that the rates were tried with may be outside the grid and still be the best.
-    const auto best = best_of(tuning_.trials);
-    return end(tuning_.trials[*best].setting, decays.stopped);
+    return end(best_setting(), decays.stopped);
   }
 
   Tuning by_halving() {
     std::vector<Setting> settings;
-    for (const double rate : values_of(rate_at, tuning_.rates)) {
-      for (const double decay : values_of(decay_at, tuning_.decays)) {
+    for (const double rate : values_of(rate_at, paper_rates(request_.optimizer))) {
+      for (const double decay : values_of(decay_at, kPaperDecays)) {
         settings.push_back({rate, decay});
       }
     }
@@ -59,58 +79,134 @@ class Tuner {
       out_ << "round " << round + 1 << " of " << epochs.size() << ": " << settings.size()
            << (settings.size() == 1 ? " run of " : " runs of ") << epochs[round]
            << (epochs[round] == 1 ? " epoch" : " epochs") << ", each from its start" << std::endl;
-      std::vector<Trial> trials;
-      for (Setting setting : settings) {
+      for (Setting& setting : settings) {
         setting.epochs = epochs[round];
-        const std::optional<Trial> trial = attempt(setting);
-        if (!trial) {
-          return end(std::nullopt, true);
-        }
-        trials.push_back(*trial);
       }
-      settings = better_half(trials);
+      const std::optional<std::vector<Trial>> trials = attempt_all(settings);
+      if (!trials) {
+        return end(std::nullopt, true);
+      }
+      settings = better_half(*trials);
     }
     return end(settings.empty() ? std::nullopt : std::optional(settings.front()), false);
   }
 
  private:
+  // The first decay is the middle of the others and has been tried already.
+  Tuning budget_of_decays(double rate, const Trial& first) {
+    say_rate(rate);
+    const bool from_zero = request_.weight_decay == 0;
+    const Ladder decays =
+        ladder_around(from_zero ? kUsualDecay : request_.weight_decay, kDecaysPerDecade);
+    const TriedPlaces known = from_zero ? TriedPlaces{} : TriedPlaces{{0, first}};
+    const BudgetResult tried =
+        spend(static_cast<int>(request_.decay_runs), known, [&](const std::vector<int>& places) {
+          return attempt_at(
+              places, [&](int place) { return Setting{rate, decays(place), request_.epochs}; });
+        });
+    remark(tried, decays, "weight decay", "--decay-runs");
+    return end(best_setting(), tried.stopped);
+  }
+
+  // The decay that the rates were tried with may be outside the grid and still be the best.
+  Setting best_setting() const { return tuning_.trials[*best_of(tuning_.trials)].setting; }
+
+  void say_rate(double rate) {
+    out_ << "learning rate " << shortest_text(rate) << " is best; now weight decays" << std::endl;
+  }
+
+  std::optional<std::vector<Trial>> attempt_at(const std::vector<int>& places,
+                                               const std::function<Setting(int)>& setting_at) {
+    std::vector<Setting> settings;
+    for (const int place : places) {
+      settings.push_back(setting_at(place));
+    }
+    return attempt_all(settings);
+  }
+
   std::optional<Trial> attempt(const Setting& setting) {
-    const compare::Cell cell = cell_of(request_, setting);
+    const std::optional<std::vector<Trial>> trials = attempt_all({setting});
+    return trials ? std::optional(trials->front()) : std::nullopt;
+  }
+
+  const Trial* trial_of(const std::string& run) const {
     const auto same = std::find_if(tuning_.trials.begin(), tuning_.trials.end(),
-                                   [&](const Trial& each) { return each.run == cell.name; });
-    if (same != tuning_.trials.end()) {
-      return *same;  // the learning rates were tried with this weight decay of the grid
+                                   [&](const Trial& each) { return each.run == run; });
+    return same != tuning_.trials.end() ? &*same : nullptr;
+  }
+
+  // Returns none if it was stopped. A setting that has been tried before is not trained again.
+  std::optional<std::vector<Trial>> attempt_all(const std::vector<Setting>& settings) {
+    std::vector<compare::Cell> cells;
+    std::vector<Setting> untried;
+    for (const Setting& setting : settings) {
+      compare::Cell cell = cell_of(request_, setting);
+      if (trial_of(cell.name) == nullptr) {
+        cells.push_back(std::move(cell));
+        untried.push_back(setting);
+      }
     }
-    if (stop_()) {
+    if (!cells.empty() && stop_()) {
       return std::nullopt;
     }
-    compare::check_commands({cell}, place_);
-    const auto result = runner_.run(cell);
-    if (!result) {
-      return std::nullopt;
+    compare::check_commands(cells, place_);
+    const std::vector<std::optional<compare::Result>> results = runner_.run(cells);
+    std::string failed;
+    bool stopped = false;
+    for (std::size_t at = 0; at < cells.size(); ++at) {
+      stopped |= !results[at];
+      if (results[at]) {
+        tuning_.trials.push_back({untried[at], cells[at].name, results[at]->end});
+        failed = results[at]->end || !failed.empty() ? failed : cells[at].name;
+      }
     }
-    tuning_.trials.push_back({setting, cell.name, result->end});
-    write_record(request_, tuning_, place_.folder);
-    if (!result->end) {
+    if (!cells.empty()) {
+      write_record(request_, tuning_, place_.folder);
+    }
+    if (!failed.empty()) {
       throw Error(
           fmt::format("[sing tune] wanted a result of {} to go on from, it failed; the same "
                       "command starts there",
-                      cell.name));
+                      failed));
     }
-    return tuning_.trials.back();
+    if (stopped) {
+      return std::nullopt;
+    }
+    std::vector<Trial> trials;
+    for (const Setting& setting : settings) {
+      trials.push_back(*trial_of(cell_of(request_, setting).name));
+    }
+    return trials;
   }
 
-  void remark(const Walk& walk, Ladder ladder, const char* what) {
+  void remark_none(const char* what, double least) {
+    tuning_.remarks.push_back(
+        fmt::format("no run finished: every {} down to {} diverged", what, shortest_text(least)));
+  }
+
+  void remark(const Walk& walk, const Ladder& ladder, const char* what) {
     if (walk.stopped) {
       return;
     }
     if (!walk.best) {
-      tuning_.remarks.push_back(fmt::format("no run finished: every {} down to {} diverged", what,
-                                            shortest_text(ladder(walk.tried.first))));
+      remark_none(what, ladder(walk.tried.first));
     } else if (walk.at_end) {
       tuning_.remarks.push_back(fmt::format(
           "the best {}, {}, is at an end of what was tried: more --extensions look beyond it", what,
           shortest_text(ladder(*walk.best))));
+    }
+  }
+
+  void remark(const BudgetResult& tried, const Ladder& ladder, const char* what, const char* flag) {
+    if (tried.stopped || tried.tried.empty()) {
+      return;
+    }
+    if (!tried.best) {
+      remark_none(what, ladder(tried.tried.begin()->first));
+    } else if (!tried.settled) {
+      tuning_.remarks.push_back(
+          fmt::format("the best {}, {}, was not tried between its two neighbors: more {} would",
+                      what, shortest_text(ladder(*tried.best)), flag));
     }
   }
 
@@ -141,6 +237,10 @@ compare::Cell cell_of(const TuningRequest& request, const Setting& setting) {
   cell.arguments = {"train", request.task, "--optimizer", request.optimizer};
   cell.arguments.insert(cell.arguments.end(),
                         {"--learning-rate", rate, "--weight-decay", decay, "--seed", seed});
+  if (request.evaluate_on == data::EvaluationSet::kValidation) {
+    cell.arguments.insert(cell.arguments.end(),
+                          {"--evaluate-on", std::string(name_of(request.evaluate_on))});
+  }
   cell.name = fmt::format("lr{}_wd{}", rate, decay);
   if (setting.epochs > 0) {
     // A number of steps in a file of options would take precedence, so --steps is reset.
@@ -156,10 +256,15 @@ compare::Cell cell_of(const TuningRequest& request, const Setting& setting) {
 
 Tuning run_tuning(const TuningRequest& request, const compare::Workplace& place, std::ostream& out,
                   const std::function<bool()>& stop) {
-  SING_CHECK(request.protocol == "paper" || request.protocol == "halving",
-             "[sing tune] --protocol: wanted paper or halving, got '{}'", request.protocol);
+  const std::vector<std::string> known = {"budget", "paper", "halving"};
+  SING_CHECK(std::find(known.begin(), known.end(), request.protocol) != known.end(),
+             "[sing tune] --protocol: wanted {}, got '{}'{}", joined_names(known), request.protocol,
+             did_you_mean(request.protocol, known));
   check_record(request, place.folder);
   Tuner tuner(request, place, out, stop);
+  if (request.protocol == "budget") {
+    return tuner.by_budget();
+  }
   return request.protocol == "paper" ? tuner.by_paper() : tuner.by_halving();
 }
 

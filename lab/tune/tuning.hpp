@@ -1,10 +1,11 @@
-// Tunes the learning rate and weight decay of an optimizer on a task, one `sing train` at a time.
+// Tunes the learning rate and weight decay of an optimizer on a task.
 #pragma once
 
 #include <functional>
 #include <iosfwd>
 
 #include "lab/compare/cell_runner.hpp"
+#include "lab/data/split.hpp"
 #include "lab/tune/search.hpp"
 
 namespace sing::lab::tune {
@@ -12,19 +13,21 @@ namespace sing::lab::tune {
 struct TuningRequest {
   std::string task;
   std::string optimizer;
-  std::string protocol = "paper";
+  std::string protocol = "budget";
   std::int64_t epochs = 0;  // 0: as the flags say
   std::int64_t seed = 0;
+  data::EvaluationSet evaluate_on = data::EvaluationSet::kValidation;
+  double learning_rate = 0;     // the first one that the budget protocol tries
   double weight_decay = 0;      // used while learning rates are tried
-  std::int64_t extensions = 4;  // places beyond either end of a grid
-  bool rates_only = false;      // paper protocol without tuning the weight decay
+  std::int64_t rate_runs = 7;   // budget protocol
+  std::int64_t decay_runs = 4;  // budget protocol
+  std::int64_t extensions = 4;  // paper protocol: places beyond either end of a grid
+  bool rates_only = false;      // the weight decay is not tuned
   std::vector<std::string> train_flags;
 };
 
 struct Tuning {
   std::vector<Trial> trials;  // in the order they were run
-  Places rates;
-  Places decays;
   std::optional<Setting> best;
   std::vector<std::string> remarks;  // sentences on questions that the search left open
   bool stopped = false;

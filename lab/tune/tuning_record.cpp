@@ -12,6 +12,7 @@
 #include "lab/command/text_table.hpp"
 #include "lab/page/cell_map.hpp"
 #include "lab/page/html_text.hpp"
+#include "lab/run/run_directory.hpp"
 #include "sing/base/fields.hpp"
 #include "sing/base/message.hpp"
 #include "sing/io/atomic_file.hpp"
@@ -127,8 +128,44 @@ Json identity_of(const TuningRequest& request) {
           {"task", request.task},
           {"optimizer", request.optimizer},
           {"seed", request.seed},
+          {"evaluate_on", name_of(request.evaluate_on)},
           {"epochs", request.epochs > 0 ? Json(request.epochs) : Json()},
           {"train_flags", request.train_flags}};
+}
+
+// Returns what the runs record about where they were trained.
+Json origin_of(const Tuning& tuning, const std::filesystem::path& folder) {
+  if (tuning.trials.empty()) {
+    return Json();
+  }
+  std::ifstream stream(run::RunDirectory(folder / tuning.trials.front().run).config());
+  const Json config = Json::parse(stream, /*callback=*/nullptr, /*allow_exceptions=*/false);
+  Json origin = Json::object();
+  for (const char* key : {"commit", "versions", "machine", "data_digest", "total_steps"}) {
+    if (config.is_object() && config.contains(key)) {
+      origin[key] = config[key];
+    }
+  }
+  return origin;
+}
+
+// Writes a line for every value, and for every result, so that the file is short and a comparison
+// of two files shows what differs.
+std::string text_of(const Json& json) {
+  std::string text = "{";
+  for (const auto& [key, value] : json.items()) {
+    text += fmt::format("{}\n  {}: ", text.size() > 1 ? "," : "", Json(key).dump());
+    if (key != "results" || value.empty()) {
+      text += value.dump();
+      continue;
+    }
+    std::string rows;
+    for (const Json& row : value) {
+      rows += fmt::format("{}\n    {}", rows.empty() ? "" : ",", row.dump());
+    }
+    text += "[" + rows + "\n  ]";
+  }
+  return text + "\n}\n";
 }
 
 }  // namespace
@@ -150,24 +187,29 @@ void check_record(const TuningRequest& request, const std::filesystem::path& fol
 void write_record(const TuningRequest& request, const Tuning& tuning,
                   const std::filesystem::path& folder) {
   Json json = identity_of(request);
-  json["grid"] = {{"learning_rates", values_of(rate_at, tuning.rates)},
-                  {"weight_decays", request.rates_only ? Json::array({request.weight_decay})
-                                                       : Json(values_of(decay_at, tuning.decays))},
-                  {"first_weight_decay", request.weight_decay},
-                  {"extensions", request.extensions}};
+  std::set<double> rates;
+  std::set<double> decays;
+  for (const Trial& trial : tuning.trials) {
+    rates.insert(trial.setting.learning_rate);
+    decays.insert(trial.setting.weight_decay);
+  }
+  json["grid"] = {{"learning_rates", rates},
+                  {"weight_decays", decays},
+                  {"first_weight_decay", request.weight_decay}};
+  json["origin"] = origin_of(tuning, folder);
   json["results"] = Json::array();
   json["best"] = tuning.best ? json_of(*tuning.best) : Json();
   json["remarks"] = tuning.remarks;
   for (const Trial& trial : tuning.trials) {
     json["results"].push_back(json_of(trial));
   }
-  const std::string text = json.dump(2) + "\n";
+  const std::string text = text_of(json);
   AtomicFile file(folder / "tune.json");
   file.write(std::as_bytes(std::span(text.data(), text.size())));
   file.commit();
 }
 
-std::string text_of(const Tuning& tuning) {
+std::string text_of(const TuningRequest& request, const Tuning& tuning) {
   std::vector<std::vector<std::string>> lines = {
       {"learning rate", "weight decay", "epochs", "accuracy", "loss", "time", ""}};
   for (const Trial& trial : sorted(tuning.trials)) {
@@ -178,7 +220,8 @@ std::string text_of(const Tuning& tuning) {
                      page::duration_text(seconds_of(trial)),
                      is_best(tuning, trial) ? "best" : (trial.finished() ? "" : status_of(trial))});
   }
-  return command::text_table(lines);
+  return command::text_table(lines) +
+         fmt::format("accuracy and loss: of the {} set\n", name_of(request.evaluate_on));
 }
 
 std::string section_of(const TuningRequest& request, const Tuning& tuning) {
@@ -189,9 +232,11 @@ std::string section_of(const TuningRequest& request, const Tuning& tuning) {
     decays.insert(trial.setting.weight_decay);
   }
   const Shown shown = shown_of(tuning);
-  page::CellMap map{.title = shown.accuracy ? "Final accuracy" : "Final loss",
-                    .row_name = "weight decay",
-                    .column_name = "learning rate"};
+  page::CellMap map{
+      .title = fmt::format("{} on the {} set", shown.accuracy ? "Final accuracy" : "Final loss",
+                           name_of(request.evaluate_on)),
+      .row_name = "weight decay",
+      .column_name = "learning rate"};
   for (const double rate : rates) {
     map.columns.push_back(shortest_text(rate));
   }

@@ -17,7 +17,7 @@ void write_record(const TuningRequest& request, const Tuning& tuning,
                   const std::filesystem::path& folder);
 
 // Returns one line per trial, sorted by learning rate and weight decay.
-std::string text_of(const Tuning& tuning);
+std::string text_of(const TuningRequest& request, const Tuning& tuning);
 
 // Returns the report's section: the final accuracy for each rate and decay, or the final loss if
 // the task has no accuracy. If a setting was trained several times, the longest training counts.

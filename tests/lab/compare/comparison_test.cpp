@@ -4,7 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "lab/command/command_context.hpp"
@@ -55,7 +58,8 @@ TEST(Compare, TrainsTheGridAndPrintsATable) {
             "optimizer  learning rate  runs  accuracy          loss        time\n"
             "a          0.1            2     56.25 % ± 8.84 %  0.5 ± 0.35  50 s  best\n"
             "a          0.2            1     75 %              0.125       50 s  1 of 2 diverged\n"
-            "runs: finished ones, of which the numbers are the mean ± the standard deviation\n"
+            "runs: finished ones, of which the numbers are the mean ± the standard deviation; "
+            "accuracy and loss: of the test set\n"
             "report: " +
                 std::string(folder / "runs/report.html") + "\n");
   EXPECT_THAT(read_whole(folder / "runs/report.html"), HasSubstr("task: 4 runs"));
@@ -154,6 +158,68 @@ TEST(Compare, CtrlCLetsTheRunSaveAndTheSameCommandGoesOn) {
   ASSERT_EQ(calls(folder).size(), 4U);
   EXPECT_EQ(calls(folder)[2].back(), "--resume");
   EXPECT_THAT(again.out, HasSubstr("[2/3] b_seed0: accuracy 50 %"));
+}
+
+// Each of the first two runs waits for the other, so they never end unless they run at once.
+TEST(Compare, JobsTrainAtOnceAndGiveTheResultsOfOneAfterTheOther) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "door").c_str(), 0600), 0);
+  write_whole(folder / "plan",
+              R"({"a_seed0": {"accuracy": 0.5, "loss": 1, "meets": "door", "mode": "r"},
+                  "b_seed0": {"accuracy": 0.25, "loss": 2, "meets": "door", "mode": "w"},
+                  "c_seed0": {"crash": 7},
+                  "d_seed0": {"accuracy": 0.75, "loss": 3}})");
+  const Said said = compare(folder, {"--optimizers", "a,b,c,d", "--jobs", "2"});
+  EXPECT_EQ(said.code, command::kFailure);
+  EXPECT_THAT(said.out, HasSubstr("[1/4] a_seed0: accuracy 50 %, loss 1, 1 s\n"));
+  EXPECT_THAT(said.out, HasSubstr("[2/4] b_seed0: accuracy 25 %, loss 2, 1 s\n"));
+  EXPECT_THAT(said.out, HasSubstr("[3/4] c_seed0: failed, exit code 7"));
+  EXPECT_THAT(said.out,
+              HasSubstr("\n\noptimizer  learning rate  runs  accuracy  loss  time\n"
+                        "a          its own        1     50 %      1     1 s\n"
+                        "b          its own        1     25 %      2     1 s\n"
+                        "c          its own        0     –         –     –     1 of 1 failed\n"
+                        "d          its own        1     75 %      3     1 s\n"));
+  EXPECT_EQ(calls(folder).size(), 4U);
+}
+
+TEST(Compare, CtrlCStopsAllJobsAndTheSameCommandGoesOn) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "door").c_str(), 0600), 0);
+  write_whole(folder / "plan", R"({
+      "a_seed0": {"interrupt": true, "meets": "door", "mode": "r", "accuracy": 0.5, "loss": 1},
+      "b_seed0": {"waits": true, "meets": "door", "mode": "w", "accuracy": 0.25, "loss": 2},
+      "c_seed0": {"accuracy": 0.75, "loss": 3}})");
+  const std::vector<std::string> words = {"--optimizers", "a,b,c", "--jobs", "2"};
+  const Said said = compare(folder, words);
+  EXPECT_EQ(said.code, command::kInterruptedExit);
+  EXPECT_THAT(said.out, HasSubstr("[1/3] a_seed0: interrupted\n"));
+  EXPECT_THAT(said.out, HasSubstr("[2/3] b_seed0: interrupted\n"));
+  EXPECT_THAT(said.out, HasSubstr("the same command goes on"));
+  for (const char* name : {"runs/a_seed0/metrics.jsonl", "runs/b_seed0/metrics.jsonl"}) {
+    EXPECT_THAT(read_whole(folder / name), HasSubstr("\"interrupted\"")) << name;
+  }
+  EXPECT_EQ(calls(folder).size(), 2U);
+
+  const Said again = compare(folder, words);
+  EXPECT_EQ(again.code, command::kSuccess) << again.error;
+  ASSERT_EQ(calls(folder).size(), 5U);
+  const auto all = calls(folder);
+  EXPECT_EQ(std::count_if(all.begin(), all.end(),
+                          [](const auto& call) { return call.back() == "--resume"; }),
+            2);
+  EXPECT_THAT(again.out, HasSubstr("[2/3] b_seed0: accuracy 25 %"));
+}
+
+// A run that cannot be started must not leave the others behind.
+TEST(Compare, AFailureToStartLetsTheOtherJobsSave) {
+  const TemporaryFolder folder;
+  write_whole(folder / "plan", R"({"a_seed0": {"waits": true}, "b_seed0": {"waits": true}})");
+  std::filesystem::create_directories(folder / "runs/b_seed0.log");  // cannot be opened as a file
+  const Said said = compare(folder, {"--optimizers", "a,b", "--jobs", "2"});
+  EXPECT_EQ(said.code, command::kFailure);
+  EXPECT_THAT(said.error, HasSubstr("b_seed0.log] cannot be opened"));
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
 }
 
 TEST(Compare, RefusesRunsOfAnotherCommandBeforeItStartsAny) {

@@ -7,6 +7,9 @@ to FILE.calls, one JSON list of its arguments per line. A run has one of these f
   {"status": "diverged"}                     it diverges
   {"crash": CODE, "says": TEXT}              it leaves a truncated line, says why and exits with CODE
   {"interrupt": true}                        it sends Ctrl-C to its parent, waits for its own and saves; finishes when resumed
+  {"waits": true}                            it waits for Ctrl-C and saves; finishes when resumed
+Each may also have {"meets": FIFO, "mode": "r" or "w"}: before anything else the run opens the FIFO beside the plan, which
+waits until another run opens its other end.
 """
 
 import json
@@ -29,6 +32,12 @@ def main():
         calls.write(json.dumps(arguments) + "\n")
     directory = pathlib.Path(arguments[arguments.index("--out") + 1])
     plan = json.loads(pathlib.Path(plan_file).read_text(encoding="utf-8"))[directory.name]
+    stops = (plan.get("interrupt") or plan.get("waits")) and "--resume" not in arguments
+    if stops:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    if "meets" in plan and "--resume" not in arguments:
+        with open(pathlib.Path(plan_file).parent / plan["meets"], plan["mode"], encoding="utf-8"):
+            pass
     directory.mkdir(exist_ok=True)
     (directory / "config.json").write_text(json.dumps({"task": arguments[1]}), encoding="utf-8")
     step = {"kind": "step", "step": 1, "loss": 1.0}
@@ -37,10 +46,10 @@ def main():
         write(directory, [step], '{"kind":"st')
         print(plan.get("says", f"[fake] {directory.name} cannot go on"), file=sys.stderr)
         return plan["crash"]
-    if plan.get("interrupt") and "--resume" not in arguments:
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    if stops:
         write(directory, [step])
-        os.kill(os.getppid(), signal.SIGINT)
+        if plan.get("interrupt"):
+            os.kill(os.getppid(), signal.SIGINT)
         signal.sigwait({signal.SIGINT})
         write(directory, [{"kind": "end", "status": "interrupted", "seconds": 1.0}])
         return 130

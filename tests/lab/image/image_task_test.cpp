@@ -7,6 +7,7 @@
 #include "lab/image/augment_parameters.hpp"
 #include "lab/image/classification.hpp"
 #include "lab/imagefolder/imagefolder_task.hpp"
+#include "lab/mnist/mnist_task.hpp"
 #include "lab/model/resnet.hpp"
 #include "tests/lab/image/sample_images.hpp"
 #include "tests/lab/training/child_process.hpp"
@@ -202,6 +203,25 @@ TEST(Cifar100Task, AResumedRunEndsInTheSameBits) {
             test::timeless_metrics_of(folder / "whole"));
 }
 
+// A tenth of the 40 training images is held out and not trained on.
+TEST(MnistTask, ValidationHoldsTrainingImagesOut) {
+  const auto prepared = [](data::EvaluationSet set) {
+    std::unique_ptr<task::Task> task = mnist::make_task();
+    CLI::App app;
+    task->add_flags(app);
+    const Words words = {"--stand-in", "--stand-in-train", "40", "--stand-in-test", "10"};
+    app.parse(Words(words.rbegin(), words.rend()));
+    task->prepare({.seed = 3, .evaluate_on = set});
+    return task;
+  };
+  const auto whole = prepared(data::EvaluationSet::kTest);
+  const auto split = prepared(data::EvaluationSet::kValidation);
+  EXPECT_EQ(whole->example_count(task::Split::kTraining), 40);
+  EXPECT_EQ(whole->example_count(task::Split::kTest), 10);
+  EXPECT_EQ(split->example_count(task::Split::kTraining), 36);
+  EXPECT_EQ(split->example_count(task::Split::kTest), 4);
+}
+
 TEST(Cifar100Task, MissingFilesAreNamed) {
   const TemporaryFolder folder;
   const Outcome outcome = run_sing(
@@ -301,7 +321,7 @@ TEST(ImagefolderTask, TrainsWithBadImagesLeftOutAndNamed) {
   words.insert(words.end(), {"--bad-images", "skip"});
   const Outcome outcome = run_sing(words);
   ASSERT_EQ(outcome.code, 0) << outcome.error;
-  EXPECT_THAT(outcome.out, HasSubstr("left out 3 files that are no whole JPEG:"));
+  EXPECT_THAT(outcome.out, HasSubstr("left out 3 files that are no whole JPEG or PNG:"));
   EXPECT_THAT(outcome.out, HasSubstr("train/dog/empty.JPEG"));
   const Outcome missing = run_sing({"train", "imagefolder", "--data", (folder / "no").string()});
   EXPECT_EQ(missing.code, command::kUsage);

@@ -49,7 +49,7 @@ TEST(ImageFolder, ListsInOrderOfNames) {
 TEST(ImageFolder, SaysWhatIsMissing) {
   const test::TemporaryFolder folder;
   EXPECT_THAT(message_of<std::invalid_argument>([&] { list_image_folder(folder.path()); }),
-              HasSubstr("/train' with one folder of JPEG files per class, got none"));
+              HasSubstr("/train' with one folder of JPEG or PNG files per class, got none"));
   test::put_sample_folder(folder.path());
   test::put_file(folder / "val/zebra/x.jpg", "x");
   EXPECT_THAT(message_of<std::invalid_argument>([&] { list_image_folder(folder.path()); }),

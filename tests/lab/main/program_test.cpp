@@ -74,6 +74,47 @@ TEST(Program, SaysWhereFlagsOfATrainingBelong) {
   EXPECT_THAT(run_words({"report", "--stand-in"}, with_train).error, Not(HasSubstr("after --")));
 }
 
+TEST(Program, HelpIsPrintedWithoutWordsAndOnRequest) {
+  const Outcome help = run_words({"--help"});
+  EXPECT_EQ(help.code, kSuccess);
+  EXPECT_THAT(help.out, HasSubstr("compare"));
+  for (const std::vector<std::string>& words : {std::vector<std::string>{}, {"help"}}) {
+    const Outcome outcome = run_words(words);
+    EXPECT_EQ(outcome.code, kSuccess);
+    EXPECT_EQ(outcome.out, help.out);
+    EXPECT_EQ(outcome.error, "");
+  }
+  EXPECT_EQ(run_words({"help", "data", "rde"}).out, run_words({"data", "rde", "--help"}).out);
+  EXPECT_THAT(run_words({"help", "dat"}).error, HasSubstr("did you mean 'data'?"));
+}
+
+TEST(Program, ATaskIsCheckedBeforeAnythingIsTrained) {
+  const auto with_train = [](CLI::App& app, command::CommandContext&) {
+    app.add_subcommand("train")->add_subcommand("rde");
+  };
+  const test::TemporaryFolder folder;
+  const std::string out = folder / "runs";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"compare", "rd", "--optimizers", "adamw", "--out", out},
+        {"tune", "rd", "--optimizer", "adamw", "--out", out}}) {
+    const Outcome outcome = run_words(words, with_train);
+    EXPECT_EQ(outcome.code, kUsage);
+    EXPECT_EQ(outcome.error,
+              fmt::format("[sing {}] wanted a task of sing train, rde, got 'rd'; did you mean "
+                          "'rde'?\n",
+                          words.front()));
+    EXPECT_THAT(folder.names(), IsEmpty());
+  }
+}
+
+TEST(Program, AnEmptyListIsAnError) {
+  for (const char* list : {"--seeds", "--learning-rates", "--optimizers"}) {
+    const Outcome outcome = run_words({"compare", "rde", "--variant", "a=adamw", list, ""});
+    EXPECT_EQ(outcome.code, kUsage) << list;
+    EXPECT_THAT(outcome.error, HasSubstr(list));
+  }
+}
+
 TEST(Program, TheVersionIsThatOfTheLibrary) {
   const Outcome outcome = run_words({"--version"});
   EXPECT_EQ(outcome.code, kSuccess);
@@ -82,9 +123,6 @@ TEST(Program, TheVersionIsThatOfTheLibrary) {
 }
 
 TEST(Program, MissingAndBadValuesAreSaid) {
-  expect_usage_error({},
-                     "[sing] wanted one of the commands data, compare, tune, reproduce, report, "
-                     "theory, got none");
   expect_usage_error({"data"},
                      "[sing data] wanted one of the commands rde, cifar100, mnist, pack, got none");
   expect_usage_error({"data", "rde"},
@@ -107,9 +145,16 @@ TEST(Program, MissingAndBadValuesAreSaid) {
   expect_usage_error({"tune", "rde", "--optimizer", "adamw", "--extensions", "21"},
                      "[--extensions] wanted a number in [0, 20], got 21");
   expect_usage_error({"tune", "rde", "--optimizer", "adamw", "--protocol", "papr"},
-                     "[sing tune] --protocol: wanted paper or halving, got 'papr'");
-  expect_usage_error({"reproduce", "--table", "cifar100", "--scale", "tiny"},
-                     "[sing reproduce] --scale: wanted smoke, short or full, got 'tiny'");
+                     "[sing tune] --protocol: wanted budget, paper, halving, got 'papr'; did you "
+                     "mean 'paper'?");
+  expect_usage_error({"reproduce", "--table", "cifar100", "--scale", "smol"},
+                     "[sing reproduce] --scale: wanted smoke, short, full, got 'smol'; did you "
+                     "mean 'smoke'?");
+  EXPECT_THAT(run_words({"reproduce", "--table", "abl"}).error,
+              HasSubstr("got 'abl'; did you mean 'ablation'?"));
+  EXPECT_THAT(
+      run_words({"tune", "rde", "--optimizer", "adamw", "--epochs", "3", "--epochs", "4"}).error,
+      HasSubstr("[sing tune] wanted --epochs once, got it 2 times"));
   const Outcome name =
       run_words({"compare", "rde", "--optimizers", "adamw", "--variant", "soft=sing-adam"});
   EXPECT_EQ(name.code, kUsage);
@@ -138,6 +183,7 @@ TEST(Program, WritesASetAndAPreview) {
       run_words({"data", "rde", "--count", "3", "--out", set, "--preview", picture});
   EXPECT_EQ(outcome.code, kSuccess) << outcome.error;
   EXPECT_THAT(outcome.out, HasSubstr("3 images"));
+  EXPECT_THAT(outcome.out, HasSubstr("input in gray, target from violet (0) to yellow (1)"));
   EXPECT_EQ(std::filesystem::file_size(set) % 8, 0U);
   EXPECT_GT(std::filesystem::file_size(set), 3U * 128 * 128 * 9);
   const picture::Picture read = test::read_png(picture);

@@ -57,9 +57,12 @@ TEST(NamedOptimizer, HelpExplainsEveryPrefix) {
 
 TEST(NamedOptimizer, EveryOptionIsListedOnce) {
   std::vector<std::string> names;
-  for (const OptionInfo& option : all_optimizer_options()) {
-    EXPECT_THAT(names, Not(::testing::Contains(option.name)));
-    names.push_back(option.name);
+  for (const OptimizerOption& option : all_optimizer_options()) {
+    EXPECT_THAT(names, Not(::testing::Contains(option.info.name)));
+    names.push_back(option.info.name);
+    EXPECT_EQ(get_option(make_optimizer_options(option.optimizer), option.info.name),
+              option.info.value)
+        << option.optimizer;
   }
   EXPECT_THAT(names, ::testing::IsSupersetOf({"lookahead", "lookahead_alpha", "normalize",
                                               "momentum", "rectify", "decay_power",

@@ -177,7 +177,7 @@ TEST(Rde, SaysWhenNoImageIsFound) {
               HasSubstr("got none in 1048576 attempts"));
 }
 
-TEST(RdeEpochs, NewImagesEveryEpochAndOthersForTests) {
+TEST(RdeEpochs, NewImagesEveryEpochAndOthersForTestAndValidation) {
   const SetOptions options{.train_count = 100, .test_count = 30};
   std::set<std::uint64_t> seen;
   for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
@@ -185,10 +185,12 @@ TEST(RdeEpochs, NewImagesEveryEpochAndOthersForTests) {
       seen.insert(index);
     }
   }
-  for (const std::uint64_t index : test_indices(options)) {
-    seen.insert(index);
+  for (const auto set : {data::EvaluationSet::kTest, data::EvaluationSet::kValidation}) {
+    for (const std::uint64_t index : evaluation_indices(options, set)) {
+      seen.insert(index);
+    }
   }
-  EXPECT_EQ(seen.size(), 330U);
+  EXPECT_EQ(seen.size(), 360U);
 }
 
 TEST(RdeEpochs, AFixedSetIsShuffledAnewEveryEpoch) {

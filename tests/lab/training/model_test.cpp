@@ -160,6 +160,15 @@ TEST(RdeTask, EpochsBringNewImagesAndTheTestSetOthers) {
   EXPECT_FALSE(at::equal(image, first(task::Split::kTraining, 1)));
   EXPECT_FALSE(at::equal(image, first(task::Split::kTest, 0)));
   EXPECT_TRUE(at::equal(image, first(task::Split::kTraining, 0)));
+  const at::Tensor tested = first(task::Split::kTest, 0);
+  const std::unique_ptr<task::Task> other = rde::make_task();
+  other->prepare({.seed = 5, .evaluate_on = data::EvaluationSet::kValidation});
+  const auto first_of_other = [&](task::Split split) {
+    return other->to_device(other->make_batch({split, 0, 3, 1})).front();
+  };
+  EXPECT_TRUE(at::equal(first_of_other(task::Split::kTraining), image));
+  EXPECT_FALSE(at::equal(first_of_other(task::Split::kTest), image));
+  EXPECT_FALSE(at::equal(first_of_other(task::Split::kTest), tested));
 }
 
 }  // namespace

@@ -6,9 +6,11 @@
 
 #include <cmath>
 #include <filesystem>
+#include <iostream>
 
 #include "lab/loop/trainer.hpp"
 #include "lab/run/run_lock.hpp"
+#include "sing/base/message.hpp"
 #include "tests/lab/training/tiny_run.hpp"
 #include "tests/support/read_png.hpp"
 
@@ -277,13 +279,170 @@ TEST(Train, ARunIsNotOverwritten) {
   const Outcome again = run_sing(tiny_run(run, {"--steps", "2"}));
   EXPECT_EQ(again.code, lab::command::kUsage);
   EXPECT_THAT(again.error, HasSubstr("wanted a new directory, or --resume"));
-  const Outcome other = run_sing(tiny_run(run, {"--steps", "3", "--resume"}));
+  const Outcome other = run_sing(tiny_run(run, {"--batch", "32", "--resume"}));
   EXPECT_EQ(other.code, lab::command::kUsage);
-  EXPECT_THAT(other.error, HasSubstr("wanted --steps 2 as before, got 3"));
+  EXPECT_THAT(other.error, HasSubstr("wanted --batch 16 as before, got 32"));
+  const Outcome shorter = run_sing(tiny_run(run, {"--steps", "1", "--resume"}));
+  EXPECT_EQ(shorter.code, lab::command::kUsage);
+  EXPECT_THAT(shorter.error, HasSubstr("wanted at least the 2 steps of the run"));
   const Outcome done = run_sing(tiny_run(run, {"--resume", "--threads", "1"}));
   EXPECT_EQ(done.code, 0);
   EXPECT_THAT(done.out, HasSubstr("already finished"));
   EXPECT_EQ(read_whole(run / "metrics.jsonl"), before);
+}
+
+// With a constant rate, the schedule does not depend on the length.
+TEST(Train, AFinishedRunGoesOnForLongerAsIfItHadNotStopped) {
+  const TemporaryFolder folder;
+  const Words constant = {"--schedule", "constant", "--evaluate-steps", "10"};
+  const auto with = [&](const char* name, const Words& length) {
+    Words more = constant;
+    more.insert(more.end(), length.begin(), length.end());
+    return run_sing(tiny_run(folder / name, more));
+  };
+  ASSERT_EQ(with("long", {"--epochs", "3"}).code, 0);
+  ASSERT_EQ(with("run", {"--epochs", "1"}).code, 0);
+  const Outcome longer = run_sing(tiny_run(folder / "run", {"--resume", "--epochs", "3"}));
+  ASSERT_EQ(longer.code, 0) << longer.error;
+  EXPECT_THAT(longer.out, HasSubstr("48 steps on cpu, going on from step 16"));
+  EXPECT_EQ(last_tensors_of(folder / "run"), last_tensors_of(folder / "long"));
+  const auto config = nlohmann::json::parse(read_whole(folder / "run/config.json"));
+  EXPECT_EQ(config["total_steps"], 48);
+  EXPECT_EQ(config["options"]["epochs"], 3);
+  int ends = 0;
+  for (const nlohmann::json& line : metrics_of(folder / "run")) {
+    ends += line["kind"] == "end" ? 1 : 0;
+  }
+  EXPECT_EQ(ends, 1);
+  // A number of steps gives way to a number of epochs, and the same length changes nothing.
+  ASSERT_EQ(with("steps", {"--steps", "20"}).code, 0);
+  const Outcome epochs = run_sing(tiny_run(folder / "steps", {"--resume", "--epochs", "3"}));
+  EXPECT_THAT(epochs.out, HasSubstr("48 steps on cpu, going on from step 20"));
+  EXPECT_EQ(last_tensors_of(folder / "steps"), last_tensors_of(folder / "long"));
+  EXPECT_THAT(run_sing(tiny_run(folder / "steps", {"--resume", "--epochs", "3"})).out,
+              HasSubstr("already finished"));
+}
+
+TEST(Train, ALongerRunHasTheScheduleOfItsNewLength) {
+  const TemporaryFolder folder;
+  const fs::path run = folder / "run";
+  ASSERT_EQ(run_sing(tiny_run(run, {"--steps", "20", "--log-steps", "1"})).code, 0);
+  ASSERT_EQ(run_sing(tiny_run(run, {"--resume", "--steps", "40"})).code, 0);
+  std::vector<double> rates;
+  for (const nlohmann::json& line : metrics_of(run)) {
+    if (line["kind"] == "step") {
+      rates.push_back(line["learning_rate"].get<double>());
+    }
+  }
+  ASSERT_EQ(rates.size(), 40U);
+  EXPECT_NEAR(rates[19], 0.05 * 0.5 * (1 + std::cos(M_PI * 18 / 19)), 1e-12);
+  EXPECT_NEAR(rates[20], 0.05 * 0.5 * (1 + std::cos(M_PI * 18 / 38)), 1e-12);
+  EXPECT_NEAR(rates[39], 0.05 * 0.5 * (1 + std::cos(M_PI * 37 / 38)), 1e-12);
+  // A number of steps that was given to the schedule stays.
+  const fs::path own = folder / "own";
+  ASSERT_EQ(run_sing(tiny_run(own, {"--steps", "20", "--total-steps", "30"})).code, 0);
+  ASSERT_EQ(run_sing(tiny_run(own, {"--resume", "--steps", "40"})).code, 0);
+  const auto options = nlohmann::json::parse(read_whole(own / "config.json"))["options"];
+  EXPECT_EQ(options["total_steps"], 30);
+  EXPECT_EQ(options["warmup_steps"], 2);
+}
+
+// Changes the working directory for one test.
+class InFolder {
+ public:
+  explicit InFolder(const fs::path& folder) : before_(fs::current_path()) {
+    fs::current_path(folder);
+  }
+  ~InFolder() { fs::current_path(before_); }
+  InFolder(const InFolder&) = delete;
+  InFolder& operator=(const InFolder&) = delete;
+
+ private:
+  fs::path before_;
+};
+
+TEST(Train, ResumeFindsTheDefaultFolder) {
+  const TemporaryFolder folder;
+  const InFolder inside(folder.path());
+  const auto without_out = [](const Words& more) {
+    Words words = tiny_run("unused", more);
+    words.erase(words.begin() + 2, words.begin() + 4);
+    return run_sing(words);
+  };
+  ASSERT_EQ(without_out({"--steps", "2", "--seed", "3"}).code, 0);
+  const Outcome again = without_out({"--resume", "--seed", "3", "--steps", "4"});
+  EXPECT_EQ(again.code, 0) << again.error;
+  EXPECT_THAT(again.out, HasSubstr("runs/rde_sing-adamw_0.05_3: 27056 parameters, 4 steps on cpu, "
+                                   "going on from step 2"));
+}
+
+TEST(Train, ValidationImagesChooseAndTestImagesMeasure) {
+  const TemporaryFolder folder;
+  const Words steps = {"--steps", "20"};
+  ASSERT_EQ(run_sing(tiny_run(folder / "test", steps)).code, 0);
+  const Outcome outcome =
+      run_sing(tiny_run(folder / "held", {"--steps", "20", "--evaluate-on", "validation"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.error;
+  EXPECT_THAT(outcome.out, HasSubstr("· validation loss "));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("test loss")));
+  EXPECT_EQ(last_tensors_of(folder / "held"), last_tensors_of(folder / "test"))
+      << "RDE trains on the same images";
+  const auto lines = metrics_of(folder / "held");
+  EXPECT_NE(lines.back()["final_loss"], metrics_of(folder / "test").back()["final_loss"]);
+  const auto config = nlohmann::json::parse(read_whole(folder / "held/config.json"));
+  EXPECT_EQ(config["options"]["evaluate_on"], "validation");
+  const auto measured = [&](const char* run, const Words& more) {
+    Words words = {"eval", (folder / run).string(), "--checkpoint", "last", "--device", "cpu"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_sing(words);
+  };
+  const Outcome on_test = measured("held", {});
+  EXPECT_THAT(on_test.out, HasSubstr("64 test examples"));
+  EXPECT_EQ(on_test.out, measured("test", {}).out);
+  const Outcome on_validation = measured("held", {"--evaluate-on", "validation"});
+  EXPECT_THAT(on_validation.out,
+              HasSubstr(fmt::format("64 validation examples · accuracy {:.2f} % · loss {:.4e}",
+                                    100 * lines.back()["final_accuracy"].get<double>(),
+                                    lines.back()["final_loss"].get<double>())));
+  const Outcome refused = measured("test", {"--evaluate-on", "validation"});
+  EXPECT_EQ(refused.code, lab::command::kUsage);
+  EXPECT_THAT(refused.error, HasSubstr("wanted test for a run that held no images out"));
+}
+
+// The part of a help text between two flags.
+std::string part_of(const std::string& help, const std::string& from) {
+  const std::size_t begin = help.find("  " + from);
+  return begin == std::string::npos ? "" : help.substr(begin, help.find('\n', begin) - begin);
+}
+
+TEST(Train, HelpHasTheDefaultsOfTheChosenOptimizerAndSchedule) {
+  const Outcome help = run_sing({"train", "rde", "--help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_THAT(help.out, HasSubstr("with the defaults of sing-adamw"));
+  EXPECT_THAT(part_of(help.out, "--learning-rate"), HasSubstr("NUMBER=0.05"));
+  EXPECT_THAT(part_of(help.out, "--softplus-beta"), HasSubstr("=50"));
+  EXPECT_THAT(part_of(help.out, "--lookahead "), HasSubstr("true|false=true"));
+  EXPECT_THAT(part_of(help.out, "--momentum"), HasSubstr("NUMBER=0.9 with sgd"));
+  EXPECT_THAT(part_of(help.out, "--final-factor"), HasSubstr("=0"));
+  EXPECT_THAT(part_of(help.out, "--hold-steps"), HasSubstr("with warmup_hold_cosine"));
+  EXPECT_THAT(part_of(help.out, "--warmup-steps"), HasSubstr("=as --warmup-fraction"));
+  const Outcome other = run_sing({"help", "train", "rde", "--optimizer", "sgd"});
+  EXPECT_THAT(part_of(other.out, "--learning-rate"), HasSubstr("NUMBER=0.5"));
+  EXPECT_THAT(part_of(other.out, "--momentum"), HasSubstr("NUMBER=0.9 "));
+  EXPECT_THAT(part_of(other.out, "--lookahead-period"), HasSubstr("=5 with sing-"));
+}
+
+TEST(Train, HelpHasADefaultForEveryOption) {
+  CLI::App app("", "sing");
+  lab::command::CommandContext context{.out = std::cout};
+  lab::main::add_train_command(app, context);
+  for (const CLI::Option* option :
+       app.get_subcommand("train")->get_subcommand("rde")->get_options()) {
+    const bool is_switch = option->get_expected_max() == 0 || option->get_type_size() == 0;
+    const bool says_without = option->get_name() == "--out" || option->get_name() == "--config";
+    EXPECT_TRUE(is_switch || says_without || !option->get_default_str().empty())
+        << option->get_name();
+  }
 }
 
 TEST(Train, ARunDirectoryInUseIsRefused) {
@@ -338,6 +497,7 @@ TEST(Eval, MeasuresWhatTheTrainingMeasured) {
   EXPECT_EQ(last.code, 0) << last.error;
   EXPECT_THAT(last.out, HasSubstr(wanted));
   EXPECT_TRUE(fs::exists(picture));
+  EXPECT_THAT(last.out, HasSubstr(picture.string() + ": input, target and prediction"));
   const Outcome best = run_sing({"eval", run.string(), "--device", "cpu"});
   std::snprintf(wanted, sizeof(wanted), "accuracy %.2f %%",
                 100 * end["best_accuracy"].get<double>());
@@ -355,7 +515,19 @@ TEST(Eval, RefusesWhatIsNoRunOrNoCheckpoint) {
   const Outcome foreign =
       run_sing({"eval", run.string(), "--checkpoint", (folder / "foreign").string()});
   EXPECT_EQ(foreign.code, lab::command::kFailure);
+  EXPECT_THAT(foreign.error, HasSubstr("[checkpoint] wanted a checkpoint of sing train: "));
   EXPECT_THAT(foreign.error, HasSubstr("foreign"));
+  const std::vector<float> values = {1, 2};
+  const TensorBytes weights{{"layer", Dtype::kFloat32, {2}},
+                            reinterpret_cast<const std::byte*>(values.data())};
+  write_safetensors(folder / "weights", {}, {&weights, 1});
+  EXPECT_THAT(run_sing({"eval", run.string(), "--checkpoint", (folder / "weights").string()}).error,
+              HasSubstr("wanted a checkpoint of sing train, got another file of 1 tensors"));
+  ASSERT_EQ(run_sing(tiny_run(folder / "wide", {"--steps", "1", "--width", "64"})).code, 0);
+  EXPECT_THAT(run_sing({"eval", run.string(), "--checkpoint",
+                        (folder / "wide/checkpoints/best.safetensors").string()})
+                  .error,
+              HasSubstr("is the file of a run with another model?"));
   write_whole(run / "config.json", "{\"format_version\": 1");
   EXPECT_THAT(run_sing({"eval", run.string()}).error, HasSubstr("no configuration of a run"));
   write_whole(run / "config.json", "{\"format_version\": 7}");

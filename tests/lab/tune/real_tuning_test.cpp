@@ -114,7 +114,8 @@ void wait_until_left(const fs::path& folder) {
 TEST(RealTuning, FollowsThePaperAndGoesOnAfterAKill) {
   const TemporaryFolder folder;
   const fs::path out = folder / "runs";
-  const Words flags = {"--epochs", "1", "--extensions", "2", "--weight-decay", "5e-3"};
+  const Words flags = {"--protocol",   "paper", "--epochs",       "1",
+                       "--extensions", "2",     "--weight-decay", "5e-3"};
   {
     ChildProcess child(SING_PROGRAM, tune_words(out, 640, flags));
     std::string line;

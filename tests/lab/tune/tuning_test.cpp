@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/lab/compare/fake_training.hpp"
 
 namespace sing::lab::tune {
@@ -25,6 +27,13 @@ Said tune(const TemporaryFolder& folder, std::vector<std::string> words,
           const std::vector<std::string>& flags = {}) {
   words.insert(words.begin(), {"sing", "tune", "task"});
   return test::say_with_plan(folder, std::move(words), flags);
+}
+
+// Likewise, by the protocol of the paper.
+Said tune_by_paper(const TemporaryFolder& folder, std::vector<std::string> words,
+                   const std::vector<std::string>& flags = {}) {
+  words.insert(words.end(), {"--protocol", "paper"});
+  return tune(folder, std::move(words), flags);
 }
 
 // Returns the names of the runs that were started, in order.
@@ -56,7 +65,7 @@ constexpr const char* kPlan = R"({
 TEST(Tune, WalksTheRatesThenTheDecaysAsThePaperDoes) {
   const TemporaryFolder folder;
   write_whole(folder / "plan", kPlan);
-  const Said said = tune(folder, {"--optimizer", "adamw"});
+  const Said said = tune_by_paper(folder, {"--optimizer", "adamw"});
   EXPECT_EQ(said.code, command::kSuccess) << said.error;
   EXPECT_EQ(said.error, "");
   // The fourth decay of the grid, 0.05 at rate 0.01, is a run that the search for the rate made.
@@ -64,11 +73,11 @@ TEST(Tune, WalksTheRatesThenTheDecaysAsThePaperDoes) {
               ElementsAre("lr5e-04_wd0.05_seed0", "lr0.001_wd0.05_seed0", "lr0.005_wd0.05_seed0",
                           "lr0.01_wd0.05_seed0", "lr0.05_wd0.05_seed0", "lr0.01_wd5e-04_seed0",
                           "lr0.01_wd0.005_seed0", "lr0.01_wd0.5_seed0", "lr0.01_wd5e-05_seed0"));
-  EXPECT_THAT(
-      calls(folder)[0],
-      ElementsAre("train", "task", "--optimizer", "adamw", "--learning-rate", "5e-04",
-                  "--weight-decay", "0.05", "--seed", "0", "--plan", std::string(folder / "plan"),
-                  "--out", std::string(folder / "runs/lr5e-04_wd0.05_seed0")));
+  EXPECT_THAT(calls(folder)[0],
+              ElementsAre("train", "task", "--optimizer", "adamw", "--learning-rate", "5e-04",
+                          "--weight-decay", "0.05", "--seed", "0", "--evaluate-on", "validation",
+                          "--plan", std::string(folder / "plan"), "--out",
+                          std::string(folder / "runs/lr5e-04_wd0.05_seed0")));
   EXPECT_THAT(said.out,
               HasSubstr("[5] lr0.05_wd0.05_seed0: diverged, 1 s\nlearning rate 0.01 is best"));
   EXPECT_THAT(said.out, HasSubstr("learning rate  weight decay  epochs  accuracy  loss  time\n"
@@ -84,34 +93,35 @@ TEST(Tune, WalksTheRatesThenTheDecaysAsThePaperDoes) {
 TEST(Tune, RatesAloneLeaveTheDecay) {
   const TemporaryFolder folder;
   write_whole(folder / "plan", kPlan);
-  const Said said = tune(folder, {"--optimizer", "adamw", "--rates-only"});
+  const Said said = tune_by_paper(folder, {"--optimizer", "adamw", "--rates-only"});
   EXPECT_EQ(said.code, command::kSuccess) << said.error;
   EXPECT_EQ(started(folder).size(), 5U);
   EXPECT_EQ(record(folder)["best"], json({{"learning_rate", 0.01}, {"weight_decay", 0.05}}));
   const Said halving = tune(
       folder, {"--optimizer", "adamw", "--rates-only", "--protocol", "halving", "--epochs", "8"});
   EXPECT_EQ(halving.code, command::kUsage);
-  EXPECT_THAT(halving.error, HasSubstr("--rates-only: wanted --protocol paper"));
+  EXPECT_THAT(halving.error, HasSubstr("--rates-only: wanted --protocol budget or paper"));
 }
 
 TEST(Tune, AnotherTuningInTheSameFolderIsRefused) {
   const TemporaryFolder folder;
   write_whole(folder / "plan", kPlan);
-  ASSERT_EQ(tune(folder, {"--optimizer", "adamw", "--rates-only"}).code, command::kSuccess);
+  ASSERT_EQ(tune_by_paper(folder, {"--optimizer", "adamw", "--rates-only"}).code,
+            command::kSuccess);
   const json before = record(folder);
-  const Said other = tune(folder, {"--optimizer", "sgd", "--rates-only"});
+  const Said other = tune_by_paper(folder, {"--optimizer", "sgd", "--rates-only"});
   EXPECT_EQ(other.code, command::kUsage);
   EXPECT_THAT(other.error, HasSubstr(R"(holds a tuning with optimizer "adamw", given "sgd")"));
   EXPECT_EQ(record(folder), before);
   // The same tuning may be extended.
-  EXPECT_EQ(tune(folder, {"--optimizer", "adamw"}).code, command::kSuccess);
+  EXPECT_EQ(tune_by_paper(folder, {"--optimizer", "adamw"}).code, command::kSuccess);
   EXPECT_EQ(record(folder)["best"]["weight_decay"], 5e-4);
 }
 
 TEST(Tune, LeavesARecordAndAHeatMap) {
   const TemporaryFolder folder;
   write_whole(folder / "plan", kPlan);
-  tune(folder, {"--optimizer", "adamw"});
+  tune_by_paper(folder, {"--optimizer", "adamw"});
   const json left = record(folder);
   EXPECT_EQ(left["protocol"], "paper");
   EXPECT_EQ(left["grid"]["learning_rates"], json({5e-4, 1e-3, 5e-3, 1e-2, 5e-2}));
@@ -145,7 +155,8 @@ TEST(Tune, GridsOfSingBeginTenTimesHigher) {
     "lr0.05_wd5e-04_epochs3_seed7": {"accuracy": 0.1, "loss": 1},
     "lr0.05_wd0.005_epochs3_seed7": {"accuracy": 0.1, "loss": 1},
     "lr0.05_wd0.5_epochs3_seed7": {"accuracy": 0.1, "loss": 1}})");
-  const Said said = tune(folder, {"--optimizer", "sing-adamw", "--epochs", "3", "--seed", "7"});
+  const Said said =
+      tune_by_paper(folder, {"--optimizer", "sing-adamw", "--epochs", "3", "--seed", "7"});
   EXPECT_EQ(said.code, command::kSuccess) << said.error << said.out;
   EXPECT_EQ(calls(folder).size(), 7U);
   EXPECT_THAT(calls(folder)[0], Contains("--epochs"));
@@ -157,7 +168,7 @@ TEST(Tune, TheSameCommandGoesOnAfterAStop) {
   json plan = json::parse(kPlan);
   plan["lr0.005_wd0.05_seed0"]["interrupt"] = true;
   write_whole(folder / "plan", plan.dump());
-  const Said said = tune(folder, {"--optimizer", "adamw"});
+  const Said said = tune_by_paper(folder, {"--optimizer", "adamw"});
   EXPECT_EQ(said.code, command::kInterruptedExit);
   EXPECT_THAT(said.out, HasSubstr("[3] lr0.005_wd0.05_seed0: interrupted\n"));
   EXPECT_THAT(said.out, HasSubstr("the same command goes on"));
@@ -165,7 +176,7 @@ TEST(Tune, TheSameCommandGoesOnAfterAStop) {
   EXPECT_EQ(calls(folder).size(), 3U);
   EXPECT_TRUE(record(folder)["best"].is_null());
 
-  const Said again = tune(folder, {"--optimizer", "adamw"});
+  const Said again = tune_by_paper(folder, {"--optimizer", "adamw"});
   EXPECT_EQ(again.code, command::kSuccess) << again.error;
   EXPECT_EQ(calls(folder).size(), 3U + 7);
   EXPECT_THAT(again.out,
@@ -177,7 +188,7 @@ TEST(Tune, TheSameCommandGoesOnAfterAStop) {
 TEST(Tune, AFailedRunEndsItSinceTheNextHangsOnIt) {
   const TemporaryFolder folder;
   write_whole(folder / "plan", R"({"lr5e-04_wd0.05_seed0": {"crash": 7}})");
-  const Said said = tune(folder, {"--optimizer", "adamw"});
+  const Said said = tune_by_paper(folder, {"--optimizer", "adamw"});
   EXPECT_EQ(said.code, command::kFailure);
   EXPECT_THAT(said.error, HasSubstr("wanted a result of lr5e-04_wd0.05_seed0"));
   EXPECT_EQ(calls(folder).size(), 1U);
@@ -189,7 +200,7 @@ TEST(Tune, WhereEverythingDivergesThereIsNoBest) {
     "lr5e-04_wd0.05_seed0": {"status": "diverged"}, "lr0.001_wd0.05_seed0": {"status": "diverged"},
     "lr0.005_wd0.05_seed0": {"status": "diverged"}, "lr0.01_wd0.05_seed0": {"status": "diverged"},
     "lr1e-04_wd0.05_seed0": {"status": "diverged"}})");
-  const Said said = tune(folder, {"--optimizer", "adamw", "--extensions", "1"});
+  const Said said = tune_by_paper(folder, {"--optimizer", "adamw", "--extensions", "1"});
   EXPECT_EQ(said.code, command::kDivergedExit) << said.error;
   EXPECT_THAT(said.out, HasSubstr("no run finished: every learning rate down to 1e-04 diverged\n"));
   EXPECT_EQ(calls(folder).size(), 5U);
@@ -200,13 +211,13 @@ TEST(Tune, TheFirstWeightDecayIsTheFlagsOrTheConfigsOrTheOptimizersOwn) {
   write_whole(folder / "plan", "{}");
   write_whole(folder / "recipe.toml", "weight_decay = 0.25\n");
   const std::vector<std::string> config = {"--config", folder / "recipe.toml"};
-  tune(folder, {"--optimizer", "adamw"}, config);
-  tune(folder, {"--optimizer", "adamw", "--weight-decay", "0.5"}, config);
+  tune_by_paper(folder, {"--optimizer", "adamw"}, config);
+  tune_by_paper(folder, {"--optimizer", "adamw", "--weight-decay", "0.5"}, config);
   EXPECT_EQ(calls(folder)[0][7], "0.25");
   EXPECT_EQ(calls(folder)[1][7], "0.5");
   const TemporaryFolder other;
   write_whole(other / "plan", "{}");
-  tune(other, {"--optimizer", "adabelief"});
+  tune_by_paper(other, {"--optimizer", "adabelief"});
   EXPECT_EQ(calls(other)[0][7], "5e-04");
 }
 
@@ -245,6 +256,70 @@ TEST(Tune, HalvingTrainsEachRoundAnew) {
   }
   EXPECT_EQ(record(folder)["best"],
             json({{"learning_rate", 0.005}, {"weight_decay", 0.5}, {"epochs", 8}}));
+}
+
+// AdamW begins at 1e-3. The accuracies have their peak at 1.8e-3, and at a decay of 0.16.
+constexpr const char* kBudgetPlan = R"({
+  "lr0.001_wd0.05_seed0": {"accuracy": 0.5, "loss": 1},
+  "lr3.2e-04_wd0.05_seed0": {"accuracy": 0.25, "loss": 1},
+  "lr0.0032_wd0.05_seed0": {"accuracy": 0.4, "loss": 1},
+  "lr0.0018_wd0.05_seed0": {"accuracy": 0.75, "loss": 1},
+  "lr5.6e-04_wd0.05_seed0": {"accuracy": 0.4, "loss": 1},
+  "lr0.0018_wd0.005_seed0": {"accuracy": 0.5, "loss": 1},
+  "lr0.0018_wd0.5_seed0": {"accuracy": 0.625, "loss": 1},
+  "lr0.0018_wd0.16_seed0": {"accuracy": 0.875, "loss": 1}})";
+
+TEST(Tune, ABudgetIsSpentAroundTheBest) {
+  const TemporaryFolder folder;
+  write_whole(folder / "plan", kBudgetPlan);
+  const std::vector<std::string> words = {"--optimizer", "adamw",        "--rate-runs",
+                                          "5",           "--decay-runs", "3"};
+  const Said said = tune(folder, words);
+  EXPECT_EQ(said.code, command::kSuccess) << said.error;
+  EXPECT_THAT(started(folder), ElementsAre("lr0.001_wd0.05_seed0", "lr3.2e-04_wd0.05_seed0",
+                                           "lr0.0032_wd0.05_seed0", "lr0.0018_wd0.05_seed0",
+                                           "lr5.6e-04_wd0.05_seed0", "lr0.0018_wd0.005_seed0",
+                                           "lr0.0018_wd0.5_seed0", "lr0.0018_wd0.16_seed0"));
+  for (const auto& call : calls(folder)) {
+    EXPECT_THAT(call, Contains("--evaluate-on"));
+    EXPECT_THAT(call, Contains("validation"));
+  }
+  EXPECT_THAT(said.out, HasSubstr("accuracy and loss: of the validation set\n"));
+  // The command of the final training leaves the evaluation to the test set.
+  EXPECT_THAT(said.out, HasSubstr("best: sing train task --optimizer adamw --learning-rate 0.0018 "
+                                  "--weight-decay 0.16 --seed 0 --plan"));
+  EXPECT_THAT(said.out, HasSubstr("the best weight decay, 0.16, was not tried between its two "
+                                  "neighbors: more --decay-runs would"));
+  const json left = record(folder);
+  EXPECT_EQ(left["protocol"], "budget");
+  EXPECT_EQ(left["evaluate_on"], "validation");
+  EXPECT_EQ(left["grid"]["learning_rates"], json({3.2e-4, 5.6e-4, 1e-3, 1.8e-3, 3.2e-3}));
+  EXPECT_EQ(left["best"], json({{"learning_rate", 0.0018}, {"weight_decay", 0.16}}));
+  const std::string text = read_whole(folder / "runs/tune.json");
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 22) << "a line per value and per result\n"
+                                                            << text;
+
+  const TemporaryFolder other;
+  write_whole(other / "plan", kBudgetPlan);
+  std::vector<std::string> more = words;
+  more.insert(more.end(), {"--jobs", "3"});
+  EXPECT_EQ(tune(other, more).code, command::kSuccess);
+  EXPECT_EQ(record(other)["best"], left["best"]) << "jobs change nothing";
+  EXPECT_EQ(record(other)["results"], left["results"]);
+}
+
+TEST(Tune, TheTestSetIsUsedOnRequestAndNotMixedWithTheOther) {
+  const TemporaryFolder folder;
+  write_whole(folder / "plan", kBudgetPlan);
+  const std::vector<std::string> words = {"--optimizer", "adamw", "--rate-runs", "1",
+                                          "--rates-only"};
+  std::vector<std::string> on_test = words;
+  on_test.insert(on_test.end(), {"--evaluate-on", "test"});
+  ASSERT_EQ(tune(folder, on_test).code, command::kSuccess);
+  EXPECT_THAT(calls(folder)[0], Not(Contains("--evaluate-on")));
+  const Said mixed = tune(folder, words);
+  EXPECT_EQ(mixed.code, command::kUsage);
+  EXPECT_THAT(mixed.error, HasSubstr(R"(a tuning with evaluate_on "test", given "validation")"));
 }
 
 TEST(Tune, RefusesFlagsThatItSetsItself) {
