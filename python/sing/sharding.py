@@ -278,11 +278,11 @@ class ShardSums:
 
             group = self._groups[number]
             values = torch.frombuffer((ctypes.c_double * count).from_address(address), dtype=torch.float64)
-            on_device = values.to(_device_of(group))
+            # A copy, because a process group may keep a tensor for longer than the library keeps this memory.
+            on_device = values.to(_device_of(group), copy=True)
             self.collectives += 1
             distributed.all_reduce(on_device, group=group)
-            if on_device is not values:
-                values.copy_(on_device)
+            values.copy_(on_device)
         except BaseException as failure:
             self._failure = failure
             return 1

@@ -23,7 +23,9 @@ COLLECTIVE_TIMEOUT = datetime.timedelta(seconds=120)
 
 def _work(rank: int, world: int, store: str, pipe: Any, stacks: str) -> None:
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))  # the functions come from modules beside this one
-    faulthandler.register(signal.SIGUSR1, file=open(stacks, "w"), all_threads=True)
+    log = open(stacks, "w")
+    faulthandler.enable(log)
+    faulthandler.register(signal.SIGUSR1, file=log, all_threads=True)
     os.environ["OMP_NUM_THREADS"] = "1"
     import torch
     import torch.distributed as distributed
@@ -86,6 +88,7 @@ class Processes:
         for member in self._members:
             member.join(2)
             member.kill()
+        what += f"; exit codes {[member.exitcode for member in self._members]}"
         stacks = [f"rank {rank}:\n{path.read_text()}" for rank, path in enumerate(self._stacks) if path.is_file()]
         pytest.fail("\n".join([what, *stacks]))
 
