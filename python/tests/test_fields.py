@@ -1,12 +1,9 @@
 """Tests that the files generated from the library's lists are current and agree with the rest of the package."""
 
-import re
 import subprocess
 import sys
 
 from conftest import ROOT
-
-import sing
 
 
 def test_generated_files_are_current(build_program):
@@ -21,8 +18,3 @@ def test_the_table_of_optimizers_is_current(build_program):
     command = [sys.executable, str(ROOT / "tools" / "make_optimizer_table.py"), program, "--check"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-def test_versions_agree():
-    text = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
-    assert re.search(r"^  VERSION (\S+)$", text, re.MULTILINE)[1] == sing.__version__
