@@ -71,8 +71,8 @@ DeviceTables::DeviceTables(WorkPlan plan, std::size_t group_count, cudaStream_t 
       group_count_(group_count),
       fixed_(aligned(plan_.tensors.size() * sizeof(TensorRecord)) +
              plan_.items.size() * sizeof(WorkItem)),
-      changing_(plan_.tensors.size() * sizeof(GradientRecord) + group_count * sizeof(GroupRecord) +
-                sizeof(OptimizerRecord)),
+      changing_(DeviceBuffer::zeroed(plan_.tensors.size() * sizeof(GradientRecord) +
+                                     group_count * sizeof(GroupRecord) + sizeof(OptimizerRecord))),
       scratch_(DeviceBuffer::zeroed(ScratchLayout(plan_).end)),
       matrices_(plan_.matrix_bytes),
       ring_(changing_.bytes()),

@@ -50,7 +50,7 @@ class DeviceTables {
   WorkPlan plan_;
   std::size_t group_count_ = 0;
   DeviceBuffer fixed_;     // tensors, items
-  DeviceBuffer changing_;  // gradients, groups, step
+  DeviceBuffer changing_;  // gradients, groups, step; zero at first, as gradients_ is
   DeviceBuffer scratch_;   // queue, sums, counters, flags, results, prepared constants, means
   DeviceBuffer matrices_;  // one batch at a time
   PinnedRing ring_;
