@@ -15,8 +15,19 @@ WARM_UP = 10
 
 
 def nvlamb(parameters, **options):
-    """Makes our NVLamb, which does what timm's and NVIDIA's LAMB do."""
+    """Makes our NVLamb, which does what timm's and NVIDIA's LAMB do, but clips as torch does."""
     return sing.NVLamb(parameters, **{"weight_decay": 0.0, **options})
+
+
+class TimmLamb(timm.optim.Lamb):
+    """timm's LAMB, clipped as torch clips: torch adds 1e-6 to the norm, and timm nothing."""
+
+    def __init__(self, parameters, **options):
+        super().__init__(parameters, max_grad_norm=None, **options)
+
+    def step(self, closure=None):
+        torch.nn.utils.clip_grad_norm_([p for group in self.param_groups for p in group["params"]], 1.0)
+        return super().step(closure)
 
 
 # Each entry has our optimizer, theirs, and the peak learning rate of both.
@@ -31,11 +42,11 @@ PAIRS = {
         lambda p: torch_optimizer.Lamb(p, eps=1e-6, clamp_value=2.0),
         1e-2,
     ),
-    "lamb, timm": (lambda p: nvlamb(p, weight_decay=0.01), lambda p: timm.optim.Lamb(p, weight_decay=0.01), 1e-2),
-    "lamb, timm, no decay": (nvlamb, lambda p: timm.optim.Lamb(p, weight_decay=0.0), 1e-2),
+    "lamb, timm": (lambda p: nvlamb(p, weight_decay=0.01), lambda p: TimmLamb(p, weight_decay=0.01), 1e-2),
+    "lamb, timm, no decay": (nvlamb, lambda p: TimmLamb(p, weight_decay=0.0), 1e-2),
     "lamb, timm, decoupled": (
         lambda p: nvlamb(p, weight_decay=0.1, decoupled_decay=True),
-        lambda p: timm.optim.Lamb(p, weight_decay=0.1, decoupled_decay=True),
+        lambda p: TimmLamb(p, weight_decay=0.1, decoupled_decay=True),
         1e-2,
     ),
     "lars, timm": (
