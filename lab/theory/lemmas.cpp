@@ -232,7 +232,7 @@ std::vector<Claim> lemma_claims() {
        "⟨x, x/Γ(x)⟩ = Σ‖x_k‖ = N(x) ≥ ‖x‖, also with zero tensors if 0/0 is 0.", tensors,
        check_lemma_2},
       {"lemmas", "lemma-3",
-       "‖φ(x)/Γ(φ(x))‖ = √D if no tensor is zero after centring; otherwise √D′.", tensors,
+       "‖φ(x)/Γ(φ(x))‖ = √D if no tensor is zero after centering; otherwise √D′.", tensors,
        check_lemma_3},
       {"lemmas", "lemma-4",
        "⟨x, φ(x)/Γ(φ(x))⟩ = Σ‖x_k‖_φ = N_φ(x); ‖x‖_φ ≤ ‖x‖ and ‖x‖_φ ≤ N_φ(x), also with zero "

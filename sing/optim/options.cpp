@@ -80,6 +80,7 @@ Value get_option(const Options& options, std::string_view name) {
 }
 
 void validate(const Options& options) {
+  validate(options, "options");
   validate(options.standardize, "standardize");
   std::visit([](const auto& rule) { validate(rule, rule.kName); }, options.rule);
   if (options.lookahead) {

@@ -161,7 +161,7 @@ TEST_P(StandardizerTest, RefusesWhatItCannotDo) {
     return test::message_of<std::invalid_argument>([&] { standardizer.run(list); });
   };
   EXPECT_THAT(refused(), ::testing::HasSubstr(
-                             "'second': wanted the gradient, shape, strides and type of '0'"));
+                             "'second': wanted the same gradient, shape, strides and type as '0'"));
   list[1].destination = static_cast<std::byte*>(a.data()) + 8;
   EXPECT_THAT(refused(), ::testing::HasSubstr("share memory"));
   list[1].destination = nullptr;
