@@ -34,6 +34,11 @@ std::vector<std::string> known_commands(const CLI::App& app) {
   return known;
 }
 
+std::string unknown_command(const std::vector<std::string>& known, const std::string& word) {
+  return fmt::format("wanted one of the commands {}, got '{}'{}", joined_names(known), word,
+                     did_you_mean(word, known));
+}
+
 // Returns whether `flag` belongs to `sing train` and the command passes flags on to it.
 bool belongs_after_dashes(const CLI::App& app, const CLI::App& command, const std::string& flag) {
   const std::vector<const CLI::App*> all = commands_of(app);
@@ -90,8 +95,7 @@ std::string unknown_word(const CLI::App& app, const CLI::App& command,
                          const std::vector<std::string>& unknown) {
   const std::vector<std::string> commands = known_commands(command);
   if (!commands.empty() && !is_flag(unknown.front())) {
-    return fmt::format("wanted one of the commands {}, got '{}'{}", joined_names(commands),
-                       unknown.front(), did_you_mean(unknown.front(), commands));
+    return unknown_command(commands, unknown.front());
   }
   // A word after an unknown flag may be its value, so the flag is the mistake.
   const auto flag = std::find_if(unknown.begin(), unknown.end(), is_flag);
@@ -123,6 +127,16 @@ std::string mistake_of(const CLI::App& app, const CLI::App& command, const CLI::
 }
 
 }  // namespace
+
+void check_commands(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  for (const std::string& word : words) {
+    const std::vector<std::string> known = known_commands(*command);
+    SING_CHECK(std::find(known.begin(), known.end(), word) != known.end(), "[{} help] {}",
+               app.get_name(), unknown_command(known, word));
+    command = command->get_subcommand(word);
+  }
+}
 
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error,
                         const std::vector<std::string>& words) {

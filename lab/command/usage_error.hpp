@@ -7,6 +7,9 @@
 
 namespace sing::lab::command {
 
+// Throws std::invalid_argument for the first of the words that names no command of the one before.
+void check_commands(const CLI::App& app, const std::vector<std::string>& words);
+
 // After `app` failed to parse `words`, returns what was wanted and what was given, with the nearest
 // known name for a misspelled one.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error,

@@ -5,6 +5,7 @@
 #include <ostream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lab/command/usage_error.hpp"
@@ -28,13 +29,14 @@ void add_commands(CLI::App& app, CommandContext& context) {
   add_theory_command(app, context);
 }
 
-// `sing` is `sing --help`, and `sing help WORDS` is `sing WORDS --help`.
-std::vector<std::string> with_help(std::vector<std::string> words) {
+// `sing` is `sing --help`, and `sing help WORDS` is `sing WORDS --help` if WORDS name a command.
+std::vector<std::string> with_help(const CLI::App& app, std::vector<std::string> words) {
   if (words.empty()) {
     return {"--help"};
   }
   if (words.front() == "help") {
     words.erase(words.begin());
+    command::check_commands(app, words);
     words.emplace_back("--help");
   }
   return words;
@@ -54,8 +56,9 @@ int run_program(int argument_count, const char* const* arguments, std::ostream& 
   if (add_more) {
     add_more(app, context);
   }
-  const std::vector<std::string> words = with_help({arguments + 1, arguments + argument_count});
+  std::vector<std::string> words = {arguments + 1, arguments + argument_count};
   try {
+    words = with_help(app, std::move(words));
     // CLI11 wants the last word first.
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     context.chosen();

@@ -59,10 +59,11 @@ TEST(ReportPage, DrawsEveryRunInEveryChart) {
 TEST(ReportPage, TablesHaveResultsAndOptions) {
   const std::string page = report_page(fixture_runs());
   EXPECT_THAT(page, HasSubstr("sing</td><td>sing-adamw</td><td class=\"number\">0.05</td>"));
-  EXPECT_THAT(page,
-              HasSubstr("<td class=\"finished\">finished</td><td class=\"number\">84 %</td>"));
-  EXPECT_THAT(page, HasSubstr("<td class=\"diverged\">diverged</td><td class=\"number\">–</td>"
-                              "<td class=\"number\">–</td><td class=\"number\">–</td>"));
+  EXPECT_THAT(page, HasSubstr("<td class=\"finished\">finished</td><td>test</td>"
+                              "<td class=\"number\">84 %</td>"));
+  EXPECT_THAT(
+      page, HasSubstr("<td class=\"diverged\">diverged</td><td>test</td><td class=\"number\">–</td>"
+                      "<td class=\"number\">–</td><td class=\"number\">–</td>"));
   EXPECT_THAT(page, HasSubstr("<th>run</th><th>seed</th><th>optimizer.optimizer</th>"
                               "<th>optimizer.learning_rate</th></tr>"));
   EXPECT_THAT(page, HasSubstr("<tr><th>batch</th><td>64</td></tr>"));
@@ -125,7 +126,7 @@ TEST(ReportPage, AnUnfinishedRunShowsWhatWasLastMeasured) {
                      {.step = 2, .loss = 0.25, .accuracy = 0.5},
                      {.step = 3, .loss = 0.125, .accuracy = 0.625}};
   EXPECT_THAT(report_page({run}),
-              HasSubstr("unfinished</td><td class=\"number\">62.5 %</td>"
+              HasSubstr("unfinished</td><td>test</td><td class=\"number\">62.5 %</td>"
                         "<td class=\"number\">75 %</td><td class=\"number\">0.125</td>"));
 }
 

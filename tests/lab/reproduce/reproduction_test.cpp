@@ -203,7 +203,7 @@ TEST(Reproduce, GoesOnAfterAFailureAndEndsWithIt) {
   write_whole(folder / "plan", plan.dump());
   const Said said = reproduce(folder, {"--table", "cifar100"});
   EXPECT_EQ(said.code, command::kFailure);
-  EXPECT_EQ(calls(folder).size(), 6U);
+  EXPECT_EQ(calls(folder).size(), 7U);
   EXPECT_THAT(said.out, HasSubstr("1 of 1 failed"));
   EXPECT_THAT(said.error, HasSubstr("1 failed, the first: cifar100_sgd_seed0"));
 }

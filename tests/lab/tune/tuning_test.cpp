@@ -261,10 +261,10 @@ TEST(Tune, HalvingTrainsEachRoundAnew) {
 // AdamW begins at 1e-3. The accuracies have their peak at 1.8e-3, and at a decay of 0.16.
 constexpr const char* kBudgetPlan = R"({
   "lr0.001_wd0.05_seed0": {"accuracy": 0.5, "loss": 1},
-  "lr3.2e-04_wd0.05_seed0": {"accuracy": 0.25, "loss": 1},
+  "lr0.00032_wd0.05_seed0": {"accuracy": 0.25, "loss": 1},
   "lr0.0032_wd0.05_seed0": {"accuracy": 0.4, "loss": 1},
   "lr0.0018_wd0.05_seed0": {"accuracy": 0.75, "loss": 1},
-  "lr5.6e-04_wd0.05_seed0": {"accuracy": 0.4, "loss": 1},
+  "lr0.00056_wd0.05_seed0": {"accuracy": 0.4, "loss": 1},
   "lr0.0018_wd0.005_seed0": {"accuracy": 0.5, "loss": 1},
   "lr0.0018_wd0.5_seed0": {"accuracy": 0.625, "loss": 1},
   "lr0.0018_wd0.16_seed0": {"accuracy": 0.875, "loss": 1}})";
@@ -276,9 +276,9 @@ TEST(Tune, ABudgetIsSpentAroundTheBest) {
                                           "5",           "--decay-runs", "3"};
   const Said said = tune(folder, words);
   EXPECT_EQ(said.code, command::kSuccess) << said.error;
-  EXPECT_THAT(started(folder), ElementsAre("lr0.001_wd0.05_seed0", "lr3.2e-04_wd0.05_seed0",
+  EXPECT_THAT(started(folder), ElementsAre("lr0.001_wd0.05_seed0", "lr0.00032_wd0.05_seed0",
                                            "lr0.0032_wd0.05_seed0", "lr0.0018_wd0.05_seed0",
-                                           "lr5.6e-04_wd0.05_seed0", "lr0.0018_wd0.005_seed0",
+                                           "lr0.00056_wd0.05_seed0", "lr0.0018_wd0.005_seed0",
                                            "lr0.0018_wd0.5_seed0", "lr0.0018_wd0.16_seed0"));
   for (const auto& call : calls(folder)) {
     EXPECT_THAT(call, Contains("--evaluate-on"));
