@@ -42,7 +42,7 @@ class LibraryOptimizer:
         self.schema = schema
         self.parameters: list[Tensor] = []
         self.names: list[str] = []
-        # What the library was given for each parameter: itself or this process's part of it, detached, or a copy.
+        # The tensor that the library has for each parameter: the parameter or its local part, detached, or a copy.
         self._served: list[Tensor] = []
         self._copies: list[tuple[Tensor, Tensor]] = []  # parameters and their copies
         self._addresses: list[int] = []

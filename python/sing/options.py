@@ -43,7 +43,7 @@ COUNTER = "lookahead_step"
 SHARED = ("non_finite", "learning_rate_factor")
 # Keys of torch, its schedulers and frameworks that may be in a group and are left alone.
 FOREIGN_KEYS = {"params", "param_names", "initial_lr", "name", COUNTER}
-# What precedes a rule's name in the names of optimizers around it, as in the program.
+# Prefixes of a rule's name in the names of optimizers around it, as in the program.
 SING, PLUG_SING = "sing-", "plugsing-"
 # The rules that sing.SING and sing.PlugSING can be put around.
 HOSTS = tuple(name for name in _fields.OPTIMIZERS if SING + name in _fields.OPTIMIZERS)

@@ -29,7 +29,7 @@ def local(tensor: Tensor) -> Tensor:
 
 
 def _part(tensor: Any) -> Tensor:
-    # What to_local() returns where no gradients are recorded, without its microsecond per tensor.
+    # The same tensor as to_local() under no_grad(), without its microsecond per tensor.
     part: Tensor = tensor._local_tensor
     if type(part) is not Tensor and hasattr(part, "wait"):
         part = part.wait()  # a collective is still writing it

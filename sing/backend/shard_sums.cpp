@@ -32,8 +32,8 @@ void PackedSums::sum(const SumShards& sum_shards) {
 
 void sum_gradient_sums(const StepRequest& request, PackedSums& packed,
                        std::span<GradientSums> sums) {
-  // Of each shard: Σ g², Σ (g − row mean)², and on how many of how many processes it has a
-  // gradient.
+  // Values per shard: Σ g², Σ (g − row mean)², the number of processes with a gradient, and the
+  // number of processes.
   constexpr std::int64_t kValues = 4;
   packed.clear();
   std::vector<PackedSums::Place> places;

@@ -1,5 +1,5 @@
-// What the processes that hold the parts of tensors tell each other in a step: sums, packed so that
-// each group of processes exchanges one vector.
+// Packs the sums that processes with parts of tensors exchange in a step, so that each group of
+// processes exchanges one vector.
 #pragma once
 
 #include <cstddef>

@@ -42,7 +42,7 @@ struct Region {
   }
 };
 
-// What a step needs to know of a shard.
+// Describes a shard for a step: the whole tensor's layout and the place of the part in it.
 struct ShardLayout {
   Layout whole;
   std::int32_t sum_group = 0;

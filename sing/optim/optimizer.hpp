@@ -76,7 +76,7 @@ class Optimizer {
   // step writes; null writes none.
   void set_low_precision_copy(std::size_t parameter, void* copy, Dtype dtype = Dtype::kBFloat16);
 
-  // What steps add up the sums of shards with; required before a step if a parameter is one. Steps
+  // The function that adds up the sums of shards; a step with a shard needs it. Steps
   // of the CPU backend call it once for each sum group in use, for most rules and for tensors whose
   // rows are whole.
   void set_sum_shards(SumShards sum_shards);

@@ -39,7 +39,7 @@ std::vector<std::int64_t> shape_of(SlotShape slot, std::vector<std::int64_t> sha
 // The rows and matrices of a parameter in memory.
 Layout layout_of(const Parameter& parameter, std::int64_t centralize_axis);
 
-// What a step needs to know of the whole tensor; null unless the parameter is a shard.
+// Returns the layout of the whole tensor for a step; null unless the parameter is a shard.
 std::shared_ptr<const ShardLayout> shard_layout_of(const Parameter& parameter,
                                                    std::int64_t centralize_axis);
 

@@ -16,7 +16,7 @@ namespace sing::operators {
 // has done so.
 using SumFunction = int (*)(double* values, std::size_t count, std::int32_t sum_group);
 
-// What calls the function at this address; empty for the address 0.
+// Returns a wrapper of the function at this address; an empty one for the address 0.
 SumShards sum_by(std::int64_t address);
 
 // A JSON list with null for a whole tensor and {"whole_shape", "offset", "cut_axes", "sum_group"}

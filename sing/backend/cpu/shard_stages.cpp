@@ -1,4 +1,4 @@
-// What processes add up between the passes over shards.
+// Exchanges sums between processes between the passes over shards.
 #include "sing/backend/cpu/shard_stages.hpp"
 
 #include <algorithm>

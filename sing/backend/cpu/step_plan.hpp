@@ -84,7 +84,7 @@ struct TensorPlan {
   std::byte* column_sums = nullptr;   // Real[chunks of factor][columns]
   std::byte* mean_of_rows = nullptr;  // Real[matrices]
   double* totals = nullptr;           // [chunks of sum][kSumCount]
-  // Of a shard with factored moments, summed over its part.
+  // Sums over the part of a shard with factored moments.
   double* matrix_row_sums = nullptr;     // [matrix rows]
   double* matrix_column_sums = nullptr;  // [matrix columns]
 

@@ -50,8 +50,8 @@ class TensorUpdate {
 
   // Whether the rule keeps factored moments of this tensor.
   bool is_factored() const;
-  // Of a shard, after the factor pass: adds up what the chunks left, in the plan's
-  // matrix_row_sums and matrix_column_sums.
+  // Adds up the chunks' sums of a shard after the factor pass, in the plan's matrix_row_sums and
+  // matrix_column_sums.
   void collect_factors();
   // Blend the sums of whole rows and whole columns, in the same places, into the slots.
   void blend_rows();
@@ -60,8 +60,8 @@ class TensorUpdate {
   double sum_of_row_slots(std::int64_t matrix) const;
   void set_mean_of_rows(std::int64_t matrix, double mean);
 
-  // Of a shard, after the sum pass: the rule's sums over the part, none for most rules; and what
-  // follows from those over the whole tensor.
+  // Returns the rule's sums over a shard after the sum pass; most rules have none. The next
+  // function takes the sums over the whole tensor.
   RuleSums collect_sums() const;
   void finish_sums(const RuleSums& sums);
 
