@@ -16,7 +16,7 @@ POINTER_TYPE = re.compile(r"\(\*(\w+)\)")
 FUNCTION = re.compile(r"\b(operator[^\s(]+|~?\w+)\s*\(")
 VARIABLE = re.compile(r"(\w+)\s*(?:\{[^}]*\}|=[^;]*)?;")
 BODY = re.compile(r"((?:[^{}]|\{\})*\)[^{};]*)\{", re.DOTALL)
-# What serves the library's own reflection, and not its users.
+# Names that serve the library's own reflection and not its users.
 HIDDEN = re.compile(r"constexpr auto (?:\w*fields?|enum_names)\(|static_assert|friend |\bkName\b|\bkSlots\b|\buses_slot\b|<class Real>")
 
 

@@ -91,7 +91,7 @@ inline std::vector<double> part_of(const std::vector<double>& whole, const Shard
   return values;
 }
 
-// What one process has.
+// The state of one process.
 struct Process {
   std::vector<Shard> shards = {};
   std::vector<DeviceTensor> parameters = {};
