@@ -44,8 +44,9 @@ std::string text_of(const Progress& progress, int columns) {
       print("step %lld/%lld · ", static_cast<long long>(progress.step),
             static_cast<long long>(progress.total_steps)) +
       text_of_seconds(progress.seconds_left) +
-      print(" left · loss %.3e · epoch %.2f · rate %.2e · %.0f images/s", progress.loss,
-            progress.epoch, progress.learning_rate, progress.images_per_second);
+      print(" left · loss %.3e · epoch %.2f · rate %.2e · %.0f %.*s/s", progress.loss,
+            progress.epoch, progress.learning_rate, progress.units_per_second,
+            static_cast<int>(progress.unit.size()), progress.unit.data());
   if (columns == 0) {
     return begin + end;
   }

@@ -6,6 +6,7 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace sing::lab::command {
 
@@ -15,7 +16,8 @@ struct Progress {
   double epoch = 0;
   double loss = 0;
   double learning_rate = 0;
-  double images_per_second = 0;
+  double units_per_second = 0;
+  std::string_view unit = "images";
   double seconds_left = 0;
 };
 

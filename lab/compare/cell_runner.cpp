@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <ostream>
@@ -57,8 +58,15 @@ std::string end_text(const run::EndRecord& end) {
   if (end.status == run::RunStatus::kDiverged) {
     return fmt::format("diverged, {}", page::duration_text(end.seconds));
   }
-  return fmt::format("accuracy {}, loss {}, {}", page::percent_text(end.final_accuracy),
-                     page::short_number(end.final_loss), page::duration_text(end.seconds));
+  std::string text;
+  if (std::isfinite(end.final_accuracy) || end.others.empty()) {
+    text = fmt::format("{} {}, ", end.score_name, page::percent_text(end.final_accuracy));
+  }
+  text += fmt::format("loss {}, ", page::short_number(end.final_loss));
+  for (const auto& [name, value] : end.others) {
+    text += fmt::format("{} {}, ", name, page::short_number(value));
+  }
+  return text + page::duration_text(end.seconds);
 }
 
 std::string reason_of(const ChildEnd& end, const fs::path& log) {

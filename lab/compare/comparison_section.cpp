@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lab/page/html_text.hpp"
 #include "lab/page/keyed_chart.hpp"
 #include "lab/page/text_grid.hpp"
 #include "sing/base/message.hpp"
@@ -54,7 +55,8 @@ std::string chart_of(const std::vector<Row>& rows) {
     return {};
   }
   return page::draw_keyed_chart(
-      {.title = of_accuracy ? "Accuracy by learning rate, %" : "Loss by learning rate",
+      {.title = of_accuracy ? page::capitalized(score_column(rows)) + " by learning rate, %"
+                            : "Loss by learning rate",
        .x_label = "learning rate",
        .x_scale = page::Scale::kLog,
        .y_scale = of_accuracy ? page::Scale::kLinear : page::Scale::kLog,

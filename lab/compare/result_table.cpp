@@ -16,6 +16,29 @@ namespace {
 using page::percent_text;
 using page::short_number;
 
+// Covers the finished runs.
+std::vector<std::pair<std::string, Statistic>> other_scores_of(const std::vector<Result>& results) {
+  std::vector<std::pair<std::string, std::vector<double>>> values;
+  for (const Result& result : results) {
+    if (!result.end || result.end->status == run::RunStatus::kDiverged) {
+      continue;
+    }
+    for (const auto& [name, value] : result.end->others) {
+      auto found = std::find_if(values.begin(), values.end(),
+                                [&, &key = name](const auto& each) { return each.first == key; });
+      if (found == values.end()) {
+        found = values.insert(values.end(), {name, {}});
+      }
+      found->second.push_back(value);
+    }
+  }
+  std::vector<std::pair<std::string, Statistic>> statistics;
+  for (const auto& [name, list] : values) {
+    statistics.emplace_back(name, statistic_of(list));
+  }
+  return statistics;
+}
+
 Row row_of(const std::vector<Result>& results) {
   Row row{.contestant = results.front().contestant, .learning_rate = results.front().learning_rate};
   std::vector<double> accuracies;
@@ -30,6 +53,7 @@ Row row_of(const std::vector<Result>& results) {
       ++row.finished;
       row.own_rate = result.own_rate;
       row.evaluated_on = result.evaluated_on;
+      row.score_name = result.end->score_name;
       accuracies.push_back(result.end->final_accuracy);
       losses.push_back(result.end->final_loss);
       seconds.push_back(result.end->seconds);
@@ -38,6 +62,7 @@ Row row_of(const std::vector<Result>& results) {
   row.accuracy = statistic_of(accuracies);
   row.loss = statistic_of(losses);
   row.seconds = statistic_of(seconds);
+  row.others = other_scores_of(results);
   return row;
 }
 
@@ -87,6 +112,24 @@ std::string own_rate_text(const Row& row) {
   return std::isfinite(row.own_rate) ? shortest_text(row.own_rate) : "its own";
 }
 
+std::vector<std::string> other_columns(const std::vector<Row>& rows) {
+  std::vector<std::string> columns;
+  for (const Row& row : rows) {
+    for (const auto& [name, statistic] : row.others) {
+      if (std::find(columns.begin(), columns.end(), name) == columns.end()) {
+        columns.push_back(name);
+      }
+    }
+  }
+  return columns;
+}
+
+Statistic other_score(const Row& row, const std::string& name) {
+  const auto found = std::find_if(row.others.begin(), row.others.end(),
+                                  [&](const auto& each) { return each.first == name; });
+  return found != row.others.end() ? found->second : Statistic{};
+}
+
 // Names the sets that the numbers are of.
 std::string evaluation_sets(const std::vector<Row>& rows) {
   std::set<std::string> sets;
@@ -95,6 +138,11 @@ std::string evaluation_sets(const std::vector<Row>& rows) {
   }
   sets.erase("");
   return fmt::format("{}", fmt::join(sets, " or "));
+}
+
+std::string measured_text(const std::vector<Row>& rows) {
+  const std::string score = score_column(rows);
+  return score.empty() ? "loss" : score + " and loss";
 }
 
 std::string with_spread(const std::string& mean, const std::string& spread, double value) {
@@ -140,6 +188,26 @@ Statistic statistic_of(const std::vector<double>& values) {
   return statistic;
 }
 
+std::string score_column(const std::vector<Row>& rows) {
+  std::set<std::string> names;
+  bool has_accuracy = false;
+  bool has_others = false;
+  for (const Row& row : rows) {
+    has_accuracy |= std::isfinite(row.accuracy.mean);
+    has_others |= !row.others.empty();
+    if (row.finished > 0) {
+      names.insert(row.score_name);
+    }
+  }
+  if (!has_accuracy && has_others) {
+    return "";
+  }
+  if (names.empty()) {
+    return run::kAccuracy;
+  }
+  return names.size() == 1 ? *names.begin() : "score";
+}
+
 std::vector<Row> rows_of(const std::vector<Result>& results) {
   std::vector<std::vector<Result>> groups;
   for (const Result& result : results) {
@@ -162,13 +230,28 @@ std::vector<Row> rows_of(const std::vector<Result>& results) {
 }
 
 std::vector<std::vector<std::string>> table_lines(const std::vector<Row>& rows) {
-  std::vector<std::vector<std::string>> lines = {
-      {"optimizer", "learning rate", "runs", "accuracy", "loss", "time", ""}};
+  const std::string score = score_column(rows);
+  const std::vector<std::string> others = other_columns(rows);
+  std::vector<std::vector<std::string>> lines = {{"optimizer", "learning rate", "runs"}};
+  if (!score.empty()) {
+    lines.front().push_back(score);
+  }
+  lines.front().emplace_back("loss");
+  lines.front().insert(lines.front().end(), others.begin(), others.end());
+  lines.front().insert(lines.front().end(), {"time", ""});
   for (const Row& row : rows) {
-    lines.push_back({row.contestant,
-                     row.learning_rate ? shortest_text(*row.learning_rate) : own_rate_text(row),
-                     std::to_string(row.finished), accuracy_text(row.accuracy),
-                     number_text(row.loss), page::duration_text(row.seconds.mean), remark(row)});
+    std::vector<std::string>& line = lines.emplace_back(std::vector<std::string>{
+        row.contestant, row.learning_rate ? shortest_text(*row.learning_rate) : own_rate_text(row),
+        std::to_string(row.finished)});
+    if (!score.empty()) {
+      line.push_back(accuracy_text(row.accuracy));
+    }
+    line.push_back(number_text(row.loss));
+    for (const std::string& name : others) {
+      line.push_back(number_text(other_score(row, name)));
+    }
+    line.push_back(page::duration_text(row.seconds.mean));
+    line.push_back(remark(row));
   }
   return lines;
 }
@@ -176,7 +259,7 @@ std::vector<std::vector<std::string>> table_lines(const std::vector<Row>& rows) 
 std::string runs_note(const std::vector<Row>& rows) {
   const std::string sets = evaluation_sets(rows);
   return "runs: finished ones, of which the numbers are the mean ± the standard deviation" +
-         (sets.empty() ? "" : fmt::format("; accuracy and loss: of the {} set", sets));
+         (sets.empty() ? "" : fmt::format("; {}: of the {} set", measured_text(rows), sets));
 }
 
 std::string text_of(const std::vector<Row>& rows) {

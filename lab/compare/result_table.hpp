@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lab/run/run_record.hpp"
@@ -43,9 +44,11 @@ struct Row {
   Statistic accuracy;
   Statistic loss;
   Statistic seconds;
-  double own_rate = run::kAbsent;  // recorded by a finished run
-  std::string evaluated_on;        // likewise
-  bool best = false;               // best learning rate of a contestant that has several
+  std::string score_name = run::kAccuracy;                // of the accuracy
+  std::vector<std::pair<std::string, Statistic>> others;  // other scores by name
+  double own_rate = run::kAbsent;                         // recorded by a finished run
+  std::string evaluated_on;                               // likewise
+  bool best = false;  // best learning rate of a contestant that has several
 };
 
 // Rows are in the order in which contestants and learning rates first occur. The best learning rate
@@ -53,10 +56,14 @@ struct Row {
 // no accuracy, to the lowest mean loss. The best has at least one finished run.
 std::vector<Row> rows_of(const std::vector<Result>& results);
 
+// Returns the name of the rows' accuracy, or "" if they only have other scores.
+std::string score_column(const std::vector<Row>& rows);
+
 // Returns what the column "runs" of the table counts and which set the numbers are of.
 std::string runs_note(const std::vector<Row>& rows);
 
-// Returns the cells of the table, with a head and one line per row.
+// Returns the cells of the table, with a head and one line per row. Other scores have columns of
+// their own; where they are the only scores, there is no accuracy.
 std::vector<std::vector<std::string>> table_lines(const std::vector<Row>& rows);
 
 // Returns the table as plain text.

@@ -9,6 +9,7 @@
 #include "lab/command/field_flags.hpp"
 #include "lab/image/epoch_order.hpp"
 #include "lab/image/stand_in.hpp"
+#include "lab/task/counting_task.hpp"
 
 namespace sing::lab::image {
 namespace {
@@ -29,7 +30,7 @@ struct StandInOptions {
   }
 };
 
-class SmallImageTask final : public task::Task {
+class SmallImageTask final : public task::CountingTask {
  public:
   explicit SmallImageTask(SmallTaskKind kind)
       : kind_(std::move(kind)), data_(std::string("data/") + kind_.official.name) {}

@@ -13,6 +13,7 @@
 #include "lab/image/normalizer.hpp"
 #include "lab/image/stand_in.hpp"
 #include "lab/imagefolder/options.hpp"
+#include "lab/task/counting_task.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::imagefolder {
@@ -30,7 +31,7 @@ constexpr std::int64_t kStandInTraining = 1000;
 constexpr std::int64_t kStandInTest = 200;
 constexpr std::size_t kNamedImages = 3;
 
-class ImagefolderTask final : public task::Task {
+class ImagefolderTask final : public task::CountingTask {
  public:
   void add_flags(CLI::App& command) override {
     command

@@ -40,11 +40,25 @@ void visit_state(State& state, Visitor&& visit) {
   visit("events_bytes", state.file_sizes.events);
 }
 
+// Visits the fields that earlier checkpoints do not have.
+template <class State, class Visitor>
+void visit_added_state(State& state, Visitor&& visit) {
+  visit("best_loss", state.best_loss);
+  visit("last_scores", state.last_scores);
+}
+
 template <class Number>
 Json to_json(const Number& number) {
   return number;
 }
 Json to_json(const std::optional<double>& number) { return number ? Json(*number) : Json(nullptr); }
+Json to_json(const std::vector<std::pair<std::string, double>>& scores) {
+  Json json = Json::object();
+  for (const auto& [name, value] : scores) {
+    json[name] = value;
+  }
+  return json;
+}
 
 template <class Number>
 void from_json(const Json& json, Number& number) {
@@ -56,6 +70,12 @@ void from_json(const Json& json, double& number) {
 }
 void from_json(const Json& json, std::optional<double>& number) {
   number = json.is_null() ? std::nullopt : std::optional(json.get<double>());
+}
+
+void from_json(const Json& json, std::vector<std::pair<std::string, double>>& scores) {
+  for (const auto& [name, value] : json.items()) {
+    from_json(value, scores.emplace_back(name, 0).second);
+  }
 }
 
 // Counters and generator states are int64, and all other tensors are floating-point.
@@ -227,8 +247,9 @@ void save_checkpoint(const std::filesystem::path& path, const ::torch::nn::Modul
     tensors.add(fmt::format("{}{}", kRandomPrefix, name), state_of(generator));
   }
   Json numbers = Json::object();
-  visit_state(state,
-              [&](const char* name, const auto& member) { numbers[name] = to_json(member); });
+  const auto add = [&](const char* name, const auto& member) { numbers[name] = to_json(member); };
+  visit_state(state, add);
+  visit_added_state(state, add);
   Metadata metadata = {
       {"format", kFormat}, {"format_version", kVersion}, {"state", numbers.dump()}};
   add_optimizer(tensors, metadata, optimizer);
@@ -243,6 +264,11 @@ TrainingState load_checkpoint(const std::filesystem::path& path, ::torch::nn::Mo
     const Json numbers = Json::parse(reader.metadata().at("state"));
     visit_state(state,
                 [&](const char* name, auto& member) { from_json(numbers.at(name), member); });
+    visit_added_state(state, [&](const char* name, auto& member) {
+      if (numbers.contains(name)) {
+        from_json(numbers.at(name), member);
+      }
+    });
   } catch (const std::exception& problem) {  // a key is missing or a value is not a number
     throw FileError(fmt::format("[checkpoint] '{}': its state is not readable: {}", path.string(),
                                 problem.what()));
@@ -271,15 +297,14 @@ std::vector<NamedTensor> copy_weights(const ::torch::nn::Module& module) {
 }
 
 void save_weights(const std::filesystem::path& path, const std::vector<NamedTensor>& weights,
-                  std::int64_t step, double accuracy) {
+                  Metadata notes) {
   Collection tensors;
   for (const NamedTensor& each : weights) {
     tensors.add(each.first, each.second);
   }
-  tensors.write(path, {{"format", kFormat},
-                       {"format_version", kVersion},
-                       {"step", std::to_string(step)},
-                       {"accuracy", shortest_text(accuracy)}});
+  notes["format"] = kFormat;
+  notes["format_version"] = kVersion;
+  tensors.write(path, std::move(notes));
 }
 
 void load_weights(const std::filesystem::path& path, ::torch::nn::Module& module) {

@@ -6,8 +6,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "adapters/torch/optimizer.hpp"
 #include "lab/run/run_writer.hpp"
@@ -26,6 +29,8 @@ struct TrainingState {
   std::optional<double> best_accuracy;
   std::optional<double> last_accuracy;
   std::optional<double> last_loss;  // from the last evaluation
+  std::optional<double> best_loss;  // of the best evaluation
+  std::vector<std::pair<std::string, double>> last_scores;
   // Loss since the last record, and the state of the divergence check.
   double window_loss = 0;
   std::int64_t window_steps = 0;
@@ -47,10 +52,10 @@ TrainingState load_checkpoint(const std::filesystem::path& path, ::torch::nn::Mo
 
 // Returns copies of the module's tensors with their names.
 std::vector<sing::torch::NamedTensor> copy_weights(const ::torch::nn::Module& module);
-// Saves only the weights.
+// Saves only the weights, with notes for the reader of the file.
 void save_weights(const std::filesystem::path& path,
-                  const std::vector<sing::torch::NamedTensor>& weights, std::int64_t step,
-                  double accuracy);
+                  const std::vector<sing::torch::NamedTensor>& weights,
+                  std::map<std::string, std::string> notes);
 // Reads the weights from either kind of file.
 void load_weights(const std::filesystem::path& path, ::torch::nn::Module& module);
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "lab/loop/training_model.hpp"
+#include "lab/run/scores_text.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::loop {
@@ -35,24 +36,20 @@ TrainingState first_state(const run::RunDirectory& directory, task::TaskModel& m
   }
 }
 
-std::string percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.2f %%", 100 * share);
-  return text;
-}
-
 }  // namespace
 
 void count_steps(TrainingPlan& plan, const task::Task& task) {
   const TrainingOptions& options = plan.training;
   const std::int64_t examples = task.example_count(task::Split::kTraining);
-  SING_CHECK(options.batch <= examples,
-             "[training] wanted a batch of at most the {} training examples, got {}", examples,
-             options.batch);
   SING_CHECK(options.batch % options.accumulate == 0,
              "[training] wanted accumulate to divide the batch of {}, got {}", options.batch,
              options.accumulate);
-  plan.steps_per_epoch = examples / options.batch;
+  plan.steps_per_epoch =
+      task.batch_count(task::Split::kTraining, options.batch / options.accumulate) /
+      options.accumulate;
+  SING_CHECK(plan.steps_per_epoch > 0,
+             "[training] wanted a batch of at most the {} training examples, got {}", examples,
+             options.batch);
   plan.total_steps = options.steps > 0 ? options.steps : options.epochs * plan.steps_per_epoch;
 }
 
@@ -131,11 +128,12 @@ run::EndRecord Trainer::run(const command::StopSignal& stop, std::string_view sm
   const std::int64_t parts = plan_.training.accumulate;
   const std::int64_t part = plan_.training.batch / parts;
   const std::int64_t epoch_parts = plan_.steps_per_epoch * parts;
+  const std::int64_t examples = task_.example_count(task::Split::kTraining);
   Prefetcher<task::Batch> source(
       [&](std::int64_t position) {
         const std::lock_guard lock(task_mutex_);
-        return task_.make_batch(
-            {task::Split::kTraining, position / epoch_parts, position % epoch_parts * part, part});
+        return task_.make_batch(task::batch_request(task::Split::kTraining, position / epoch_parts,
+                                                    position % epoch_parts, part, examples));
       },
       state_.step * parts, plan_.total_steps * parts);
   const std::int64_t evaluate_steps =
@@ -197,6 +195,7 @@ void Trainer::take_step(Prefetcher<task::Batch>& source) {
   std::vector<task::Batch> parts;
   for (std::int64_t part = 0; part < plan_.training.accumulate; ++part) {
     parts.push_back(source.next());
+    window_units_ += task_.unit_count(parts.back());
   }
   timer_.data_ready();
   loss_sum_ += gradient_pass_.run(parts);
@@ -216,16 +215,16 @@ void Trainer::record_step() {
   const double loss = loss_sum_.item<double>() / steps;
   // The calls above waited for the device to finish the last steps; this time counts too.
   window_seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
-  run::StepRecord record{
-      .step = state_.step,
-      .epoch = epoch(),
-      .loss = loss,
-      .learning_rate =
-          learning_rate_of(plan_.optimizer.rule) * plan_.schedule.factor(state_.step - 1),
-      .images_per_second = steps * static_cast<double>(plan_.training.batch) / window_seconds_,
-      .data_seconds = phases.data,
-      .forward_backward_seconds = phases.forward_backward,
-      .optimizer_seconds = phases.optimizer};
+  run::StepRecord record{.step = state_.step,
+                         .epoch = epoch(),
+                         .loss = loss,
+                         .learning_rate = learning_rate_of(plan_.optimizer.rule) *
+                                          plan_.schedule.factor(state_.step - 1),
+                         .unit = task_.unit(),
+                         .units_per_second = static_cast<double>(window_units_) / window_seconds_,
+                         .data_seconds = phases.data,
+                         .forward_backward_seconds = phases.forward_backward,
+                         .optimizer_seconds = phases.optimizer};
   if (is_time(plan_.training.norm_steps)) {
     record.gradient_norms = optimizer_.gradient_norms();
   }
@@ -234,9 +233,10 @@ void Trainer::record_step() {
   remaining_.add(steps, window_seconds_);
   const double left = remaining_.seconds_for(plan_.total_steps - state_.step);
   progress_.show({state_.step, plan_.total_steps, record.epoch, loss, record.learning_rate,
-                  record.images_per_second, left});
+                  record.units_per_second, record.unit, left});
   loss_sum_.zero_();
   state_.window_steps = 0;
+  window_units_ = 0;
   window_seconds_ = 0;
 }
 
@@ -264,31 +264,45 @@ void Trainer::evaluate_now() {
                                      {.device = plan_.device,
                                       .precision = plan_.training.precision,
                                       .batch = plan_.training.batch / plan_.training.accumulate,
-                                      .picture = directory_.picture(state_.step)},
+                                      .picture = directory_.picture(state_.step),
+                                      .sample = directory_.sample(state_.step)},
                                      task_mutex_);
-  state_.last_accuracy = result.accuracy;
+  const bool has_accuracy = std::isfinite(result.accuracy);
+  state_.last_accuracy = has_accuracy ? std::optional(result.accuracy) : std::nullopt;
   state_.last_loss = result.loss;
-  if (!state_.best_accuracy || result.accuracy > *state_.best_accuracy) {
-    state_.best_accuracy = result.accuracy;
+  state_.last_scores = result.others;
+  const bool is_best = has_accuracy
+                           ? !state_.best_accuracy || result.accuracy > *state_.best_accuracy
+                           : !state_.best_loss || result.loss < *state_.best_loss;
+  if (is_best) {
+    state_.best_accuracy = state_.last_accuracy;
+    state_.best_loss = result.loss;
     best_weights_ = copy_weights(*model_.module);
     best_step_ = state_.step;
   }
   if (averages) {
     optimizer_.use_fast_weights();
   }
-  writer_.write(run::EvaluationRecord{
-      .step = state_.step, .epoch = epoch(), .loss = result.loss, .accuracy = result.accuracy});
-  progress_.say(fmt::format("step {} · epoch {:.2f} · {} loss {:.3e} · accuracy {}", state_.step,
-                            epoch(), name_of(plan_.training.evaluate_on), result.loss,
-                            percent(result.accuracy)));
+  writer_.write(run::EvaluationRecord{.step = state_.step,
+                                      .epoch = epoch(),
+                                      .loss = result.loss,
+                                      .accuracy = result.accuracy,
+                                      .score_name = task_.score_name(),
+                                      .others = result.others});
+  progress_.say(fmt::format("step {} · epoch {:.2f} · {} loss {:.3e}{}", state_.step, epoch(),
+                            name_of(plan_.training.evaluate_on), result.loss,
+                            run::scores_text(task_.score_name(), result.accuracy, result.others)));
 }
 
 // Saves the best weights first: if the run is killed in between, it finds them again after resuming
 // from the last checkpoint.
 void Trainer::save() {
   if (!best_weights_.empty()) {
-    save_weights(directory_.checkpoint(kBestCheckpoint), best_weights_, best_step_,
-                 *state_.best_accuracy);
+    const bool has_accuracy = state_.best_accuracy.has_value();
+    const double best = has_accuracy ? *state_.best_accuracy : *state_.best_loss;
+    save_weights(directory_.checkpoint(kBestCheckpoint), best_weights_,
+                 {{"step", std::to_string(best_step_)},
+                  {has_accuracy ? "accuracy" : "loss", shortest_text(best)}});
     best_weights_.clear();
   }
   state_.file_sizes = writer_.sync();
@@ -301,11 +315,13 @@ void Trainer::save() {
 run::EndRecord Trainer::finish(run::RunStatus status) {
   progress_.finish();
   save();
-  run::EndRecord record{.status = status, .seconds = state_.seconds};
+  run::EndRecord record{
+      .status = status, .seconds = state_.seconds, .score_name = task_.score_name(), .others = {}};
   if (status != run::RunStatus::kDiverged) {
     record.best_accuracy = state_.best_accuracy.value_or(run::kAbsent);
     record.final_accuracy = state_.last_accuracy.value_or(run::kAbsent);
     record.final_loss = state_.last_loss.value_or(run::kAbsent);
+    record.others = state_.last_scores;
   }
   writer_.write(record);
   writer_.sync();

@@ -23,9 +23,9 @@
 
 namespace sing::lab::loop {
 
-// Computes the number of steps; an incomplete last batch of an epoch is left out. Throws
-// std::invalid_argument if the batch is larger than the training set or not divisible by
-// `accumulate`.
+// Computes the number of steps; a last step of an epoch that the task's batches do not fill is left
+// out. Throws std::invalid_argument if the training set does not fill one step or the batch is not
+// divisible by `accumulate`.
 void count_steps(TrainingPlan& plan, const task::Task& task);
 
 // Sets torch's options for the whole process: threads and determinism. Turns off cuDNN's attention,
@@ -71,6 +71,7 @@ class Trainer {
   PhaseTimer timer_;
   std::mutex task_mutex_;
   at::Tensor loss_sum_;  // since the last record, on the device
+  std::int64_t window_units_ = 0;
   double window_seconds_ = 0;
   command::RemainingTime remaining_;
   bool diverged_ = false;

@@ -7,6 +7,24 @@
 
 namespace sing::lab::loop {
 
+namespace {
+
+// Returns the share of each part in the mean loss, or an undefined tensor if all count the same.
+at::Tensor weights_of(const task::Task& task, const std::vector<task::Batch>& parts) {
+  std::vector<at::Tensor> weights;
+  for (const task::Batch& part : parts) {
+    const at::Tensor weight = task.weight(part);
+    if (!weight.defined()) {
+      return {};
+    }
+    weights.push_back(weight.to(at::kFloat));
+  }
+  const at::Tensor all = at::stack(weights);
+  return all / all.sum();
+}
+
+}  // namespace
+
 task::TaskModel make_training_model(const task::Task& task, const TrainingPlan& plan) {
   ::torch::manual_seed(static_cast<std::uint64_t>(plan.training.seed));
   task::TaskModel model = task.make_model();
@@ -51,16 +69,19 @@ at::Tensor compute_gradients(const task::Task& task, const task::TaskModel& mode
                              const TrainingPlan& plan, const std::vector<task::Batch>& parts,
                              const Backward& backward) {
   model.module->zero_grad();
+  const at::Tensor weights = parts.size() > 1 ? weights_of(task, parts) : at::Tensor();
   at::Tensor total;
-  for (const task::Batch& part : parts) {
+  for (std::size_t at = 0; at < parts.size(); ++at) {
     at::Tensor loss;
     {
       const sing::torch::AutocastGuard autocast(plan.device.type(), at::kBFloat16,
                                                 plan.training.precision == Precision::kBFloat16);
-      const task::Batch ready = task.to_device(part);
+      const task::Batch ready = task.to_device(parts[at]);
       loss = task.loss(model.forward(ready), ready);
     }
-    if (parts.size() > 1) {
+    if (weights.defined()) {
+      loss = loss * weights[static_cast<std::int64_t>(at)];
+    } else if (parts.size() > 1) {
       loss = loss / static_cast<std::int64_t>(parts.size());
     }
     backward(loss);

@@ -41,15 +41,16 @@ struct TrainingOptions {
         field("seed", &T::seed, "of the first weights and of the data", at_least(0)),
         field("epochs", &T::epochs, "passes over the training set", between(1, 1e9)),
         field("steps", &T::steps, "steps instead of epochs; 0: as epochs say", between(0, 1e12)),
-        field("batch", &T::batch, "examples a step", between(1, 1e7)),
+        field("batch", &T::batch, "examples a step, or what else the task counts", between(1, 1e7)),
         field("accumulate", &T::accumulate,
               "parts of a batch that go through the model one after the other", between(1, 1e7)),
         field("precision", &T::precision, "of the matrix products: float32 or bf16 (autocast)"),
         field("warmup_fraction", &T::warmup_fraction,
               "share of the steps in which the learning rate rises", between(0, 1)),
-        field("evaluate_on", &T::evaluate_on,
-              "what is evaluated: test, the test set; validation, images that are neither trained "
-              "on nor in the test set, to choose options by"),
+        field(
+            "evaluate_on", &T::evaluate_on,
+            "what is evaluated: test, the test set; validation, examples that are neither trained "
+            "on nor in the test set, to choose options by"),
         field("evaluate_steps", &T::evaluate_steps,
               "steps from evaluation to evaluation; 0: an epoch", between(0, 1e12)),
         field("log_steps", &T::log_steps, "steps from record to record", between(1, 1e12)),

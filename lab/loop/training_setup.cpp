@@ -154,7 +154,8 @@ TrainingPlan TrainingSetup::make_plan() {
                   .data_threads = resources.data_threads > 0
                                       ? static_cast<int>(resources.data_threads)
                                       : automatic,
-                  .evaluate_on = training_.evaluate_on});
+                  .evaluate_on = training_.evaluate_on,
+                  .bf16 = training_.precision == Precision::kBFloat16});
   count_steps(plan, *task_);
   plan.schedule = make_schedule_for(plan);
   return plan;

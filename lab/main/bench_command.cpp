@@ -129,17 +129,28 @@ std::vector<bench::Contestant> training_contestants(const task::Task& task,
   return list;
 }
 
+std::string without_end(const std::string& text) {
+  return text.substr(0, text.find_last_not_of(' ') + 1);
+}
+
+// `units`: what a step trains on, for the speed; 0: no speed is printed.
 void print(std::ostream& out, const std::string& title,
-           const std::vector<bench::StepTiming>& timings) {
-  char text[160];
-  std::snprintf(text, sizeof(text), "%-46s %10s %8s %16s\n", title.c_str(), "ms", "ratio",
-                "quartiles");
-  out << text;
+           const std::vector<bench::StepTiming>& timings, double units, const std::string& unit) {
+  char text[200];
+  const std::string speed = units > 0 ? unit + "/s" : "";
+  std::snprintf(text, sizeof(text), "%-46s %10s %8s %16s %12s", title.c_str(), "ms", "ratio",
+                "quartiles", speed.c_str());
+  out << without_end(text) << '\n';
   for (const bench::StepTiming& timing : timings) {
-    std::snprintf(text, sizeof(text), "  %-44s %10.3f %8.2f %8.2f – %.2f\n", timing.title.c_str(),
+    std::snprintf(text, sizeof(text), "  %-44s %10.3f %8.2f %8.2f – %.2f", timing.title.c_str(),
                   timing.milliseconds.median, timing.ratio.median, timing.ratio.lower,
                   timing.ratio.upper);
     out << text;
+    if (units > 0) {
+      std::snprintf(text, sizeof(text), " %13.0f", units / timing.milliseconds.median * 1e3);
+      out << text;
+    }
+    out << '\n';
   }
 }
 
@@ -161,7 +172,8 @@ std::vector<task::Batch> first_batch(task::Task& task, const loop::TrainingPlan&
   const std::int64_t part = plan.training.batch / plan.training.accumulate;
   std::vector<task::Batch> parts;
   for (std::int64_t i = 0; i < plan.training.accumulate; ++i) {
-    parts.push_back(task.make_batch({task::Split::kTraining, 0, i * part, part}));
+    parts.push_back(task.make_batch(task::batch_request(
+        task::Split::kTraining, 0, i, part, task.example_count(task::Split::kTraining))));
   }
   return parts;
 }
@@ -185,12 +197,17 @@ void run(BenchFlags& flags, CommandContext& context) {
   const std::vector<bench::StepTiming> optimizers =
       bench::time_in_turns(optimizer_contestants(*model.module, plan, name), plan.device, period,
                            static_cast<int>(flags.rounds));
-  print(context.out, "optimizer step", optimizers);
+  print(context.out, "optimizer step", optimizers, 0, "");
   const std::vector<task::Batch> parts = first_batch(flags.request.task(), plan);
   const std::vector<bench::StepTiming> trainings =
       bench::time_in_turns(training_contestants(flags.request.task(), plan, name, parts),
                            plan.device, period, static_cast<int>(flags.rounds));
-  print(context.out, "training step", trainings);
+  const task::Task& task = flags.request.task();
+  std::int64_t units = 0;
+  for (const task::Batch& part : parts) {
+    units += task.unit_count(part);
+  }
+  print(context.out, "training step", trainings, static_cast<double>(units), task.unit());
   if (!flags.json.empty()) {
     std::int64_t parameters = 0;
     for (const at::Tensor& tensor : model.module->parameters()) {
@@ -201,6 +218,8 @@ void run(BenchFlags& flags, CommandContext& context) {
                                 {"config", nlohmann::json::parse(config)},
                                 {"rounds", flags.rounds},
                                 {"steps_a_round", period},
+                                {"unit", task.unit()},
+                                {"units_a_step", units},
                                 {"optimizer_step", to_json(optimizers)},
                                 {"training_step", to_json(trainings)}};
     const std::string text = all.dump(1) + "\n";

@@ -8,6 +8,7 @@
 #include "lab/loop/training_setup.hpp"
 #include "lab/main/commands.hpp"
 #include "lab/main/task_registry.hpp"
+#include "lab/run/scores_text.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::main {
@@ -73,11 +74,14 @@ void run(const EvalFlags& flags, std::ostream& out) {
                      {.device = plan.device,
                       .precision = plan.training.precision,
                       .batch = plan.training.batch / plan.training.accumulate,
-                      .picture = flags.picture},
+                      .picture = flags.picture,
+                      .sample = flags.picture},
                      mutex);
-  out << fmt::format("{} {} examples · accuracy {:.2f} % · loss {:.4e}\n",
-                     recorded.task().example_count(task::Split::kTest), name_of(flags.evaluate_on),
-                     100 * result.accuracy, result.loss);
+  const task::Task& task = recorded.task();
+  out << fmt::format("{} {} examples{} · loss {:.4e}{}\n", task.example_count(task::Split::kTest),
+                     name_of(flags.evaluate_on),
+                     run::scores_text(task.score_name(), result.accuracy, {}), result.loss,
+                     run::scores_text("", run::kAbsent, result.others));
   std::error_code error;
   if (!flags.picture.empty() && std::filesystem::exists(flags.picture, error)) {
     out << flags.picture << ": " << recorded.task().picture_legend() << '\n';
@@ -102,7 +106,10 @@ void add_eval_command(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   command::add_value(*command, "--evaluate-on", flags->evaluate_on,
                      "test, or validation for a run that was evaluated on it");
-  command->add_option("--picture", flags->picture, "PNG of the first examples")->type_name("FILE");
+  command
+      ->add_option("--picture", flags->picture,
+                   "PNG of the first examples, or the task's sample text")
+      ->type_name("FILE");
   command::add_number(*command, "--threads", flags->threads,
                       "of LibTorch on the CPU; 0: its own choice", between(0, 1024));
   command->callback(

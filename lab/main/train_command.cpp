@@ -12,6 +12,7 @@
 #include "lab/main/task_registry.hpp"
 #include "lab/run/run_lock.hpp"
 #include "lab/run/run_reader.hpp"
+#include "lab/run/scores_text.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::main {
@@ -53,9 +54,12 @@ std::string text_of(const run::EndRecord& end, const loop::TrainingPlan& plan,
                     const std::filesystem::path& run) {
   std::string text(name_of(end.status));
   if (std::isfinite(end.final_loss)) {
-    text += fmt::format(" · accuracy {:.2f} % (best {:.2f} %) · {} loss {:.4e}",
-                        100 * end.final_accuracy, 100 * end.best_accuracy,
-                        name_of(plan.training.evaluate_on), end.final_loss);
+    if (std::isfinite(end.final_accuracy)) {
+      text += fmt::format(" · {} {:.2f} % (best {:.2f} %)", end.score_name,
+                          100 * end.final_accuracy, 100 * end.best_accuracy);
+    }
+    text += fmt::format(" · {} loss {:.4e}{}", name_of(plan.training.evaluate_on), end.final_loss,
+                        run::scores_text(end.score_name, run::kAbsent, end.others));
   }
   text += " · " + command::text_of_seconds(end.seconds) + " · " + run.string();
   if (end.status == run::RunStatus::kDiverged) {

@@ -2,6 +2,7 @@
 #include "lab/page/html_text.hpp"
 
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -109,6 +110,13 @@ std::string percent_text(double share) {
   return std::isfinite(share)
              ? without_trailing_zeros(in_format(100 * share, std::chars_format::fixed, 2)) + " %"
              : "–";
+}
+
+std::string capitalized(std::string text) {
+  if (!text.empty()) {
+    text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  }
+  return text;
 }
 
 }  // namespace sing::lab::page

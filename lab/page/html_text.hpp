@@ -19,6 +19,9 @@ std::string short_number(double value, int digits = 4);
 // Returns a text such as 1.5 h, 3.2 min or 41 s.
 std::string duration_text(double seconds);
 
+// Returns the text with its first letter in upper case.
+std::string capitalized(std::string text);
+
 // Formats 0.1234 as 12.34 %.
 std::string percent_text(double share);
 

@@ -40,6 +40,7 @@ circle { fill: var(--run); } svg text.diverged { fill: var(--run); font-size: 15
 .data { fill: var(--c4); background: var(--c4); } .model { fill: var(--c0); background: var(--c0); }
 .optimizer { fill: var(--c2); background: var(--c2); } b.data, b.model, b.optimizer { display: inline-block; width: .8em; height: .8em; margin-left: .8em; }
 .times { max-width: 64rem; } .picture img { max-width: 100%; min-width: min(28rem, 100%); image-rendering: pixelated; }
+.sample pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 .key { margin: .2rem 0 1rem; font-size: .85rem; } .key .swatch { margin-left: 1.2em; } .ball { stroke: var(--paper); stroke-width: 1.5; }
 .cursor { stroke: var(--faint); stroke-dasharray: 3 3; } .hidden { display: none; }
 .tip { position: absolute; z-index: 2; pointer-events: none; padding: .35rem .6rem; border: 1px solid var(--line); border-radius: 4px;

@@ -10,6 +10,7 @@
 #include "lab/rde/batch_filler.hpp"
 #include "lab/rde/epochs.hpp"
 #include "lab/rde/prediction_picture.hpp"
+#include "lab/task/counting_task.hpp"
 
 namespace sing::lab::rde {
 namespace {
@@ -21,7 +22,7 @@ enum Ready : std::size_t { kImages, kTargets, kReadyRectangles, kReadyLevels };
 
 constexpr std::int64_t kPictureImages = 8;
 
-class RdeTask final : public task::Task {
+class RdeTask final : public task::CountingTask {
  public:
   void add_flags(CLI::App& command) override {
     command::add_field_flags(command, options_);

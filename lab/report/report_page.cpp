@@ -14,6 +14,7 @@
 #include "lab/report/run_pictures.hpp"
 #include "lab/report/run_style.hpp"
 #include "lab/report/run_tables.hpp"
+#include "lab/report/score_names.hpp"
 #include "lab/report/time_bars.hpp"
 #include "lab/run/run_directory.hpp"
 #include "lab/run/run_reader.hpp"
@@ -81,22 +82,36 @@ std::string charts(const Subject& subject, Over over) {
   };
   const auto loss = [](const run::EvaluationRecord& record) { return record.loss; };
   const auto percent = [](const run::EvaluationRecord& record) { return 100 * record.accuracy; };
-  const auto of_evaluations = [&](double (*value)(const run::EvaluationRecord&)) {
-    return curves_of<run::EvaluationRecord>(subject, over, &run::RunRecord::evaluations, value);
-  };
+  const auto of_evaluations =
+      [&](const std::function<double(const run::EvaluationRecord&)>& value) {
+        return curves_of<run::EvaluationRecord>(subject, over, &run::RunRecord::evaluations, value);
+      };
+  std::string others;
+  for (const std::string& name : other_scores(subject.runs)) {
+    others += page::draw_line_chart(
+        {.title = name, .x_label = x},
+        marked(subject, of_evaluations([&](const run::EvaluationRecord& record) {
+                 return score_of(record.others, name);
+               })));
+  }
   return page::draw_line_chart(
              {.title = "Training loss", .x_label = x, .y_scale = page::Scale::kLog},
              marked(subject, of_steps(&run::StepRecord::loss))) +
          page::draw_line_chart(
              {.title = "Evaluation loss", .x_label = x, .y_scale = page::Scale::kLog},
              marked(subject, of_evaluations(loss))) +
-         page::draw_line_chart({.title = "Accuracy, %", .x_label = x, .from_zero = true},
+         page::draw_line_chart({.title = page::capitalized(score_name(subject.runs)) + ", %",
+                                .x_label = x,
+                                .from_zero = true},
                                marked(subject, of_evaluations(percent))) +
+         others +
          page::draw_line_chart(
              {.title = "Learning rate", .x_label = x, .y_scale = learning_rate_scale(subject.runs)},
              of_steps(&run::StepRecord::learning_rate)) +
-         page::draw_line_chart({.title = "Images per second", .x_label = x, .from_zero = true},
-                               of_steps(&run::StepRecord::images_per_second));
+         page::draw_line_chart({.title = page::capitalized(unit_of(subject.runs)) + " per second",
+                                .x_label = x,
+                                .from_zero = true},
+                               of_steps(&run::StepRecord::units_per_second));
 }
 
 std::string legend(const Subject& subject) {

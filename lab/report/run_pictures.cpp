@@ -1,4 +1,4 @@
-// Embeds PNG files as base64.
+// Embeds PNG files as base64, and sample texts as they are.
 #include "lab/report/run_pictures.hpp"
 
 #include <fstream>
@@ -14,21 +14,26 @@ namespace {
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{8} << 20;
 constexpr std::string_view kPngSignature = "\x89PNG\r\n\x1a\n";
 
-std::string read_png_bytes(const std::filesystem::path& path) {
+// Returns "" for a file that is too large.
+std::string read_bytes(const std::filesystem::path& path) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   if (error || size > kMostBytes) {
     return {};
   }
   std::ifstream stream(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  return bytes.starts_with(kPngSignature) ? bytes : std::string();
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
 std::string draw_picture(const std::filesystem::path& path) {
   const std::string name = page::escape_html(path.stem().string());
-  const std::string bytes = read_png_bytes(path);
-  if (bytes.empty()) {
+  const std::string bytes = read_bytes(path);
+  if (path.extension() == ".txt") {
+    return fmt::format(
+        "<figure class=\"sample\"><figcaption>{}</figcaption><pre>{}</pre></figure>\n", name,
+        page::escape_html(bytes));
+  }
+  if (!bytes.starts_with(kPngSignature)) {
     return fmt::format("<p class=\"note\">{}: no PNG file of at most 8 MiB</p>\n", name);
   }
   return fmt::format(

@@ -1,4 +1,4 @@
-// Embeds the pictures of a run in the page.
+// Embeds the pictures and sample texts of a run in the page.
 #pragma once
 
 #include <cstddef>

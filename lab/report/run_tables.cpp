@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "lab/page/html_text.hpp"
+#include "lab/report/score_names.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::report {
@@ -25,6 +26,7 @@ run::EndRecord end_of(const run::RunRecord& run) {
   if (!run.evaluations.empty()) {
     end.final_accuracy = run.evaluations.back().accuracy;
     end.final_loss = run.evaluations.back().loss;
+    end.others = run.evaluations.back().others;
     for (const run::EvaluationRecord& evaluation : run.evaluations) {
       end.best_accuracy = std::fmax(end.best_accuracy, evaluation.accuracy);
     }
@@ -32,7 +34,8 @@ run::EndRecord end_of(const run::RunRecord& run) {
   return end;
 }
 
-std::string result_row(const run::RunRecord& run, const std::string& style) {
+std::string result_row(const run::RunRecord& run, const std::string& style,
+                       const std::vector<std::string>& others) {
   const run::EndRecord end = end_of(run);
   const std::string_view status = run.end ? name_of(end.status) : "unfinished";
   const auto shown = [&](double value) { return run.has_diverged() ? run::kAbsent : value; };
@@ -45,8 +48,11 @@ std::string result_row(const run::RunRecord& run, const std::string& style) {
   row += number_cell(page::percent_text(shown(end.final_accuracy)));
   row += number_cell(page::percent_text(shown(end.best_accuracy)));
   row += number_cell(page::short_number(shown(end.final_loss)));
+  for (const std::string& name : others) {
+    row += number_cell(page::short_number(shown(score_of(end.others, name))));
+  }
   row += number_cell(page::short_number(static_cast<double>(last.step), 9));
-  row += number_cell(page::short_number(last.images_per_second));
+  row += number_cell(page::short_number(last.units_per_second));
   row += number_cell(page::duration_text(end.seconds));
   return row + "</tr>\n";
 }
@@ -103,15 +109,20 @@ std::string differences_table(const std::vector<run::RunRecord>& runs,
 
 std::string results_table(const std::vector<run::RunRecord>& runs,
                           const std::vector<std::string>& styles) {
+  const std::string score = score_name(runs);
+  const std::vector<std::string> others = other_scores(runs);
+  std::vector<std::string> headings = {
+      "run",          "optimizer",      "learning rate", "seed",      "status",
+      "evaluated on", "final " + score, "best " + score, "final loss"};
+  headings.insert(headings.end(), others.begin(), others.end());
+  headings.insert(headings.end(), {"steps", unit_of(runs) + "/s", "time"});
   std::string table = "<div class=\"wide\"><table id=\"results\"><thead><tr>";
-  for (const char* heading :
-       {"run", "optimizer", "learning rate", "seed", "status", "evaluated on", "final accuracy",
-        "best accuracy", "final loss", "steps", "images/s", "time"}) {
-    table += fmt::format("<th>{}</th>", heading);
+  for (const std::string& heading : headings) {
+    table += "<th>" + page::escape_html(heading) + "</th>";
   }
   table += "</tr></thead><tbody>\n";
   for (std::size_t at = 0; at < runs.size(); ++at) {
-    table += result_row(runs[at], styles[at]);
+    table += result_row(runs[at], styles[at], others);
   }
   return table + "</tbody></table></div>\n";
 }

@@ -3,6 +3,9 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "sing/base/message.hpp"
 
 namespace sing::lab::run {
 namespace {
@@ -16,6 +19,9 @@ constexpr const char* kEnd = "end";
 constexpr const char* kStatus = "status";
 constexpr const char* kSeconds = "seconds";
 constexpr const char* kGradientNorms = "gradient_norms";
+constexpr std::string_view kPerSecond = "_per_second";  // after the unit
+constexpr const char* kScore = "score";                 // the name, if it is not accuracy
+constexpr const char* kScores = "scores";
 
 // A key of the file and the number that it holds.
 template <class Record>
@@ -26,8 +32,7 @@ struct Field {
 
 constexpr Field<StepRecord> kStepFields[] = {{"epoch", &StepRecord::epoch},
                                              {"loss", &StepRecord::loss},
-                                             {"learning_rate", &StepRecord::learning_rate},
-                                             {"images_per_second", &StepRecord::images_per_second}};
+                                             {"learning_rate", &StepRecord::learning_rate}};
 constexpr Field<StepRecord> kStepSeconds[] = {
     {"data", &StepRecord::data_seconds},
     {"forward_backward", &StepRecord::forward_backward_seconds},
@@ -59,9 +64,20 @@ void read_fields(const Json& json, Record& record, const Field<Record> (&fields)
   }
 }
 
+template <class Record>
+void write_scores(Json& line, const Record& record) {
+  if (record.score_name != kAccuracy) {
+    line[kScore] = record.score_name;
+  }
+  for (const auto& [name, value] : record.others) {
+    line[kScores][name] = to_json(value);
+  }
+}
+
 Json json_of(const StepRecord& record) {
   Json line = {{kKind, kStep}, {kStep, record.step}};
   write_fields(line, record, kStepFields);
+  line[fmt::format("{}{}", record.unit, kPerSecond)] = to_json(record.units_per_second);
   write_fields(line[kSeconds], record, kStepSeconds);
   for (const auto& [name, norm] : record.gradient_norms) {
     line[kGradientNorms][name] = to_json(norm);
@@ -72,12 +88,14 @@ Json json_of(const StepRecord& record) {
 Json json_of(const EvaluationRecord& record) {
   Json line = {{kKind, kEvaluation}, {kStep, record.step}};
   write_fields(line, record, kEvaluationFields);
+  write_scores(line, record);
   return line;
 }
 
 Json json_of(const EndRecord& record) {
   Json line = {{kKind, kEnd}, {kStatus, name_of(record.status)}};
   write_fields(line, record, kEndFields);
+  write_scores(line, record);
   return line;
 }
 
@@ -91,6 +109,27 @@ Json object_at(const Json& line, const char* key) {
   return found != line.end() && found->is_object() ? *found : Json::object();
 }
 
+// Reads the speed from the key that ends in "_per_second".
+void read_speed(const Json& line, StepRecord& record) {
+  for (const auto& [key, value] : line.items()) {
+    if (key.ends_with(kPerSecond)) {
+      record.unit = key.substr(0, key.size() - kPerSecond.size());
+      record.units_per_second = to_number(value);
+    }
+  }
+}
+
+template <class Record>
+void read_scores(const Json& line, Record& record) {
+  if (const std::string name = text_at(line, kScore); !name.empty()) {
+    record.score_name = name;
+  }
+  const Json scores = object_at(line, kScores);
+  for (const auto& [name, value] : scores.items()) {
+    record.others.emplace_back(name, to_number(value));
+  }
+}
+
 std::optional<std::int64_t> step_of(const Json& line) {
   const auto found = line.find(kStep);
   if (found == line.end() || !found->is_number_integer() || found->get<std::int64_t>() < 0) {
@@ -102,6 +141,7 @@ std::optional<std::int64_t> step_of(const Json& line) {
 StepRecord step_record(const Json& line, std::int64_t step) {
   StepRecord record{.step = step};
   read_fields(line, record, kStepFields);
+  read_speed(line, record);
   read_fields(object_at(line, kSeconds), record, kStepSeconds);
   const Json norms = object_at(line, kGradientNorms);
   for (const auto& [name, value] : norms.items()) {
@@ -113,6 +153,7 @@ StepRecord step_record(const Json& line, std::int64_t step) {
 EvaluationRecord evaluation_record(const Json& line, std::int64_t step) {
   EvaluationRecord record{.step = step};
   read_fields(line, record, kEvaluationFields);
+  read_scores(line, record);
   return record;
 }
 
@@ -122,6 +163,7 @@ std::optional<MetricsRecord> end_record(const Json& line) {
     if (status == name) {
       EndRecord record{.status = value};
       read_fields(line, record, kEndFields);
+      read_scores(line, record);
       return record;
     }
   }

@@ -26,6 +26,10 @@ std::filesystem::path RunDirectory::picture(std::int64_t step) const {
   return pictures() / fmt::format("step_{:08}.png", step);
 }
 
+std::filesystem::path RunDirectory::sample(std::int64_t step) const {
+  return pictures() / fmt::format("step_{:08}.txt", step);
+}
+
 std::filesystem::path RunDirectory::events() const {
   for (const auto& entry : std::filesystem::directory_iterator(path_)) {
     if (entry.path().filename().string().starts_with(kEventsPrefix)) {

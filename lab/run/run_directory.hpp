@@ -24,8 +24,9 @@ class RunDirectory {
   // `name` is last or best.
   std::filesystem::path checkpoint(const std::string& name) const;
   std::filesystem::path pictures() const { return path_ / "pictures"; }
-  // The name sorts by step.
+  // The names sort by step. A task draws a picture or writes a sample text.
   std::filesystem::path picture(std::int64_t step) const;
+  std::filesystem::path sample(std::int64_t step) const;
   // Returns the existing file of TensorBoard events, or a new name with the time in it, which
   // TensorBoard requires.
   std::filesystem::path events() const;

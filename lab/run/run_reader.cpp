@@ -82,7 +82,8 @@ std::pair<std::string, std::string> picture_order(const fs::path& path) {
 void find_pictures(RunRecord& run, const fs::path& folder) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".png" && entry.is_regular_file(error)) {
+    const fs::path extension = entry.path().extension();
+    if ((extension == ".png" || extension == ".txt") && entry.is_regular_file(error)) {
       run.pictures.push_back(entry.path());
     }
   }

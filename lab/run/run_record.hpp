@@ -18,13 +18,17 @@ namespace sing::lab::run {
 // A number that was not measured or is not finite; JSON has null for both.
 inline constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 
+// The usual score by which the best weights are chosen.
+inline constexpr const char* kAccuracy = "accuracy";
+
 // Means over the steps since the last record.
 struct StepRecord {
   std::int64_t step = 0;  // steps taken so far
   double epoch = kAbsent;
   double loss = kAbsent;
   double learning_rate = kAbsent;  // at this step
-  double images_per_second = kAbsent;
+  std::string unit = "images";     // of the task
+  double units_per_second = kAbsent;
   double data_seconds = kAbsent;  // per step, like the next two
   double forward_backward_seconds = kAbsent;
   double optimizer_seconds = kAbsent;
@@ -37,6 +41,9 @@ struct EvaluationRecord {
   double epoch = kAbsent;
   double loss = kAbsent;
   double accuracy = kAbsent;  // 0 … 1
+  // What the accuracy is, and other scores with their names.
+  std::string score_name = kAccuracy;
+  std::vector<std::pair<std::string, double>> others = {};
 };
 
 // finished: all steps were taken; diverged: the run was given up and its numbers mean nothing;
@@ -54,6 +61,9 @@ struct EndRecord {
   double final_accuracy = kAbsent;
   double final_loss = kAbsent;
   double seconds = kAbsent;  // training time, over all resumptions
+  // As in the last evaluation.
+  std::string score_name = kAccuracy;
+  std::vector<std::pair<std::string, double>> others = {};
 };
 
 // Everything that a run directory holds, except for the checkpoints.
@@ -65,7 +75,7 @@ struct RunRecord {
   std::vector<EvaluationRecord> evaluations;
   std::optional<EndRecord> end;  // none while the training runs, or after it was killed
   std::int64_t unreadable_lines = 0;
-  std::vector<std::filesystem::path> pictures;  // earliest first
+  std::vector<std::filesystem::path> pictures;  // and sample texts, earliest first
 
   // Returns whether the run needs no more steps.
   bool is_complete() const { return end && end->status != RunStatus::kInterrupted; }

@@ -1,9 +1,10 @@
-// Defines the interface between a task and the training loop: data, model, loss, metric, pictures.
+// Defines the interface between a task and the training loop: data, model, loss, scores, pictures.
 #pragma once
 
 #include <torch/nn/module.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -13,22 +14,36 @@
 
 #include "lab/data/split.hpp"
 #include "lab/model/weight_copies.hpp"
+#include "lab/task/evaluator.hpp"
 #include "sing/optim/options.hpp"
 
 namespace sing::lab::task {
 
-// Tensors whose meaning the task defines, in host memory when made and on the device in training.
-using Batch = std::vector<at::Tensor>;
-
 using data::Split;
 
-// Examples first … first + count − 1 of an epoch of the split; tests only use epoch 0.
+// Asks for one batch of an epoch of the split; tests only use epoch 0. A task whose batches are
+// equal numbers of examples takes the examples first … first + count − 1. A task with a batch_count
+// of its own takes index and size instead.
 struct BatchRequest {
   Split split = Split::kTraining;
   std::int64_t epoch = 0;
   std::int64_t first = 0;
   std::int64_t count = 0;
+  std::int64_t index = 0;  // number of the batch in its epoch
+  std::int64_t size = 0;   // of each batch, as batch_count got it
 };
+
+// Returns the request for batch number `index`.
+inline BatchRequest batch_request(Split split, std::int64_t epoch, std::int64_t index,
+                                  std::int64_t size, std::int64_t examples) {
+  const std::int64_t first = index * size;
+  return {.split = split,
+          .epoch = epoch,
+          .first = first,
+          .count = std::clamp<std::int64_t>(examples - first, 0, size),
+          .index = index,
+          .size = size};
+}
 
 // Predictions from fused layers, in bf16 on a GPU, for models that support them: the parameters
 // that need copies, and the forward pass that reads the copies.
@@ -48,6 +63,7 @@ struct TaskSetting {
   at::Device device = at::kCPU;
   int data_threads = 1;
   data::EvaluationSet evaluate_on = data::EvaluationSet::kTest;
+  bool bf16 = false;  // matrix products under autocast, in evaluations too
 };
 
 class Task {
@@ -68,6 +84,17 @@ class Task {
   virtual std::string data_digest() const { return {}; }
 
   virtual std::int64_t example_count(Split split) const = 0;  // per epoch
+  // Number of batches per epoch, for --batch (or its share, if a step takes several parts). The
+  // default leaves out the last training examples that do not fill a batch.
+  virtual std::int64_t batch_count(Split split, std::int64_t size) const {
+    const std::int64_t examples = example_count(split);
+    return split == Split::kTraining ? examples / size : (examples + size - 1) / size;
+  }
+
+  // What the speed is measured in, and how many of them a batch of make_batch has. The default
+  // counts the rows of its first tensor.
+  virtual std::string unit() const { return "images"; }
+  virtual std::int64_t unit_count(const Batch& made) const { return made.front().size(0); }
 
   // Depends only on setting, options and request. Called by one thread at a time, which may change
   // and is not the training thread.
@@ -78,15 +105,24 @@ class Task {
 
   // The weights are on the CPU, initialized from torch's generator.
   virtual TaskModel make_model() const = 0;
-  // Mean over the examples of the batch, a scalar with gradient.
+  // Mean over the batch, a scalar with gradient.
   virtual at::Tensor loss(const at::Tensor& prediction, const Batch& batch) const = 0;
-  // Number of examples of the batch that are right, an int64 scalar on the device.
-  virtual at::Tensor right_count(const at::Tensor& prediction, const Batch& batch) const = 0;
-  // Caption for the picture written by write_picture; "" if it writes none.
+  // What a batch of make_batch counts in the mean loss of an evaluation or of a step of several
+  // parts: its tokens, for example. A scalar on the batch's device, which may be either. Undefined:
+  // its number of examples.
+  virtual at::Tensor weight(const Batch& /*made*/) const { return {}; }
+
+  // Name of Scores::accuracy.
+  virtual std::string score_name() const { return "accuracy"; }
+  // Made for each evaluation. The evaluator may run the model itself, for example to translate; the
+  // model outlives it.
+  virtual std::unique_ptr<Evaluator> make_evaluator(const TaskModel& model) const = 0;
+
+  // Caption for the picture or the sample text of an evaluation; "" if there is none.
   virtual std::string picture_legend() const { return {}; }
-  // Draws predictions next to their targets. May write nothing.
-  virtual void write_picture(const std::filesystem::path& path, const at::Tensor& prediction,
-                             const Batch& batch) const = 0;
+  // Draws predictions of the first batch next to their targets. May write nothing.
+  virtual void write_picture(const std::filesystem::path& /*path*/,
+                             const at::Tensor& /*prediction*/, const Batch& /*batch*/) const {}
 };
 
 // An entry in the program's list of tasks.

@@ -44,6 +44,14 @@ Json json_of(const Trial& trial) {
   json["outcome"] = status_of(trial);
   json["accuracy"] = number(trial.accuracy());
   json["loss"] = number(trial.loss());
+  if (trial.end) {
+    if (trial.end->score_name != run::kAccuracy) {
+      json["score"] = trial.end->score_name;
+    }
+    for (const auto& [name, value] : trial.end->others) {
+      json["scores"][name] = number(value);
+    }
+  }
   json["seconds"] = number(seconds_of(trial));
   return json;
 }
@@ -76,7 +84,8 @@ const Trial* longest(const Tuning& tuning, double rate, double decay) {
 
 struct Shown {
   bool accuracy = false;  // false: the loss
-  bool epochs = false;    // some runs are longer than others
+  std::string score_name = run::kAccuracy;
+  bool epochs = false;  // some runs are longer than others
   double low = HUGE_VAL;
   double high = -HUGE_VAL;
 
@@ -92,6 +101,7 @@ Shown shown_of(const Tuning& tuning) {
   Shown shown;
   for (const Trial& trial : tuning.trials) {
     shown.accuracy |= std::isfinite(trial.accuracy());
+    shown.score_name = trial.end ? trial.end->score_name : shown.score_name;
     shown.epochs |= trial.setting.epochs != tuning.trials.front().setting.epochs;
   }
   for (const Trial& trial : tuning.trials) {
@@ -210,8 +220,9 @@ void write_record(const TuningRequest& request, const Tuning& tuning,
 }
 
 std::string text_of(const TuningRequest& request, const Tuning& tuning) {
+  const std::string score = shown_of(tuning).score_name;
   std::vector<std::vector<std::string>> lines = {
-      {"learning rate", "weight decay", "epochs", "accuracy", "loss", "time", ""}};
+      {"learning rate", "weight decay", "epochs", score, "loss", "time", ""}};
   for (const Trial& trial : sorted(tuning.trials)) {
     const Setting& setting = trial.setting;
     lines.push_back({shortest_text(setting.learning_rate), shortest_text(setting.weight_decay),
@@ -221,7 +232,7 @@ std::string text_of(const TuningRequest& request, const Tuning& tuning) {
                      is_best(tuning, trial) ? "best" : (trial.finished() ? "" : status_of(trial))});
   }
   return command::text_table(lines) +
-         fmt::format("accuracy and loss: of the {} set\n", name_of(request.evaluate_on));
+         fmt::format("{} and loss: of the {} set\n", score, name_of(request.evaluate_on));
 }
 
 std::string section_of(const TuningRequest& request, const Tuning& tuning) {
@@ -233,7 +244,7 @@ std::string section_of(const TuningRequest& request, const Tuning& tuning) {
   }
   const Shown shown = shown_of(tuning);
   page::CellMap map{
-      .title = fmt::format("{} on the {} set", shown.accuracy ? "Final accuracy" : "Final loss",
+      .title = fmt::format("Final {} on the {} set", shown.accuracy ? shown.score_name : "loss",
                            name_of(request.evaluate_on)),
       .row_name = "weight decay",
       .column_name = "learning rate"};

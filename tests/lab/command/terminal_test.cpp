@@ -19,7 +19,7 @@ constexpr Progress kHalf{.step = 50,
                          .epoch = 1.5,
                          .loss = 0.01234,
                          .learning_rate = 0.05,
-                         .images_per_second = 1234.4,
+                         .units_per_second = 1234.4,
                          .seconds_left = 3723};
 
 TEST(ProgressBar, SaysLossRateSpeedAndTimeLeft) {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/task/task.hpp"
+#include "lab/task/counting_task.hpp"
 
 namespace sing::test {
 
@@ -38,7 +38,7 @@ struct Script {
   std::function<double(std::int64_t pass)> forward = [](std::int64_t) { return 1.0; };
 };
 
-class ScriptedTask : public lab::task::Task {
+class ScriptedTask : public lab::task::CountingTask {
  public:
   explicit ScriptedTask(Script script) : script_(std::move(script)) {}
 
@@ -107,9 +107,6 @@ class ScriptedTask : public lab::task::Task {
                          const lab::task::Batch& /*batch*/) const override {
     return at::scalar_tensor(script_.right(evaluations_++), at::kLong);
   }
-
-  void write_picture(const std::filesystem::path& /*path*/, const at::Tensor& /*prediction*/,
-                     const lab::task::Batch& /*batch*/) const override {}
 
  private:
   Script script_;

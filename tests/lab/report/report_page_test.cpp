@@ -139,6 +139,25 @@ TEST(ReportPage, FilesThatAreNoPicturesAreNamed) {
   EXPECT_THAT(page, Not(HasSubstr("<img")));
 }
 
+TEST(ReportPage, SampleTextsAndOtherScoresAreShown) {
+  const TemporaryFolder folder;
+  write_whole(folder / "step_1.txt", "reference <b>");
+  RunRecord run{.name = "run", .pictures = {folder / "step_1.txt"}};
+  run.steps = {{.step = 1, .loss = 1, .unit = "tokens", .units_per_second = 50}};
+  run.evaluations = {{.step = 1,
+                      .loss = 0.5,
+                      .accuracy = 0.25,
+                      .score_name = "BLEU",
+                      .others = {{"a & b", 0.125}}}};
+  const std::string page = report_page({run});
+  EXPECT_THAT(page, HasSubstr("<pre>reference &lt;b&gt;</pre>"));
+  EXPECT_THAT(page, HasSubstr("<th>final BLEU</th><th>best BLEU</th><th>final loss</th>"
+                              "<th>a &amp; b</th><th>steps</th><th>tokens/s</th>"));
+  EXPECT_THAT(page, HasSubstr("<td class=\"number\">0.5</td><td class=\"number\">0.125</td>"));
+  EXPECT_THAT(page, HasSubstr("BLEU, %"));
+  EXPECT_THAT(page, HasSubstr("Tokens per second"));
+}
+
 TEST(ReportPage, PicturesComeWithWhatTheTaskSaysOfThem) {
   RunRecord run{.name = "run", .settings = {{"picture_legend", "black: error < 0.5"}}};
   EXPECT_THAT(report_page({run}), Not(HasSubstr("<p class=\"note\">black")));

@@ -99,6 +99,29 @@ TEST(MetricsLine, IsJsonAndWhatIsNotFiniteIsNull) {
             "\"final_accuracy\":null,\"final_loss\":null,\"seconds\":3.0}\n");
 }
 
+TEST(MetricsLine, UnitAndScoresComeBackByName) {
+  const auto step = parse_metrics_line(
+      metrics_line(StepRecord{.step = 7, .unit = "tokens", .units_per_second = 12}));
+  ASSERT_TRUE(step);
+  EXPECT_EQ(std::get<StepRecord>(*step).unit, "tokens");
+  EXPECT_EQ(std::get<StepRecord>(*step).units_per_second, 12);
+  const std::string line = metrics_line(EvaluationRecord{.step = 7,
+                                                         .loss = 2,
+                                                         .accuracy = 0.5,
+                                                         .score_name = "F1",
+                                                         .others = {{"exact match, %", 40}}});
+  EXPECT_THAT(line, HasSubstr("\"score\":\"F1\",\"scores\":{\"exact match, %\":40.0}"));
+  const auto evaluation = parse_metrics_line(line);
+  ASSERT_TRUE(evaluation);
+  EXPECT_EQ(std::get<EvaluationRecord>(*evaluation).score_name, "F1");
+  EXPECT_EQ(std::get<EvaluationRecord>(*evaluation).others,
+            (decltype(EvaluationRecord::others){{"exact match, %", 40}}));
+  const auto end = parse_metrics_line(metrics_line(EndRecord{.others = {{"perplexity", 3}}}));
+  ASSERT_TRUE(end);
+  EXPECT_EQ(std::get<EndRecord>(*end).score_name, "accuracy");
+  EXPECT_EQ(std::get<EndRecord>(*end).others, (decltype(EndRecord::others){{"perplexity", 3}}));
+}
+
 // There are one line and one event per record; a resumed run truncates both files to their sizes in
 // the checkpoint, and the reader reads what the writer wrote.
 TEST(RunWriter, TheReaderReadsWhatWasWritten) {
@@ -113,7 +136,7 @@ TEST(RunWriter, TheReaderReadsWhatWasWritten) {
                             .epoch = 0.5,
                             .loss = 3,
                             .learning_rate = 0.25,
-                            .images_per_second = 100,
+                            .units_per_second = 100,
                             .data_seconds = 0.125,
                             .forward_backward_seconds = 0.375,
                             .optimizer_seconds = 0.0625,
@@ -137,7 +160,7 @@ TEST(RunWriter, TheReaderReadsWhatWasWritten) {
   EXPECT_EQ(run.steps[0].epoch, 0.5);
   EXPECT_EQ(run.steps[0].loss, 3);
   EXPECT_EQ(run.steps[0].learning_rate, 0.25);
-  EXPECT_EQ(run.steps[0].images_per_second, 100);
+  EXPECT_EQ(run.steps[0].units_per_second, 100);
   EXPECT_EQ(run.steps[0].data_seconds, 0.125);
   EXPECT_EQ(run.steps[0].forward_backward_seconds, 0.375);
   EXPECT_EQ(run.steps[0].optimizer_seconds, 0.0625);

@@ -30,7 +30,7 @@ TEST(EarlierRun, IsRead) {
   EXPECT_EQ(run.steps.back().epoch, 10);
   EXPECT_EQ(run.steps.back().loss, 0.07297462821006775);
   EXPECT_EQ(run.steps.back().learning_rate, 0.035419546512382265);
-  EXPECT_EQ(run.steps.back().images_per_second, 12043.473325663648);
+  EXPECT_EQ(run.steps.back().units_per_second, 12043.473325663648);
   EXPECT_EQ(run.steps.back().data_seconds, 2.48068e-05);
   EXPECT_EQ(run.steps.back().forward_backward_seconds, 0.0006208896);
   EXPECT_EQ(run.steps.back().optimizer_seconds, 1.80648e-05);

@@ -76,6 +76,7 @@ inline std::vector<nlohmann::json> timeless_metrics_of(const std::filesystem::pa
   for (nlohmann::json& line : lines) {
     line.erase("seconds");
     line.erase("images_per_second");
+    line.erase("tokens_per_second");
   }
   return lines;
 }
