@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "lab/model/vit.hpp"
+#include "lab/model/freeze_norms.hpp"
 #include "lab/picture/png.hpp"
 
 namespace sing::lab::image {

@@ -51,7 +51,7 @@ struct ResnetOptions {
 // Parameters, buffers and initial weights are those of torchvision's resnet18 and resnet34. With
 // `blurpool` the input of each convolution with stride 2 and at least 16 input channels is smoothed
 // by [1 2 1] ⊗ [1 2 1] / 16 with zero padding (libffcv/ffcv-imagenet); this adds no parameter. The
-// owner of the model applies `freeze_norms` (freeze_norms in lab/model/vit.hpp).
+// owner of the model applies `freeze_norms` (lab/model/freeze_norms.hpp).
 class ResnetImpl final : public ::torch::nn::Module {
  public:
   ResnetImpl(const ResnetOptions& options, std::int64_t channels, std::int64_t classes);

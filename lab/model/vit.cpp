@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/model/transformer_block.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::model {
@@ -32,119 +33,7 @@ const NamedShape& find_shape(VitSize size) {
   throw Error("[vit] wanted a known model");
 }
 
-constexpr double kDeviation = 0.02;
 constexpr double kNormEpsilon = 1e-6;
-constexpr std::int64_t kMlpFactor = 4;
-
-torch::nn::LayerNorm make_norm(std::int64_t width) {
-  return torch::nn::LayerNorm(torch::nn::LayerNormOptions({width}).eps(kNormEpsilon));
-}
-
-torch::nn::Linear make_linear(std::int64_t in, std::int64_t out) {
-  torch::nn::Linear linear(in, out);
-  const torch::NoGradGuard no_gradient;
-  linear->weight.normal_(0, kDeviation);
-  linear->bias.zero_();
-  return linear;
-}
-
-class LayerScaleImpl final : public torch::nn::Module {
- public:
-  LayerScaleImpl(std::int64_t width, double initial)
-      : gamma_(register_parameter("gamma", torch::full({width}, initial))) {}
-  at::Tensor forward(const at::Tensor& tokens) { return tokens * gamma_; }
-
- private:
-  at::Tensor gamma_;
-};
-TORCH_MODULE(LayerScale);
-
-class AttentionImpl final : public torch::nn::Module {
- public:
-  AttentionImpl(std::int64_t width, std::int64_t heads)
-      : heads_(heads),
-        qkv_(register_module("qkv", make_linear(width, 3 * width))),
-        proj_(register_module("proj", make_linear(width, width))) {}
-
-  at::Tensor forward(const at::Tensor& tokens) {
-    const auto batch = tokens.size(0);
-    const auto count = tokens.size(1);
-    const auto width = tokens.size(2);
-    const auto parts =  // [3, B, heads, T, width of a head]
-        qkv_(tokens).view({batch, count, 3, heads_, width / heads_}).permute({2, 0, 3, 1, 4});
-    const auto mixed = at::scaled_dot_product_attention(parts[0], parts[1], parts[2]);
-    return proj_(mixed.transpose(1, 2).reshape({batch, count, width}));
-  }
-
-  const torch::nn::LinearImpl& qkv() const { return *qkv_; }
-  const torch::nn::LinearImpl& proj() const { return *proj_; }
-
- private:
-  std::int64_t heads_;
-  torch::nn::Linear qkv_, proj_;
-};
-TORCH_MODULE(Attention);
-
-class MlpImpl final : public torch::nn::Module {
- public:
-  explicit MlpImpl(std::int64_t width)
-      : fc1_(register_module("fc1", make_linear(width, kMlpFactor * width))),
-        fc2_(register_module("fc2", make_linear(kMlpFactor * width, width))) {}
-  at::Tensor forward(const at::Tensor& tokens) { return fc2_(at::gelu(fc1_(tokens))); }
-
-  const torch::nn::LinearImpl& fc1() const { return *fc1_; }
-  const torch::nn::LinearImpl& fc2() const { return *fc2_; }
-
- private:
-  torch::nn::Linear fc1_, fc2_;
-};
-TORCH_MODULE(Mlp);
-
-class BlockImpl final : public torch::nn::Module {
- public:
-  BlockImpl(const VitShape& shape, const std::optional<double>& layer_scale)
-      : norm1_(register_module("norm1", make_norm(shape.width))),
-        attention_(register_module("attn", Attention(shape.width, shape.heads))) {
-    if (layer_scale) {
-      scale1_ = register_module("ls1", LayerScale(shape.width, *layer_scale));
-    }
-    norm2_ = register_module("norm2", make_norm(shape.width));
-    mlp_ = register_module("mlp", Mlp(shape.width));
-    if (layer_scale) {
-      scale2_ = register_module("ls2", LayerScale(shape.width, *layer_scale));
-    }
-  }
-
-  at::Tensor forward(const at::Tensor& tokens) {
-    const at::Tensor after = tokens + scaled(scale1_, attention_(norm1_(tokens)));
-    return after + scaled(scale2_, mlp_(norm2_(after)));
-  }
-
-  struct Layers {
-    const torch::nn::LayerNormImpl& norm1;
-    const torch::nn::LinearImpl& qkv;
-    const torch::nn::LinearImpl& proj;
-    const torch::nn::LayerNormImpl& norm2;
-    const torch::nn::LinearImpl& fc1;
-    const torch::nn::LinearImpl& fc2;
-  };
-  Layers layers() const {
-    return {*norm1_, attention_->qkv(), attention_->proj(), *norm2_, mlp_->fc1(), mlp_->fc2()};
-  }
-
- private:
-  static at::Tensor scaled(LayerScale& scale, const at::Tensor& tokens) {
-    return scale.is_empty() ? tokens : scale(tokens);
-  }
-
-  torch::nn::LayerNorm norm1_;
-  Attention attention_;
-  LayerScale scale1_ = nullptr;
-  torch::nn::LayerNorm norm2_ = nullptr;
-  Mlp mlp_ = nullptr;
-  LayerScale scale2_ = nullptr;
-};
-TORCH_MODULE(Block);
 
 // A convolution whose stride equals its kernel size, computed as a matrix product.
 class PatchEmbedImpl final : public torch::nn::Module {
@@ -155,7 +44,7 @@ class PatchEmbedImpl final : public torch::nn::Module {
         torch::nn::Conv2d(torch::nn::Conv2dOptions(shape.channels, shape.width, shape.patch_size)
                               .stride(shape.patch_size)));
     const torch::NoGradGuard no_gradient;
-    proj_->weight.normal_(0, kDeviation);
+    proj_->weight.normal_(0, kWeightDeviation);
     proj_->bias.zero_();
   }
 
@@ -212,15 +101,18 @@ struct VitImpl::Parts {
 VitImpl::VitImpl(const VitShape& shape, const std::optional<double>& layer_scale)
     : shape_(shape), has_layer_scale_(layer_scale.has_value()), parts_(std::make_unique<Parts>()) {
   const auto side = shape.image_size / shape.patch_size;
-  parts_->positions =
-      register_parameter("pos_embed", torch::randn({1, side * side, shape.width}) * kDeviation);
+  parts_->positions = register_parameter(
+      "pos_embed", torch::randn({1, side * side, shape.width}) * kWeightDeviation);
   parts_->patch_embed = register_module("patch_embed", PatchEmbed(shape));
   const auto list = register_module("blocks", torch::nn::ModuleList());
   for (std::int64_t block = 0; block < shape.depth; ++block) {
-    parts_->blocks.emplace_back(shape, layer_scale);
+    parts_->blocks.emplace_back(BlockShape{.width = shape.width,
+                                           .heads = shape.heads,
+                                           .norm_epsilon = kNormEpsilon,
+                                           .layer_scale = layer_scale});
     list->push_back(parts_->blocks.back());
   }
-  parts_->norm = register_module("norm", make_norm(shape.width));
+  parts_->norm = register_module("norm", make_norm(shape.width, kNormEpsilon));
   parts_->head = register_module(
       "head", make_linear(shape.width, shape.channels * shape.patch_size * shape.patch_size));
 }
@@ -286,21 +178,6 @@ at::Tensor VitImpl::fused_forward(const at::Tensor& images, const WeightCopies& 
   add_norm(*parts_->norm);
   return to_images(
       fused::linear(normalized, copies.of(parts_->head->weight), copies.of(parts_->head->bias)));
-}
-
-void freeze_norms(torch::nn::Module& model) {
-  for (const auto& module : model.modules()) {
-    const bool is_norm = module->as<torch::nn::LayerNorm>() != nullptr ||
-                         module->as<torch::nn::GroupNorm>() != nullptr ||
-                         module->as<torch::nn::BatchNorm1d>() != nullptr ||
-                         module->as<torch::nn::BatchNorm2d>() != nullptr ||
-                         module->as<LayerScaleImpl>() != nullptr;
-    if (is_norm) {
-      for (at::Tensor& parameter : module->parameters(/*recurse=*/false)) {
-        parameter.requires_grad_(false);
-      }
-    }
-  }
 }
 
 }  // namespace sing::lab::model

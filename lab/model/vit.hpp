@@ -86,7 +86,4 @@ class VitImpl final : public ::torch::nn::Module {
   std::unique_ptr<Parts> parts_;
 };
 
-// Excludes the parameters of normalization layers and of LayerScale from training.
-void freeze_norms(::torch::nn::Module& model);
-
 }  // namespace sing::lab::model

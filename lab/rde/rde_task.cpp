@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "lab/command/field_flags.hpp"
+#include "lab/model/freeze_norms.hpp"
 #include "lab/model/vit.hpp"
 #include "lab/rde/batch_filler.hpp"
 #include "lab/rde/epochs.hpp"

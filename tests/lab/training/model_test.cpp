@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "lab/model/freeze_norms.hpp"
 #include "lab/model/vit.hpp"
 #include "lab/rde/rde_task.hpp"
 #include "lab/task/counting_task.hpp"
