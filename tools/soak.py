@@ -155,7 +155,7 @@ class Soak:
         status = training.end(self.limit)
         self.trainings.remove(training)
         text = training.text()
-        began = re.search(r"going on from step (\d+)", text)
+        began = re.search(r"resuming from step (\d+)", text)
         problem = None
         if status is None:
             problem = f"wanted the end of the process, got none in {self.limit} s"
@@ -164,7 +164,7 @@ class Soak:
         elif status == FAILURE and not any(message in text for message in messages):
             problem = f"wanted a message with '{messages[0]}', got another one"
         elif training.step and (int(began[1]) != training.step if began else status == 0 and "already finished" not in text):
-            problem = f"wanted to go on from step {training.step}, got {began[1] if began else 'a new beginning'}"
+            problem = f"wanted to resume from step {training.step}, got {began[1] if began else 'a new beginning'}"
         if problem:
             self.fail(kind, f"{problem}{cause}: {training.last_lines()}")
         return problem is None

@@ -7,7 +7,7 @@ namespace sing::lab::command {
 namespace {
 
 constexpr double kKept = 0.9;          // weight of the earlier records after each new one
-constexpr double kLongSeconds = 1800;  // what a user does not wait for unasked
+constexpr double kLongSeconds = 1800;  // longer than a user expects to wait
 
 std::string duration_text(double seconds) {
   constexpr double kHour = 3600;
@@ -36,11 +36,10 @@ std::string long_training_text(double seconds_per_step, std::int64_t steps_left,
   if (left < kLongSeconds) {
     return "";
   }
-  return fmt::format("the first step took {:.2g} s on this CPU: {} more take about {}{}",
-                     seconds_per_step, steps_left, duration_text(left),
-                     small_recipe.empty()
-                         ? ""
-                         : fmt::format("; --config {} is a training of minutes", small_recipe));
+  return fmt::format(
+      "the first step took {:.2g} s on this CPU: {} more will take about {}{}", seconds_per_step,
+      steps_left, duration_text(left),
+      small_recipe.empty() ? "" : fmt::format("; --config {} trains in minutes", small_recipe));
 }
 
 }  // namespace sing::lab::command

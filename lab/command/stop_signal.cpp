@@ -17,7 +17,8 @@ bool error_is_terminal = false;
 void request_stop(int /*signal*/) {
   stop_requested = true;
   if (error_is_terminal) {
-    constexpr char kText[] = "\nstopping as soon as all is saved; once more ends it at once\n";
+    constexpr char kText[] =
+        "\nstopping after everything is saved; interrupt again to end at once\n";
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText, sizeof(kText) - 1);
   }
 }

@@ -89,7 +89,7 @@ void make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
-    throw FileError(fmt::format("[{}] cannot be made: {}", folder.string(), error.message()));
+    throw FileError(fmt::format("[{}] cannot be created: {}", folder.string(), error.message()));
   }
 }
 
@@ -110,7 +110,7 @@ void check_commands(const std::vector<Cell>& cells, const Workplace& place) {
     const std::string before = read_text(path);
     if (before != command_text(cell)) {
       throw FileError(fmt::format(
-          "[{}] this run was started with other flags: wanted '{}', got '{}'; take another --out",
+          "[{}] this run was started with other flags: wanted '{}', got '{}'; use another --out",
           path.string(), in_one_line(before), in_one_line(command_text(cell))));
     }
   }

@@ -116,8 +116,10 @@ void check_train_flags(const std::vector<std::string>& flags, const std::vector<
   for (const std::string& flag : flags) {
     const std::string name = flag.substr(0, flag.find('='));
     for (const std::string& own : owned) {
-      SING_CHECK(name != own, "{}{} is set run by run, wanted other flags of sing train", where,
-                 own);
+      SING_CHECK(
+          name != own,
+          "{}wanted flags of sing train that runs may share, got {}, which is set for each run",
+          where, own);
     }
   }
 }

@@ -130,7 +130,7 @@ Statistic other_score(const Row& row, const std::string& name) {
   return found != row.others.end() ? found->second : Statistic{};
 }
 
-// Names the sets that the numbers are of.
+// Names the sets that the accuracies and losses are measured on.
 std::string evaluation_sets(const std::vector<Row>& rows) {
   std::set<std::string> sets;
   for (const Row& row : rows) {
@@ -258,8 +258,8 @@ std::vector<std::vector<std::string>> table_lines(const std::vector<Row>& rows) 
 
 std::string runs_note(const std::vector<Row>& rows) {
   const std::string sets = evaluation_sets(rows);
-  return "runs: finished ones, of which the numbers are the mean ± the standard deviation" +
-         (sets.empty() ? "" : fmt::format("; {}: of the {} set", measured_text(rows), sets));
+  return "runs: number of finished runs; the other numbers are their mean ± standard deviation" +
+         (sets.empty() ? "" : fmt::format("; {}: on the {} set", measured_text(rows), sets));
 }
 
 std::string text_of(const std::vector<Row>& rows) {

@@ -18,10 +18,9 @@ struct AugmentOptions {
   static constexpr auto fields() {
     using A = AugmentOptions;
     return std::tuple{
-        field(
-            "pad", &A::pad,
-            "black padding on each side, in pixels; crops of the image's size are taken at random",
-            between(0, 1024)),
+        field("pad", &A::pad,
+              "black padding on each side, in pixels, before a random crop of the image's size",
+              between(0, 1024)),
         field("mirror", &A::mirror, "flip each image horizontally with probability 1/2"),
         field("rotation", &A::rotation, "rotate by up to this many degrees to either side",
               between(0, 180))};

@@ -21,10 +21,10 @@ struct ClassificationOptions {
     using C = ClassificationOptions;
     return std::tuple{
         field("label_smoothing", &C::label_smoothing,
-              "share of the target spread over all classes, in the test loss too",
+              "share of the target that is spread over all classes, also in the test loss",
               from_zero_below(1)),
         field("mirrored_test", &C::mirrored_test,
-              "test with the mean of the predictions for an image and its horizontal flip")};
+              "test with the mean of the predictions for each image and its horizontal flip")};
   }
 };
 
@@ -40,7 +40,7 @@ task::TaskModel make_classifier(const model::ResnetOptions& model,
                                 std::int64_t classes, at::Device device);
 
 inline constexpr const char* kClassPictureLegend =
-    "images of the test set; frame green: right, red: wrong";
+    "images of the test set; green frame: right, red frame: wrong";
 
 // Draws the first images of a batch (values 0 … 255), framed in green if the prediction is right
 // and in red if it is wrong.

@@ -39,7 +39,7 @@ std::vector<ListedImage> list_subset(const ImageFolder& folder, const char* subs
   for (const std::string& name : names_in(folder.root / subset, /*folders=*/true)) {
     const auto found = std::lower_bound(folder.classes.begin(), folder.classes.end(), name);
     SING_CHECK(found != folder.classes.end() && *found == name,
-               "[images] '{}': wanted a class that train/ has too",
+               "[images] '{}': wanted a class that train/ also has",
                (folder.root / subset / name).string());
     const auto label = static_cast<std::uint32_t>(found - folder.classes.begin());
     const std::string prefix = std::string(subset) + "/" + name + "/";
@@ -73,7 +73,7 @@ void refuse_bad_images(const std::vector<std::string>& messages) {
     return;
   }
   std::string text = fmt::format(
-      "[images] wanted whole JPEG or PNG files (or --bad-images skip), got {} that are not:",
+      "[images] wanted complete JPEG or PNG files (or --bad-images skip), got {} that are not:",
       messages.size());
   for (std::size_t i = 0; i < std::min(messages.size(), kNamedImages); ++i) {
     text += "\n  " + messages[i];

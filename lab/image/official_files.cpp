@@ -80,7 +80,7 @@ std::vector<std::uint8_t> read_content(const std::filesystem::path& path,
   int status = Z_OK;
   gzerror(file.get(), &status);
   if (status != Z_OK) {  // zlib returns the data up to the point where the file was truncated
-    fail("it is cut short");
+    fail("it is truncated");
   }
   return content;
 }

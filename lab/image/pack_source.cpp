@@ -21,7 +21,7 @@ class PackSource final : public ImageSource {
     require(header.version == kPackVersion,
             fmt::format("wanted version {}, got {}", kPackVersion, header.version));
     const auto footer = copied<PackFooter>(bytes.size() - sizeof(PackFooter));
-    require(footer.end == kPackEnd, "it is cut short");
+    require(footer.end == kPackEnd, "it is truncated");
     const std::uint64_t index_end = bytes.size() - sizeof(PackFooter);
     require(footer.index_offset >= sizeof(PackHeader) && footer.index_offset <= index_end &&
                 footer.index_bytes == index_end - footer.index_offset,

@@ -22,13 +22,16 @@ struct PackOptions {
     using P = PackOptions;
     return std::tuple{
         field("format", &P::format,
-              "jpeg: files that fit are copied; raw: pixels, the fastest to read"),
+              "jpeg: files that are small enough are copied; raw: pixels, which are the fastest to "
+              "read"),
         field("longest_side", &P::longest_side,
-              "pixels of the longer side; larger images are shrunk; 0: none is", between(0, 65535)),
+              "largest length of the longer side in pixels; larger images are shrunk to it; 0: "
+              "none is shrunk",
+              between(0, 65535)),
         field("quality", &P::quality, "JPEG quality of images that are not copied",
               between(1, 100)),
         field("bad_images", &P::bad_images,
-              "refuse or skip files that are no whole JPEG or PNG; each is named")};
+              "refuse or skip files that are not complete JPEG or PNG images; each is named")};
   }
 };
 

@@ -22,7 +22,7 @@ struct StandInOptions {
   static constexpr auto fields() {
     using S = StandInOptions;
     return std::tuple{
-        field("stand_in", &S::stand_in, "train on generated patterns; results mean nothing"),
+        field("stand_in", &S::stand_in, "train on generated patterns; the results mean nothing"),
         field("stand_in_train", &S::stand_in_train, "number of generated training images",
               between(1, 1e7)),
         field("stand_in_test", &S::stand_in_test, "number of generated test images",

@@ -91,8 +91,7 @@ SmallSet make_stand_in(const SmallShape& shape, std::int64_t training_count,
 
 std::string stand_in_notice(const std::string& data_set) {
   return fmt::format(
-      "STAND-IN DATA: generated patterns, not {}. These figures show that the program runs and "
-      "nothing else.",
+      "STAND-IN DATA: generated patterns, not {}. These figures only show that the program runs.",
       data_set);
 }
 

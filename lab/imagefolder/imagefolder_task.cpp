@@ -138,7 +138,8 @@ class ImagefolderTask final : public task::CountingTask {
     const std::vector<std::string> bad =
         image::drop_bad_images(folder, options_.bad_images, threads);
     if (!bad.empty()) {
-      notice_ = fmt::format("left out {} files that are no whole JPEG or PNG:", bad.size());
+      notice_ =
+          fmt::format("left out {} files that are not complete JPEG or PNG images:", bad.size());
       for (std::size_t i = 0; i < std::min(bad.size(), kNamedImages); ++i) {
         notice_ += "\n  " + bad[i];
       }

@@ -35,8 +35,8 @@ struct ImageFolderOptions {
         field("least_area", &O::least_area, "smallest share of an image's area in a training crop",
               between(1e-3, 1)),
         field("bad_images", &O::bad_images,
-              "refuse or skip files that are no whole JPEG or PNG; each is named"),
-        field("stand_in", &O::stand_in, "train on generated patterns; results mean nothing")};
+              "refuse or skip files that are not complete JPEG or PNG images; each is named"),
+        field("stand_in", &O::stand_in, "train on generated patterns; the results mean nothing")};
   }
 };
 

@@ -38,34 +38,39 @@ struct TrainingOptions {
   static constexpr auto fields() {
     using T = TrainingOptions;
     return std::tuple{
-        field("seed", &T::seed, "of the first weights and of the data", at_least(0)),
+        field("seed", &T::seed, "seed of the initial weights and of the data", at_least(0)),
         field("epochs", &T::epochs, "passes over the training set", between(1, 1e9)),
-        field("steps", &T::steps, "steps instead of epochs; 0: as epochs say", between(0, 1e12)),
-        field("batch", &T::batch, "examples a step, or what else the task counts", between(1, 1e7)),
+        field("steps", &T::steps, "number of steps; 0: those of the epochs", between(0, 1e12)),
+        field("batch", &T::batch, "examples per step, or what else the task counts", between(1, 1e7)),
         field("accumulate", &T::accumulate,
-              "parts of a batch that go through the model one after the other", between(1, 1e7)),
-        field("precision", &T::precision, "of the matrix products: float32 or bf16 (autocast)"),
+              "parts of a batch, whose gradients are computed one after the other and added up",
+              between(1, 1e7)),
+        field("precision", &T::precision,
+              "precision of the matrix products: float32 or bf16 (autocast)"),
         field("warmup_fraction", &T::warmup_fraction,
-              "share of the steps in which the learning rate rises", between(0, 1)),
-        field(
-            "evaluate_on", &T::evaluate_on,
-            "what is evaluated: test, the test set; validation, examples that are neither trained "
-            "on nor in the test set, to choose options by"),
-        field("evaluate_steps", &T::evaluate_steps,
-              "steps from evaluation to evaluation; 0: an epoch", between(0, 1e12)),
-        field("log_steps", &T::log_steps, "steps from record to record", between(1, 1e12)),
-        field("norm_steps", &T::norm_steps,
-              "steps from one record with gradient norms to the next; 0: never", between(0, 1e12)),
-        field("divergence_steps", &T::divergence_steps,
-              "diverged is a loss above its start for this many steps; 0: only one not finite",
+              "share of the steps in which the learning rate warms up", between(0, 1)),
+        field("evaluate_on", &T::evaluate_on,
+              "examples that are evaluated: test: the test set; validation: examples held out from "
+              "training, for choosing options"),
+        field("evaluate_steps", &T::evaluate_steps, "steps between evaluations; 0: one epoch",
               between(0, 1e12)),
-        field("deterministic", &T::deterministic, "refuse operations that vary from run to run"),
-        field("fused", &T::fused,
-              "on a GPU in bf16, fused layers that read bf16 weights kept by the optimizer"),
-        field("graph", &T::graph, "on a GPU, replay the gradients' computation as a CUDA graph"),
+        field("log_steps", &T::log_steps, "steps between records", between(1, 1e12)),
+        field("norm_steps", &T::norm_steps, "steps between records with gradient norms; 0: never",
+              between(0, 1e12)),
+        field("divergence_steps", &T::divergence_steps,
+              "a loss that stays above its initial value for this many steps has diverged; 0: only "
+              "one that is not finite",
+              between(0, 1e12)),
+        field("deterministic", &T::deterministic,
+              "refuse operations whose results vary between runs"),
+        field(
+            "fused", &T::fused,
+            "on a GPU in bf16, use fused layers, which read bf16 weights that the optimizer keeps"),
+        field("graph", &T::graph,
+              "on a GPU, replay the computation of the gradients as a CUDA graph"),
         field("autotune", &T::autotune,
-              "on a GPU, time cuDNN's convolutions and take the fastest, which may vary from run "
-              "to run")};
+              "on a GPU, time cuDNN's convolutions and use the fastest, which may vary between "
+              "runs")};
   }
 };
 
@@ -79,14 +84,16 @@ struct ResourceOptions {
   static constexpr auto fields() {
     using R = ResourceOptions;
     return std::tuple{
-        field("threads", &R::threads, "of LibTorch on the CPU; 0: its own choice",
+        field("threads", &R::threads, "LibTorch's threads on the CPU; 0: LibTorch's default",
               between(0, 1024)),
         field("data_threads", &R::data_threads,
-              "that make batches; 0: 1, or all cores beside a GPU", between(0, 1024)),
+              "threads that make batches; 0: one, or all cores if the model is on a GPU",
+              between(0, 1024)),
         field("checkpoint_steps", &R::checkpoint_steps,
-              "steps from checkpoint to checkpoint; 0: as the seconds say", between(0, 1e12)),
+              "steps between checkpoints; 0: checkpoint_seconds decides", between(0, 1e12)),
         field("checkpoint_seconds", &R::checkpoint_seconds,
-              "after an evaluation, seconds since the last checkpoint that call for one",
+              "save a checkpoint after an evaluation if the last one is at least this many seconds "
+              "old",
               between(0, 1e9))};
   }
 };

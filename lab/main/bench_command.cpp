@@ -232,16 +232,16 @@ void run(BenchFlags& flags, CommandContext& context) {
 }  // namespace
 
 void add_bench_command(CLI::App& app, CommandContext& context) {
-  CLI::App* const bench =
-      app.add_subcommand("bench", "Time optimizer and training steps beside torch's optimizers");
+  CLI::App* const bench = app.add_subcommand(
+      "bench", "Time optimizer steps and training steps, and compare with torch's optimizers");
   bench->require_subcommand(1);
   for (const task::TaskEntry& entry : task_entries()) {
     const auto flags = std::make_shared<BenchFlags>(entry);
     CLI::App* const command = bench->add_subcommand(entry.name, entry.help);
     flags->request.add_flags(*command);
-    command::add_number(*command, "--rounds", flags->rounds, "rounds that are timed",
+    command::add_number(*command, "--rounds", flags->rounds, "number of timed rounds",
                         between(1, 100000));
-    command->add_option("--json", flags->json, "file that gets the figures")->type_name("FILE");
+    command->add_option("--json", flags->json, "file for the figures")->type_name("FILE");
     command->callback(
         [flags, &context] { context.chosen = [flags, &context] { run(*flags, context); }; });
   }

@@ -76,12 +76,12 @@ void run(const CompareFlags& flags, CommandContext& context) {
   report::write_report_of(place.folder / run::kReportFile, directories_of(cells, place.folder),
                           compare::comparison_section(rows), context.out);
   if (comparison.stopped) {
-    context.out << "interrupted; the same command goes on from here\n";
+    context.out << "interrupted; run the same command again to continue\n";
     context.exit_code = command::kInterruptedExit;
   } else if (!comparison.failures.empty()) {
-    throw Error(
-        fmt::format("[sing compare] wanted a result of each of {} runs, {} failed, the first: {}",
-                    cells.size(), comparison.failures.size(), comparison.failures.front()));
+    throw Error(fmt::format(
+        "[sing compare] wanted a result of each of {} runs, got {} that failed, the first: {}",
+        cells.size(), comparison.failures.size(), comparison.failures.front()));
   }
 }
 
@@ -89,28 +89,28 @@ void run(const CompareFlags& flags, CommandContext& context) {
 
 void add_compare_command(CLI::App& app, CommandContext& context) {
   CLI::App* const command = app.add_subcommand(
-      "compare", "Train with several optimizers, learning rates and seeds, and tabulate");
+      "compare", "Train with several optimizers, learning rates and seeds, and print a table");
   const auto flags = std::make_shared<CompareFlags>();
   flags->app = &app;
   compare::GridText& grid = flags->grid;
-  command->add_option("TASK", grid.task, "what to train, as for sing train")
-      ->required()
-      ->type_name("");
+  command->add_option("TASK", grid.task, "task, as for sing train")->required()->type_name("");
   // Each list is one word; a longer list would take TASK or the -- after it.
-  command->add_option("--optimizers", grid.optimizers, "names, as for sing train --optimizer")
+  command
+      ->add_option("--optimizers", grid.optimizers,
+                   "names of optimizers, as for sing train --optimizer")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->each(not_empty("--optimizers"))
       ->type_name("NAME,…");
   command
       ->add_option("--variant", grid.variants,
-                   "an optimizer with flags of its own, under a name of its own; may come again")
+                   "an optimizer with its own flags, under its own name; may be repeated")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("'NAME=OPTIMIZER FLAGS…'");
   command
       ->add_option("--learning-rates", grid.learning_rates,
-                   "A,B,… for all, NAME=A,B,… for one; without it each optimizer's own")
+                   "A,B,… for all, NAME=A,B,… for one; default: each optimizer's own")
       ->each(not_empty("--learning-rates"))
       ->type_name("LIST…");
   command
@@ -122,15 +122,16 @@ void add_compare_command(CLI::App& app, CommandContext& context) {
               assign(grid.seeds[at], command::value_of_text(texts[at]), "--seeds");
             }
           },
-          "a run for each")
+          "one run for each")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("INTEGER,…")
       ->default_str("0");
-  command::add_number(*command, "--jobs", flags->jobs, "runs that train at once", between(1, 256));
-  command->add_option("--out", flags->out, "folder of the runs; without it runs/compare_TASK")
+  command::add_number(*command, "--jobs", flags->jobs, "runs that train at the same time",
+                      between(1, 256));
+  command->add_option("--out", flags->out, "folder for the runs; default: runs/compare_TASK")
       ->type_name("FOLDER");
-  command->add_option("--program", flags->program, "trains instead of this program")
+  command->add_option("--program", flags->program, "program that trains in place of this one")
       ->type_name("FILE");
   command->add_option("FLAGS", grid.train_flags, "after --: flags for every sing train")
       ->type_name("");

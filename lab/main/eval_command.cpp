@@ -97,21 +97,21 @@ void add_eval_command(CLI::App& app, CommandContext& context) {
   CLI::App* const command =
       app.add_subcommand("eval", "Measure a run's model on the test set, or on the validation set");
   const auto flags = std::make_shared<EvalFlags>();
-  command->add_option("RUN", flags->run, "folder of the run")->required()->type_name("FOLDER");
-  command->add_option("--checkpoint", flags->checkpoint, "best, last or a file")
+  command->add_option("RUN", flags->run, "directory of the run")->required()->type_name("FOLDER");
+  command->add_option("--checkpoint", flags->checkpoint, "checkpoint: best, last or a file")
       ->type_name("NAME")
       ->capture_default_str();
   command->add_option("--device", flags->device, "auto, cpu, cuda or cuda:1")
       ->type_name("NAME")
       ->capture_default_str();
   command::add_value(*command, "--evaluate-on", flags->evaluate_on,
-                     "test, or validation for a run that was evaluated on it");
+                     "test; or validation, for a run that was evaluated on it");
   command
       ->add_option("--picture", flags->picture,
                    "PNG of the first examples, or the task's sample text")
       ->type_name("FILE");
   command::add_number(*command, "--threads", flags->threads,
-                      "of LibTorch on the CPU; 0: its own choice", between(0, 1024));
+                      "LibTorch's threads on the CPU; 0: LibTorch's default", between(0, 1024));
   command->callback(
       [flags, &context] { context.chosen = [flags, &context] { run(*flags, context.out); }; });
 }

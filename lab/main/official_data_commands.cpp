@@ -90,7 +90,7 @@ void run(const image::OfficialSet& set, const OfficialFlags& flags, std::ostream
   }
   if (wrong > 0) {
     throw Error(fmt::format(
-        "[sing data {}] wanted the files of {}; {} of {} are missing or wrong: see above", set.name,
+        "[sing data {}] wanted the files of {}, got {} of {} missing or wrong: see above", set.name,
         set.title, wrong, paths.size()));
   }
   if (!flags.out.empty()) {
@@ -105,7 +105,9 @@ void add_command(CLI::App& data, CommandContext& context, const image::OfficialS
   command->add_option("--from", flags->from, "the files, or the folder that holds them")
       ->required()
       ->type_name("PATH");
-  command->add_option("--out", flags->out, "folder to copy them to, unpacked, if they are right")
+  command
+      ->add_option("--out", flags->out,
+                   "folder that receives uncompressed copies of the files if they are correct")
       ->type_name("FOLDER");
   command->callback([flags, set, &context] {
     context.chosen = [flags, set, &context] { run(set, *flags, context.out); };

@@ -42,7 +42,7 @@ void run(const PackFlags& flags, std::ostream& out) {
   }
   if (!flags.check.empty()) {
     image::check_pack(flags.check);
-    out << flags.check << ": every image as it was written\n";
+    out << flags.check << ": every image matches its checksum\n";
   }
 }
 
@@ -50,14 +50,16 @@ void run(const PackFlags& flags, std::ostream& out) {
 
 void add_pack_data_command(CLI::App& data, CommandContext& context) {
   CLI::App* const command = data.add_subcommand(
-      "pack", "Put an image folder into one file for fast reading (docs/images.md)");
+      "pack", "Pack an image folder into one file for fast reading (docs/images.md)");
   const auto flags = std::make_shared<PackFlags>();
   command->add_option("--from", flags->from, "folder with train/<class>/ and val/<class>/")
       ->type_name("FOLDER");
-  command->add_option("--out", flags->out, "the pack to write")->type_name("FILE");
-  command->add_option("--check", flags->check, "a pack to compare with its checksums")
+  command->add_option("--out", flags->out, "pack to write")->type_name("FILE");
+  command
+      ->add_option("--check", flags->check, "pack whose images are compared with their checksums")
       ->type_name("FILE");
-  command::add_number(*command, "--threads", flags->threads, "0: all cores", between(0, 1024));
+  command::add_number(*command, "--threads", flags->threads, "threads; 0: all cores",
+                      between(0, 1024));
   command::add_field_flags(*command, flags->options);
   command->callback(
       [flags, &context] { context.chosen = [flags, &context] { run(*flags, context.out); }; });

@@ -47,7 +47,7 @@ std::vector<std::string> with_help(const CLI::App& app, std::vector<std::string>
 int run_program(int argument_count, const char* const* arguments, std::ostream& out,
                 std::ostream& error,
                 const std::function<void(CLI::App&, command::CommandContext&)>& add_more) {
-  CLI::App app("Trains with centralized and normalized gradients, and measures what that does",
+  CLI::App app("Trains with centralized and normalized gradients, and measures their effect",
                "sing");
   app.set_version_flag("--version", fmt::format("sing {}", sing_version()));
   app.require_subcommand(1);

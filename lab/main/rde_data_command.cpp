@@ -35,11 +35,12 @@ struct RdeDataFlags {
 
   static constexpr auto fields() {
     return std::tuple{
-        field("count", &RdeDataFlags::count, "images to write", between(1, 1e9)),
-        field("seed", &RdeDataFlags::seed, "names the set of images", at_least(0)),
-        field("test", &RdeDataFlags::test, "the seed's test images, not its training images"),
+        field("count", &RdeDataFlags::count, "number of images to write", between(1, 1e9)),
+        field("seed", &RdeDataFlags::seed, "seed of the set of images", at_least(0)),
+        field("test", &RdeDataFlags::test, "write the seed's test images, not its training images"),
         field("check", &RdeDataFlags::check,
-              "draw this many, have them solved, print counts; 0: none", between(0, 1e12)),
+              "draw this many images, run the solver on them and print counts; 0: none",
+              between(0, 1e12)),
         field("threads", &RdeDataFlags::threads, "0: all cores", between(0, 1024))};
   }
 };
@@ -69,7 +70,8 @@ void run(const RdeDataFlags& flags, std::ostream& out) {
     const rde::Census census = rde::take_census(flags.options, seed, flags.check, threads);
     out << text_of(census);
     if (!is_sound(census)) {
-      throw Error("[rde] wanted no contact told wrong and every kept image solved: see above");
+      throw Error(
+          "[rde] wanted no wrong contact and every kept image solved, got the counts above");
     }
   }
 }

@@ -39,8 +39,9 @@ void add_report_command(CLI::App& app, CommandContext& context) {
       ->required()
       ->type_name("");
   command
-      ->add_option("--out", flags->out,
-                   "the page; without it report.html, beside the runs if one folder was given")
+      ->add_option(
+          "--out", flags->out,
+          "file of the page; default: report.html, in the folder of the runs if one was given")
       ->type_name("FILE");
   command->callback(
       [flags, &context] { context.chosen = [flags, &context] { run(*flags, context.out); }; });

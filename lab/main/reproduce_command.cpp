@@ -85,11 +85,11 @@ void train(const ReproduceFlags& flags, const compare::Workplace& place, Command
   }
   write_page(table, reproduction, place, notice, context.out);
   if (reproduction.stopped) {
-    context.out << "interrupted; the same command goes on from here\n";
+    context.out << "interrupted; run the same command again to continue\n";
     context.exit_code = command::kInterruptedExit;
   } else if (!reproduction.failures.empty()) {
-    throw Error(fmt::format("{}wanted a result of each run, {} failed, the first: {}", kWhere,
-                            reproduction.failures.size(), reproduction.failures.front()));
+    throw Error(fmt::format("{}wanted a result of each run, got {} that failed, the first: {}",
+                            kWhere, reproduction.failures.size(), reproduction.failures.front()));
   }
 }
 
@@ -116,7 +116,8 @@ void run(ReproduceFlags& flags, CommandContext& context) {
 
 void add_reproduce_command(CLI::App& app, CommandContext& context) {
   CLI::App* const command = app.add_subcommand(
-      "reproduce", "Train the rows of a table of the paper, ours beside its own");
+      "reproduce",
+      "Train the rows of a table of the paper and show our results beside the paper's");
   const auto flags = std::make_shared<ReproduceFlags>();
   flags->app = &app;
   std::string names;
@@ -124,21 +125,23 @@ void add_reproduce_command(CLI::App& app, CommandContext& context) {
     names += (names.empty() ? "" : ", ") + std::string(table.name);
   }
   command->add_option("--table", flags->table, names)->type_name("NAME");
-  command::add_switch(*command, "--list", flags->list, "say which rows are done, train nothing");
+  command::add_switch(*command, "--list", flags->list,
+                      "list which rows are done and train nothing");
   command
       ->add_option("--scale", flags->request.scale,
-                   "full: the recipes; short: a tenth of the epochs; smoke: that they run")
+                   "full: the recipes; short: a tenth of their epochs; smoke: a few steps, to "
+                   "check that they run")
       ->type_name("NAME")
       ->capture_default_str();
   command::add_number(*command, "--seeds", flags->request.seeds,
-                      "runs of each row, with seeds from 0 on", between(1, 1000));
-  command::add_number(*command, "--jobs", flags->jobs, "runs that train at once", between(1, 256));
-  command->add_option("--out", flags->out, "folder of the runs; without it runs/reproduce_SCALE")
+                      "runs of each row, with the seeds 0, 1, …", between(1, 1000));
+  command::add_number(*command, "--jobs", flags->jobs, "runs that train at the same time",
+                      between(1, 256));
+  command->add_option("--out", flags->out, "folder for the runs; default: runs/reproduce_SCALE")
       ->type_name("FOLDER");
-  command
-      ->add_option("--recipes", flags->recipes, "folder of the recipes; without it the project's")
+  command->add_option("--recipes", flags->recipes, "folder of the recipes; default: the project's")
       ->type_name("FOLDER");
-  command->add_option("--program", flags->program, "trains instead of this program")
+  command->add_option("--program", flags->program, "program that trains in place of this one")
       ->type_name("FILE");
   command
       ->add_option("FLAGS", flags->request.train_flags,

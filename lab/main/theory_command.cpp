@@ -10,11 +10,11 @@ void add_theory_command(CLI::App& app, CommandContext& context) {
   CLI::App* const command =
       app.add_subcommand("theory", "Check the paper's theorems, and draw its figures");
   const auto request = std::make_shared<theory::TheoryRequest>();
-  command->add_option("CLAIM", request->names, "claims or families of claims; without any, all")
+  command->add_option("CLAIM", request->names, "claims or families of claims; default: all")
       ->type_name("");
-  command->add_option("--json", request->json, "statements, numbers and verdicts")
+  command->add_option("--json", request->json, "JSON file for the statements, numbers and verdicts")
       ->type_name("FILE");
-  command->add_option("--report", request->page, "the same and the figures, as one HTML page")
+  command->add_option("--report", request->page, "HTML page for the same, with the figures")
       ->type_name("FILE");
   command->callback([request, &context] {
     context.chosen = [request, &context] {

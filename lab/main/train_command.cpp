@@ -34,7 +34,7 @@ run::RecordedConfig take_up(TrainFlags& flags, const run::RunDirectory& director
   run::RecordedConfig config = run::read_config(directory.config());
   const std::string run = directory.path().string();
   SING_CHECK(config.task == flags.request.task_name(),
-             "[sing train] wanted to resume a run of task {}, '{}' is one of task {}",
+             "[sing train] wanted to resume a run of task {}, got '{}' of task {}",
              flags.request.task_name(), run, config.task);
   const std::vector<std::string> lengths = loop::changed_lengths(*flags.command, config);
   const command::OptionTexts options = loop::options_for_length(config, lengths);
@@ -63,10 +63,10 @@ std::string text_of(const run::EndRecord& end, const loop::TrainingPlan& plan,
   }
   text += " · " + command::text_of_seconds(end.seconds) + " · " + run.string();
   if (end.status == run::RunStatus::kDiverged) {
-    text += "\nThe loss is not finite, or stayed above its start: this run has no result.";
+    text += "\nThe loss is not finite, or stayed above its initial value: this run has no result.";
   }
   if (end.status == run::RunStatus::kInterrupted) {
-    text += "\nThe same command with --resume goes on from here.";
+    text += "\nTo continue, run the same command with --resume.";
   }
   return text;
 }
@@ -108,7 +108,7 @@ void start(TrainFlags& flags, const loop::TrainingPlan& plan, const run::RunDire
     }
   }
   if (flags.resume && !directory.has_config()) {
-    out << directory.path().string() << ": no run to go on with, a new one begins\n";
+    out << directory.path().string() << ": no run to resume, starting a new one\n";
   }
   context.needs_output = false;  // the run is in its folder
   const command::StopSignal stop;
@@ -121,7 +121,7 @@ void start(TrainFlags& flags, const loop::TrainingPlan& plan, const run::RunDire
   out << directory.path().string() << ": " << trainer.parameter_count() << " parameters, "
       << plan.total_steps << " steps on " << plan.device.str();
   if (trainer.first_step() > 0) {
-    out << ", going on from step " << trainer.first_step();
+    out << ", resuming from step " << trainer.first_step();
   }
   out << '\n';
   say_notice(out, flags.request.task());
@@ -150,9 +150,10 @@ void run(TrainFlags& flags, CommandContext& context) {
              "[sing train] wanted at least the {} steps of the run '{}', got {}",
              recorded.total_steps, flags.out, plan.total_steps);
   flags.request.check_data(recorded, flags.out);
-  SING_CHECK(flags.resume || !directory.has_config(),
-             "[sing train] wanted a new directory, or --resume to go on; '{}' holds a run",
-             flags.out);
+  SING_CHECK(
+      flags.resume || !directory.has_config(),
+      "[sing train] wanted a new directory, got '{}', which holds a run; --resume continues it",
+      flags.out);
   const run::RunLock lock(directory);
   const bool longer = recorded.total_steps > 0 && plan.total_steps > recorded.total_steps;
   start(flags, plan, directory, longer, context);
@@ -167,13 +168,15 @@ void add_train_command(CLI::App& app, CommandContext& context) {
     const auto flags = std::make_shared<TrainFlags>(entry);
     flags->command = train->add_subcommand(entry.name, entry.help);
     flags->command
-        ->add_option("--out", flags->out,
-                     "folder of the run; without: runs/<task>_<optimizer>_<learning rate>_<seed>")
+        ->add_option(
+            "--out", flags->out,
+            "directory of the run; default: runs/<task>_<optimizer>_<learning rate>_<seed>")
         ->type_name("FOLDER");
     command::add_switch(*flags->command, "--resume", flags->resume,
-                        "go on with the run in --out if there is one, exactly; with more --epochs "
-                        "or --steps for longer");
-    flags->command->add_option("--config", flags->config, "TOML or INI file of these options")
+                        "resume the run in --out exactly, if there is one; more --epochs or "
+                        "--steps train it for longer");
+    flags->command
+        ->add_option("--config", flags->config, "TOML or INI file with values of these options")
         ->type_name("FILE");
     flags->request.add_flags(*flags->command);
     flags->command->callback(

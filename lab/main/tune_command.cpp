@@ -136,7 +136,7 @@ void run(TuneFlags& flags, CommandContext& context) {
   report::write_report_of(place.folder / run::kReportFile, directories,
                           tune::section_of(request, tuning), context.out);
   if (tuning.stopped) {
-    context.out << "interrupted; the same command goes on from here\n";
+    context.out << "interrupted; run the same command again to continue\n";
     context.exit_code = command::kInterruptedExit;
     return;
   }
@@ -150,14 +150,13 @@ void run(TuneFlags& flags, CommandContext& context) {
 
 void add_tune_command(CLI::App& app, CommandContext& context) {
   CLI::App* const command = app.add_subcommand(
-      "tune", "Find a learning rate and a weight decay, with as many runs as any other optimizer");
+      "tune",
+      "Find a learning rate and a weight decay, with equally many runs for every optimizer");
   const auto flags = std::make_shared<TuneFlags>();
   flags->app = &app;
   tune::TuningRequest& request = flags->request;
-  command->add_option("TASK", request.task, "what to train, as for sing train")
-      ->required()
-      ->type_name("");
-  command->add_option("--optimizer", request.optimizer, "a name, as for sing train")
+  command->add_option("TASK", request.task, "task, as for sing train")->required()->type_name("");
+  command->add_option("--optimizer", request.optimizer, "name of an optimizer, as for sing train")
       ->required()
       ->type_name("NAME");
   command
@@ -166,36 +165,39 @@ void add_tune_command(CLI::App& app, CommandContext& context) {
                    "grids, extended; halving: successive halving")
       ->type_name("NAME")
       ->capture_default_str();
-  command::add_number(*command, "--epochs", request.epochs,
-                      "of each run (of the last round of a halving); without it as the flags say",
-                      at_least(1))
+  command::add_number(
+      *command, "--epochs", request.epochs,
+      "epochs of each run (with halving: of the last round); default: as the flags say",
+      at_least(1))
       ->default_str("");
-  command::add_number(*command, "--seed", request.seed, "of every run", at_least(0));
+  command::add_number(*command, "--seed", request.seed, "seed of every run", at_least(0));
   command::add_value(*command, "--evaluate-on", request.evaluate_on,
-                     "what the runs are compared by: validation or test");
+                     "set that the runs are compared on: validation or test");
   command::add_number(*command, "--learning-rate,--lr", flags->learning_rate,
-                      "that a budget begins with; without it that of --config, or the optimizer's "
-                      "own",
+                      "learning rate that the budget protocol starts from; default: that of "
+                      "--config, or the optimizer's own",
                       at_least(0))
       ->default_str("");
   command::add_number(*command, "--weight-decay", flags->weight_decay,
-                      "while rates are tried; without it that of --config, or the optimizer's own",
+                      "weight decay while learning rates are tried; default: that of --config, or "
+                      "the optimizer's own",
                       at_least(0))
       ->default_str("");
   command::add_number(*command, "--rate-runs", request.rate_runs,
-                      "learning rates that a budget tries", between(1, 1000));
+                      "learning rates that the budget protocol tries", between(1, 1000));
   command::add_number(*command, "--decay-runs", request.decay_runs,
-                      "further weight decays that a budget tries", between(0, 1000));
+                      "further weight decays that the budget protocol tries", between(0, 1000));
   command::add_number(*command, "--extensions", request.extensions,
-                      "most values beyond either end of a grid of the paper", between(0, 20));
-  command::add_number(*command, "--jobs", flags->jobs, "runs that train at once", between(1, 256));
+                      "values that are tried beyond either end of the paper's grids, at most",
+                      between(0, 20));
+  command::add_number(*command, "--jobs", flags->jobs, "runs that train at the same time",
+                      between(1, 256));
   command::add_switch(*command, "--rates-only", request.rates_only,
-                      "leave the weight decay as it is: runs much shorter than what they stand for "
-                      "can compare rates, hardly decays");
-  command
-      ->add_option("--out", flags->out, "folder of the runs; without it runs/tune_TASK_OPTIMIZER")
+                      "do not tune the weight decay: runs much shorter than the training they "
+                      "stand for can compare learning rates, but hardly weight decays");
+  command->add_option("--out", flags->out, "folder for the runs; default: runs/tune_TASK_OPTIMIZER")
       ->type_name("FOLDER");
-  command->add_option("--program", flags->program, "trains instead of this program")
+  command->add_option("--program", flags->program, "program that trains in place of this one")
       ->type_name("FILE");
   command->add_option("FLAGS", request.train_flags, "after --: flags for every sing train")
       ->type_name("");

@@ -45,10 +45,9 @@ class Lines {
 void write_verdicts(Lines& lines, const Verdicts& verdicts) {
   lines.number("images", verdicts.images);
   lines.number("contacts", verdicts.contacts);
-  lines.share("contacts the solver leaves undecided", verdicts.undecided_contacts,
-              verdicts.contacts);
-  lines.share("contacts told both ways", verdicts.contradictory_contacts, verdicts.contacts);
-  lines.share("contacts told wrong", verdicts.wrong_contacts, verdicts.contacts);
+  lines.share("undecided contacts", verdicts.undecided_contacts, verdicts.contacts);
+  lines.share("contradictory contacts", verdicts.contradictory_contacts, verdicts.contacts);
+  lines.share("wrong contacts", verdicts.wrong_contacts, verdicts.contacts);
   lines.share("images undecided", verdicts.undecided_images, verdicts.images);
   lines.share("images misread", verdicts.misread_images, verdicts.images);
   lines.share("images solved", verdicts.solved_images, verdicts.images);

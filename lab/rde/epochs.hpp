@@ -16,11 +16,12 @@ struct SetOptions {
   std::int64_t test_count = 10'000;
 
   static constexpr auto fields() {
-    return std::tuple{field("fixed", &SetOptions::fixed, "the same training images in every epoch"),
-                      field("train_count", &SetOptions::train_count, "training images an epoch",
-                            between(1, 4294967295.0)),
-                      field("test_count", &SetOptions::test_count,
-                            "test images, or validation images", between(1, 4294967295.0))};
+    return std::tuple{
+        field("fixed", &SetOptions::fixed, "use the same training images in every epoch"),
+        field("train_count", &SetOptions::train_count, "training images per epoch",
+              between(1, 4294967295.0)),
+        field("test_count", &SetOptions::test_count, "test images, or validation images",
+              between(1, 4294967295.0))};
   }
 };
 

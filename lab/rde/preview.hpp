@@ -11,8 +11,8 @@ namespace sing::lab::rde {
 
 // Caption of the three panels of each image.
 inline constexpr const char* kPreviewLegend =
-    "each as input in gray, target from violet (0) to yellow (1), and rectangles, each in its "
-    "color";
+    "each image as input in gray, target from violet (0) to yellow (1), and rectangles, each in "
+    "its own color";
 
 // Draws two images per row.
 picture::Picture preview(const RdeOptions& options, std::uint64_t seed,

@@ -126,7 +126,7 @@ std::string draw_heat_map(const LayerNorms& norms) {
   // The numbers of the color bar need a height of at least 40 units.
   std::string drawn = fmt::format(
       "<figure class=\"heat\"><figcaption>Gradient norm by layer over steps <small>logarithmic; "
-      "red: not finite, grey: not recorded</small></figcaption><svg viewBox=\"0 0 {} {}\" "
+      "red: not finite, gray: not recorded</small></figcaption><svg viewBox=\"0 0 {} {}\" "
       "role=\"img\" aria-label=\"Gradient norm by layer over steps\"",
       kWidth, kTop + std::max(height, 40.0) + 36);
   drawn +=

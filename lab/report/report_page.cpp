@@ -170,8 +170,8 @@ std::string stand_in_note(const std::vector<run::RunRecord>& runs) {
                                 ? std::string()
                                 : fmt::format("{} of the {} runs: ", count, runs.size());
   return fmt::format(
-      "<p class=\"failed\">{}trained on generated stand-in data; these figures show that the "
-      "program runs and nothing else.</p>\n",
+      "<p class=\"failed\">{}trained on generated stand-in data; these figures only show that the "
+      "program runs.</p>\n",
       which);
 }
 

@@ -58,23 +58,23 @@ ScaleFlags scale_flags(std::string_view scale, std::string_view task, const fs::
     return {};
   }
   if (scale == "short") {
-    return {.flags = short_flags(task),
-            .notice = "short: a tenth of the epochs, so below what the recipes reach"};
+    return {
+        .flags = short_flags(task),
+        .notice = "short: a tenth of the epochs, so the results are below those of the recipes"};
   }
   const std::vector<std::string> known = {"smoke", "short", "full"};
   SING_CHECK(scale == known.front(), "[sing reproduce] --scale: wanted {}, got '{}'{}",
              joined_names(known), scale, did_you_mean(scale, known));
   ScaleFlags smoke{
       .flags = smoke_flags(task),
-      .notice =
-          "smoke: a tiny model and a few steps; the numbers say that the recipes run, no more"};
+      .notice = "smoke: a tiny model and a few steps; the numbers only show that the recipes run"};
   if (task != "rde" && !has_files(task, data)) {
     smoke.flags.emplace_back("--stand-in");
     if (task == "cifar100") {
       smoke.flags.insert(smoke.flags.end(), {"--stand-in-train", "1000", "--stand-in-test", "250"});
     }
-    smoke.notice += fmt::format(
-        "; no data in {}: generated stand-in data, on which they mean nothing", data.string());
+    smoke.notice += fmt::format("; no data in {}: generated stand-in data, so they mean nothing",
+                                data.string());
   }
   return smoke;
 }

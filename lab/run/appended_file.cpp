@@ -22,14 +22,14 @@ AppendedFile::AppendedFile(std::filesystem::path path, std::uint64_t keep)
   }
   struct stat status{};
   if (::fstat(file_.get(), &status) != 0) {
-    fail("cannot ask for its size");
+    fail("cannot read its size");
   }
   if (!S_ISREG(status.st_mode)) {
     return;  // a device cannot be truncated
   }
   size_ = std::min(keep, static_cast<std::uint64_t>(status.st_size));
   if (::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) {
-    fail("cannot cut it back");
+    fail("cannot truncate it");
   }
 }
 

@@ -19,7 +19,7 @@ void make_folder(const std::filesystem::path& path) {
   std::filesystem::create_directories(path, error);
   if (error) {
     throw FileError(
-        fmt::format("[run] '{}': cannot make the folder: {}", path.string(), error.message()));
+        fmt::format("[run] '{}': cannot create the folder: {}", path.string(), error.message()));
   }
 }
 

@@ -246,7 +246,7 @@ std::vector<Claim> escape_claims() {
        "Normalized gradient descent, one norm for all parameters, leaves at η = 2r.",
        "The same functions and starts, one tensor, no centralization.", check_normalized_descent},
       {"escape", "escape-zero-blocks",
-       "What the theorem overlooks: tensors whose centred gradient is zero do not move. With D′ "
+       "What the theorem overlooks: tensors whose centered gradient is zero do not move. With D′ "
        "others the step has length η√D′; with none there is no step, at any rate.",
        "Ten tensors, some with row-constant gradients. With D′ = 5 the step at 2r/√10 stays in "
        "the ball.",

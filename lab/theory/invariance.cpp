@@ -195,7 +195,7 @@ std::vector<Claim> invariance_claims() {
        "The same with factors that differ by up to 30 orders of magnitude between tensors.",
        check_layers},
       {"invariance", "invariance-epsilon",
-       "With eps in the norm the step is shortened by ‖g‖/(‖g‖ + eps), g the centred gradient: "
+       "With eps in the norm the step is shortened by ‖g‖/(‖g‖ + eps), g the centered gradient: "
        "half a step at ‖g‖ = eps.",
        "One tensor, default eps 1e-8, ‖g‖ from 1e-14 to 100.", check_epsilon},
       {"invariance", "invariance-means",

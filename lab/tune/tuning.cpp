@@ -164,10 +164,9 @@ class Tuner {
       write_record(request_, tuning_, place_.folder);
     }
     if (!failed.empty()) {
-      throw Error(
-          fmt::format("[sing tune] wanted a result of {} to go on from, it failed; the same "
-                      "command starts there",
-                      failed));
+      throw Error(fmt::format(
+          "[sing tune] wanted a result of {}, got a failure; the same command continues from there",
+          failed));
     }
     if (stopped) {
       return std::nullopt;
@@ -191,9 +190,10 @@ class Tuner {
     if (!walk.best) {
       remark_none(what, ladder(walk.tried.first));
     } else if (walk.at_end) {
-      tuning_.remarks.push_back(fmt::format(
-          "the best {}, {}, is at an end of what was tried: more --extensions look beyond it", what,
-          shortest_text(ladder(*walk.best))));
+      tuning_.remarks.push_back(
+          fmt::format("the best {}, {}, is at an end of the values that were tried: more "
+                      "--extensions would look beyond it",
+                      what, shortest_text(ladder(*walk.best))));
     }
   }
 

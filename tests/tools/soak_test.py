@@ -90,7 +90,7 @@ class Ends(InFolder):
         return [failure["text"].partition(":")[0] for failure in tested.failures]
 
     def test_as_wanted(self):
-        self.assertEqual(self.failures("echo going on from step 12", step=12), [])
+        self.assertEqual(self.failures("echo resuming from step 12", step=12), [])
         self.assertEqual(self.failures("kill -9 $$", step=12, wanted=(-9,)), [])
         self.assertEqual(self.failures("echo a full disk; exit 1", wanted=(1,), messages=["full"]), [])
 
@@ -106,8 +106,8 @@ class Ends(InFolder):
         )
 
     def test_a_step(self):
-        self.assertEqual(self.failures("echo going on from step 11", step=12), ["wanted to go on from step 12, got 11"])
-        self.assertEqual(self.failures("true", step=12), ["wanted to go on from step 12, got a new beginning"])
+        self.assertEqual(self.failures("echo resuming from step 11", step=12), ["wanted to resume from step 12, got 11"])
+        self.assertEqual(self.failures("true", step=12), ["wanted to resume from step 12, got a new beginning"])
 
 
 class Folders(InFolder):

@@ -92,10 +92,10 @@ TEST(RemainingTime, OneSlowRecordChangesItLittleAndALastingChangeIsFollowed) {
 
 TEST(RemainingTime, ALongTrainingIsAnnouncedWithASmallerOne) {
   EXPECT_EQ(long_training_text(34, 9699, "small.toml"),
-            "the first step took 34 s on this CPU: 9699 more take about 4 days; --config "
-            "small.toml is a training of minutes");
+            "the first step took 34 s on this CPU: 9699 more will take about 4 days; --config "
+            "small.toml trains in minutes");
   EXPECT_EQ(long_training_text(0.5, 7200, ""),
-            "the first step took 0.5 s on this CPU: 7200 more take about 60 minutes");
+            "the first step took 0.5 s on this CPU: 7200 more will take about 60 minutes");
   EXPECT_EQ(long_training_text(0.5, 3599, "small.toml"), "");
 }
 

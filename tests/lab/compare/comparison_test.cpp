@@ -58,8 +58,8 @@ TEST(Compare, TrainsTheGridAndPrintsATable) {
             "optimizer  learning rate  runs  accuracy          loss        time\n"
             "a          0.1            2     56.25 % ± 8.84 %  0.5 ± 0.35  50 s  best\n"
             "a          0.2            1     75 %              0.125       50 s  1 of 2 diverged\n"
-            "runs: finished ones, of which the numbers are the mean ± the standard deviation; "
-            "accuracy and loss: of the test set\n"
+            "runs: number of finished runs; the other numbers are their mean ± standard deviation; "
+            "accuracy and loss: on the test set\n"
             "report: " +
                 std::string(folder / "runs/report.html") + "\n");
   EXPECT_THAT(read_whole(folder / "runs/report.html"), HasSubstr("task: 4 runs"));
@@ -128,8 +128,9 @@ TEST(Compare, GoesOnAfterAFailureAndResumesIt) {
       HasSubstr("[1/2] a_seed0: failed, exit code 7: [fake] a_seed0 cannot go on (" +
                 std::string(folder / "runs/a_seed0.log") + ")\n[2/2] b_seed0: accuracy 100 %"));
   EXPECT_THAT(said.out, HasSubstr("1 of 1 failed"));
-  EXPECT_EQ(said.error,
-            "[sing compare] wanted a result of each of 2 runs, 1 failed, the first: a_seed0\n");
+  EXPECT_EQ(
+      said.error,
+      "[sing compare] wanted a result of each of 2 runs, got 1 that failed, the first: a_seed0\n");
 
   write_whole(folder / "plan", R"({"a_seed0": {"accuracy": 0.5, "loss": 0.25}})");
   const Said again = compare(folder, {"--optimizers", "a,b"});
@@ -149,7 +150,7 @@ TEST(Compare, CtrlCLetsTheRunSaveAndTheSameCommandGoesOn) {
   const Said said = compare(folder, {"--optimizers", "a,b,c"});
   EXPECT_EQ(said.code, command::kInterruptedExit);
   EXPECT_THAT(said.out, HasSubstr("[2/3] b_seed0: interrupted\n\noptimizer"));
-  EXPECT_THAT(said.out, HasSubstr("the same command goes on"));
+  EXPECT_THAT(said.out, HasSubstr("run the same command again"));
   EXPECT_THAT(read_whole(folder / "runs/b_seed0/metrics.jsonl"), HasSubstr("\"interrupted\""));
   EXPECT_EQ(calls(folder).size(), 2U);
 
@@ -195,7 +196,7 @@ TEST(Compare, CtrlCStopsAllJobsAndTheSameCommandGoesOn) {
   EXPECT_EQ(said.code, command::kInterruptedExit);
   EXPECT_THAT(said.out, HasSubstr("[1/3] a_seed0: interrupted\n"));
   EXPECT_THAT(said.out, HasSubstr("[2/3] b_seed0: interrupted\n"));
-  EXPECT_THAT(said.out, HasSubstr("the same command goes on"));
+  EXPECT_THAT(said.out, HasSubstr("run the same command again"));
   for (const char* name : {"runs/a_seed0/metrics.jsonl", "runs/b_seed0/metrics.jsonl"}) {
     EXPECT_THAT(read_whole(folder / name), HasSubstr("\"interrupted\"")) << name;
   }

@@ -88,9 +88,9 @@ TEST(Grid, RefusesWhatMakesNoGrid) {
   for (const char* own :
        {"--seed", "--out=x", "--resume", "--optimizer", "--lr", "--learning-rate"}) {
     EXPECT_THAT(refusal({.optimizers = {"a"}, .seeds = {0}, .train_flags = {own}}),
-                HasSubstr("is set run by run"));
+                HasSubstr("which is set for each run"));
   }
-  EXPECT_THAT(refusal({.variants = {"b=a --seed 4"}, .seeds = {0}}), HasSubstr("set run by run"));
+  EXPECT_THAT(refusal({.variants = {"b=a --seed 4"}, .seeds = {0}}), HasSubstr("set for each run"));
 }
 
 }  // namespace

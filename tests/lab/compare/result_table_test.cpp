@@ -105,7 +105,7 @@ TEST(Rows, TextHasALineARowUnderItsHeadings) {
       "sgd         0.1            1     25 %           0.03            10 s  best\n"
       "sgd         1              0     –              –               –     1 of 1 diverged\n"
       "lion        its own        0     –              –               –     1 of 1 failed\n"
-      "runs: finished ones, of which the numbers are the mean ± the standard deviation\n");
+      "runs: number of finished runs; the other numbers are their mean ± standard deviation\n");
 }
 
 TEST(Rows, OtherScoresHaveColumnsAndReplaceAnAccuracyThatNobodyHas) {

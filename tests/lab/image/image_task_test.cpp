@@ -197,7 +197,7 @@ TEST(Cifar100Task, AResumedRunEndsInTheSameBits) {
   ASSERT_NE(metrics_of(folder / "stopped").back()["kind"], "end");
   const Outcome outcome = run_sing(words);
   ASSERT_EQ(outcome.code, 0) << outcome.error;
-  EXPECT_THAT(outcome.out, HasSubstr("going on from step "));
+  EXPECT_THAT(outcome.out, HasSubstr("resuming from step "));
   EXPECT_EQ(test::last_tensors_of(folder / "stopped"), test::last_tensors_of(folder / "whole"));
   EXPECT_EQ(test::timeless_metrics_of(folder / "stopped"),
             test::timeless_metrics_of(folder / "whole"));
@@ -321,7 +321,7 @@ TEST(ImagefolderTask, TrainsWithBadImagesLeftOutAndNamed) {
   words.insert(words.end(), {"--bad-images", "skip"});
   const Outcome outcome = run_sing(words);
   ASSERT_EQ(outcome.code, 0) << outcome.error;
-  EXPECT_THAT(outcome.out, HasSubstr("left out 3 files that are no whole JPEG or PNG:"));
+  EXPECT_THAT(outcome.out, HasSubstr("left out 3 files that are not complete JPEG or PNG images:"));
   EXPECT_THAT(outcome.out, HasSubstr("train/dog/empty.JPEG"));
   const Outcome missing = run_sing({"train", "imagefolder", "--data", (folder / "no").string()});
   EXPECT_EQ(missing.code, command::kUsage);

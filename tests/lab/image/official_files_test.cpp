@@ -137,7 +137,7 @@ TEST(MnistFiles, APackedFileCutShortIsRefused) {
   const std::string packed = test::read_whole(folder / "x.gz");
   write_whole(folder / "x.gz", packed.substr(0, packed.size() - 12));
   EXPECT_THAT(message_of<FileError>([&] { read_content(folder / "x.gz", 100'000); }),
-              HasSubstr("x.gz': it is cut short"));
+              HasSubstr("x.gz': it is truncated"));
   EXPECT_THAT(message_of<FileError>([&] { read_content(folder / "none", 1); }),
               HasSubstr("none': cannot open it"));
 }

@@ -213,7 +213,7 @@ TEST(Reproduce, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(reproduce(folder, {"--table", "cifar10"}).error, HasSubstr("cifar100"));
   EXPECT_THAT(reproduce(folder, {}).error, HasSubstr("wanted --table or --list"));
   EXPECT_THAT(reproduce(folder, {"--table", "cifar100"}, {"--seed", "1"}).error,
-              HasSubstr("--seed is set run by run"));
+              HasSubstr("got --seed, which is set for each run"));
   EXPECT_THAT(reproduce(folder, {"--table", "hosts", "--recipes", folder / "absent"}).error,
               HasSubstr("rde_sgd.toml"));
 }

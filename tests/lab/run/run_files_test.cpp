@@ -194,7 +194,7 @@ TEST(RunLock, IsHeldByOneProcessAtATime) {
   EXPECT_EQ(directory.events().filename(), "events.out.tfevents.5.sing");
   write_whole(folder / "file", "");
   EXPECT_THAT(test::message_of<FileError>([&] { RunLock lock{RunDirectory(folder / "file")}; }),
-              HasSubstr("cannot make the folder"));
+              HasSubstr("cannot create the folder"));
 }
 
 TEST(RunConfig, OptionsComeBackAsTheirTexts) {

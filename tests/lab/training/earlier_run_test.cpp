@@ -59,7 +59,7 @@ TEST(EarlierRun, IsResumedToTheSameResultAndReported) {
   fs::copy(kEarlierRun, run, fs::copy_options::recursive);
   const Outcome resumed = run_sing({"train", "rde", "--out", run.string(), "--resume"});
   ASSERT_EQ(resumed.code, 0) << resumed.error;
-  EXPECT_THAT(resumed.out, HasSubstr("going on from step 8"));
+  EXPECT_THAT(resumed.out, HasSubstr("resuming from step 8"));
   const lab::run::RunRecord record = lab::run::read_run(run);
   ASSERT_TRUE(record.is_complete());
   EXPECT_EQ(record.end->status, lab::run::RunStatus::kFinished);

@@ -99,7 +99,7 @@ TEST_F(GpuTraining, AKilledRunGoesOnToTheSameBits) {
   }
   const Outcome end = run_sing(resumed);
   ASSERT_EQ(end.code, 0) << end.error;
-  EXPECT_THAT(end.out, HasSubstr("going on from step "));
+  EXPECT_THAT(end.out, HasSubstr("resuming from step "));
   EXPECT_EQ(last_tensors_of(folder_ / "killed"), last_tensors_of(folder_ / "whole"));
 }
 

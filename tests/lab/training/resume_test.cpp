@@ -45,7 +45,7 @@ TEST(Resume, KilledTenTimesTheRunEndsInTheSameBits) {
   ASSERT_NE(metrics_of(run).back()["kind"], "end");
   const Outcome end = run_sing(resumed(run));
   ASSERT_EQ(end.code, 0) << end.error;
-  EXPECT_THAT(end.out, HasSubstr("going on from step "));
+  EXPECT_THAT(end.out, HasSubstr("resuming from step "));
   EXPECT_EQ(last_tensors_of(run), last_tensors_of(folder / "reference"));
   EXPECT_EQ(tensors_of(run / "checkpoints/best.safetensors"),
             tensors_of(folder / "reference/checkpoints/best.safetensors"));
@@ -68,7 +68,7 @@ TEST(Resume, CtrlCOrALostTerminalSavesAndTheRunGoesOn) {
     ASSERT_TRUE(WIFEXITED(status));
     EXPECT_EQ(WEXITSTATUS(status), lab::command::kInterruptedExit);
     EXPECT_THAT(output, HasSubstr("interrupted · accuracy"));
-    EXPECT_THAT(output, HasSubstr("--resume goes on from here"));
+    EXPECT_THAT(output, HasSubstr("run the same command with --resume"));
     EXPECT_EQ(metrics_of(run).back()["status"], "interrupted");
   }
   ASSERT_EQ(run_sing(resumed(run)).code, 0);
@@ -107,8 +107,8 @@ TEST(Resume, TheFirstLinesAreWrittenBeforeTheFirstStep) {
   }
   EXPECT_THAT(output, HasSubstr("27056 parameters, 1000000000 steps on cpu\n"));
   // A step takes more than two microseconds, which would be half an hour.
-  EXPECT_THAT(output, HasSubstr("on this CPU: 999999999 more take about"));
-  EXPECT_THAT(output, HasSubstr("--config recipes/rde_demo.toml is a training of minutes"));
+  EXPECT_THAT(output, HasSubstr("on this CPU: 999999999 more will take about"));
+  EXPECT_THAT(output, HasSubstr("--config recipes/rde_demo.toml trains in minutes"));
 }
 
 TEST(Resume, ADamagedCheckpointIsNamedAndKept) {

@@ -278,7 +278,7 @@ TEST(Train, ARunIsNotOverwritten) {
   const std::string before = read_whole(run / "metrics.jsonl");
   const Outcome again = run_sing(tiny_run(run, {"--steps", "2"}));
   EXPECT_EQ(again.code, lab::command::kUsage);
-  EXPECT_THAT(again.error, HasSubstr("wanted a new directory, or --resume"));
+  EXPECT_THAT(again.error, HasSubstr("which holds a run; --resume continues it"));
   const Outcome other = run_sing(tiny_run(run, {"--batch", "32", "--resume"}));
   EXPECT_EQ(other.code, lab::command::kUsage);
   EXPECT_THAT(other.error, HasSubstr("wanted --batch 16 as before, got 32"));
@@ -304,7 +304,7 @@ TEST(Train, AFinishedRunGoesOnForLongerAsIfItHadNotStopped) {
   ASSERT_EQ(with("run", {"--epochs", "1"}).code, 0);
   const Outcome longer = run_sing(tiny_run(folder / "run", {"--resume", "--epochs", "3"}));
   ASSERT_EQ(longer.code, 0) << longer.error;
-  EXPECT_THAT(longer.out, HasSubstr("48 steps on cpu, going on from step 16"));
+  EXPECT_THAT(longer.out, HasSubstr("48 steps on cpu, resuming from step 16"));
   EXPECT_EQ(last_tensors_of(folder / "run"), last_tensors_of(folder / "long"));
   const auto config = nlohmann::json::parse(read_whole(folder / "run/config.json"));
   EXPECT_EQ(config["total_steps"], 48);
@@ -317,7 +317,7 @@ TEST(Train, AFinishedRunGoesOnForLongerAsIfItHadNotStopped) {
   // A number of steps gives way to a number of epochs, and the same length changes nothing.
   ASSERT_EQ(with("steps", {"--steps", "20"}).code, 0);
   const Outcome epochs = run_sing(tiny_run(folder / "steps", {"--resume", "--epochs", "3"}));
-  EXPECT_THAT(epochs.out, HasSubstr("48 steps on cpu, going on from step 20"));
+  EXPECT_THAT(epochs.out, HasSubstr("48 steps on cpu, resuming from step 20"));
   EXPECT_EQ(last_tensors_of(folder / "steps"), last_tensors_of(folder / "long"));
   EXPECT_THAT(run_sing(tiny_run(folder / "steps", {"--resume", "--epochs", "3"})).out,
               HasSubstr("already finished"));
@@ -373,7 +373,7 @@ TEST(Train, ResumeFindsTheDefaultFolder) {
   const Outcome again = without_out({"--resume", "--seed", "3", "--steps", "4"});
   EXPECT_EQ(again.code, 0) << again.error;
   EXPECT_THAT(again.out, HasSubstr("runs/rde_sing-adamw_0.05_3: 27056 parameters, 4 steps on cpu, "
-                                   "going on from step 2"));
+                                   "resuming from step 2"));
 }
 
 TEST(Train, ValidationImagesChooseAndTestImagesMeasure) {

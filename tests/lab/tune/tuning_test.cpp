@@ -171,7 +171,7 @@ TEST(Tune, TheSameCommandGoesOnAfterAStop) {
   const Said said = tune_by_paper(folder, {"--optimizer", "adamw"});
   EXPECT_EQ(said.code, command::kInterruptedExit);
   EXPECT_THAT(said.out, HasSubstr("[3] lr0.005_wd0.05_seed0: interrupted\n"));
-  EXPECT_THAT(said.out, HasSubstr("the same command goes on"));
+  EXPECT_THAT(said.out, HasSubstr("run the same command again"));
   EXPECT_THAT(said.out, Not(HasSubstr("best: ")));
   EXPECT_EQ(calls(folder).size(), 3U);
   EXPECT_TRUE(record(folder)["best"].is_null());
@@ -284,7 +284,7 @@ TEST(Tune, ABudgetIsSpentAroundTheBest) {
     EXPECT_THAT(call, Contains("--evaluate-on"));
     EXPECT_THAT(call, Contains("validation"));
   }
-  EXPECT_THAT(said.out, HasSubstr("accuracy and loss: of the validation set\n"));
+  EXPECT_THAT(said.out, HasSubstr("accuracy and loss: on the validation set\n"));
   // The command of the final training leaves the evaluation to the test set.
   EXPECT_THAT(said.out, HasSubstr("best: sing train task --optimizer adamw --learning-rate 0.0018 "
                                   "--weight-decay 0.16 --seed 0 --plan"));
@@ -325,9 +325,9 @@ TEST(Tune, TheTestSetIsUsedOnRequestAndNotMixedWithTheOther) {
 TEST(Tune, RefusesFlagsThatItSetsItself) {
   const TemporaryFolder folder;
   EXPECT_THAT(tune(folder, {"--optimizer", "adamw"}, {"--lr", "1"}).error,
-              HasSubstr("--lr is set run by run"));
+              HasSubstr("got --lr, which is set for each run"));
   EXPECT_THAT(tune(folder, {"--optimizer", "adamw", "--epochs", "2"}, {"--steps=4"}).error,
-              HasSubstr("--steps is set run by run"));
+              HasSubstr("got --steps, which is set for each run"));
   EXPECT_THAT(tune(folder, {"--optimizer", "adamv"}).error, HasSubstr("adamw"));
   const Said halving = tune(folder, {"--optimizer", "adamw", "--protocol", "halving"});
   EXPECT_EQ(halving.code, command::kUsage);
