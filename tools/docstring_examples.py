@@ -1,4 +1,4 @@
-"""Shows docstrings on the documentation site as their readers want them (an extension of griffe)."""
+"""An extension of griffe that adapts docstrings for the documentation site."""
 
 import re
 

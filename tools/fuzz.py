@@ -171,7 +171,7 @@ def range_of(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60, help="when they are over, no further case is begun")
+    parser.add_argument("--seconds", type=float, default=60, help="seconds after which no further case is begun")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), help="processes at a time (one per core)")
     parser.add_argument("--first", type=int, default=FIRST_SEED, help=f"seed of the first case ({FIRST_SEED})")
     parser.add_argument("--seeds", type=range_of, help="a seed or a range of seeds, instead of new cases for some time")

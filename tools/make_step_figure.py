@@ -71,7 +71,7 @@ class Drawing:
         self.y += LINE + GROUP_GAP
 
     def panel(self, title, groups):
-        """Draws the groups; a group's bars have the scale of its longest one."""
+        """Draws the groups, each scaled to its longest bar."""
         self.text(MARGIN, self.y + 12, title, "text", ' font-weight="600"')
         self.y += LINE + 4
         for group in groups:

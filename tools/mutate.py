@@ -324,7 +324,7 @@ def run_area(name, area, options, results):
         if seconds is None:
             raise RuntimeError(f"[mutate] wanted {test} to pass without a mutant, but it fails")
         print(f"{name}: {test} takes {seconds:.1f} s", flush=True)
-        # A mutant whose loop does not end is killed by a limit.
+        # A time limit kills mutants whose loops do not end.
         tests.append((test, command, 30 + 3 * seconds))
     with concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
         outcomes = pool.map(lambda each: outcome_of(each[0], tests, options.folder), numbered)

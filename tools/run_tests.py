@@ -24,7 +24,7 @@ WIDTH = 100
 
 @dataclasses.dataclass
 class Outcome:
-    """What became of one test."""
+    """The outcome of one test."""
 
     name: str
     failed: bool = False
@@ -34,7 +34,7 @@ class Outcome:
 
 
 class Progress:
-    """One line that is written anew on a terminal, or some twenty lines elsewhere."""
+    """One line that is rewritten on a terminal, or about twenty lines elsewhere."""
 
     def __init__(self, out):
         self._out = out

@@ -94,7 +94,7 @@ class Ext4Disk:
             os.close(folder)
 
     def repair(self):
-        """Mounts the file system anew, from what is on the medium."""
+        """Mounts the file system again, from what is on the medium."""
         command("umount", self.folder)
         command("e2fsck", "-fy", self.image, accepted=(0, 1))  # 1: errors were corrected
         self._mount()

@@ -54,7 +54,7 @@ def train(home, folder):
 
 
 def try_wheel(wheel, version, folder):
-    """Prints what became of the wheel with this torch; returns whether it trains."""
+    """Prints how the wheel fared with this torch; returns whether it trains."""
     home = folder / "venv"
     subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
     pip = [str(home / "bin" / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check"]

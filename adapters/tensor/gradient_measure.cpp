@@ -1,4 +1,4 @@
-// A step that measures gradients and is always given up.
+// Measures gradients by a step that is always abandoned.
 #include "adapters/tensor/gradient_measure.hpp"
 
 #include <limits>

@@ -84,7 +84,8 @@ void MultiDeviceOptimizer::set_sum_shards(const SumShards& sum_shards) {
   }
 }
 
-// Processes could not agree on skips while the devices of each have to.
+// With shards, all processes would have to agree on skipped steps, and so would the devices of each
+// process.
 void MultiDeviceOptimizer::check_shards(const std::vector<PlacedParameter>& parameters) const {
   std::vector<Device> found = devices();
   std::string shard;
@@ -299,8 +300,8 @@ void MultiDeviceOptimizer::step(double loss_scale) {
     const std::vector<MeasuredGradients> by_device = measure_gradients();
     for (std::size_t i = 0; skips_whole_steps() && i < devices_.size(); ++i) {
       if (!by_device[i].all_finite) {
-        devices_[i].optimizer->step(loss_scale);  // skips itself, and counts it
-        devices_[i].optimizer->status();          // throws if that is the policy
+        devices_[i].optimizer->step(loss_scale);  // skips and counts the step
+        devices_[i].optimizer->status();          // throws under kThrow
         return;
       }
     }

@@ -57,8 +57,8 @@ class MultiDeviceOptimizer {
   void set_sum_shards(const SumShards& sum_shards);
 
   // Under skip_step and throw, and where a group clips, with gradients on several devices, this
-  // measures all gradients twice and waits for the devices: none may change anything before the
-  // others are known.
+  // measures all gradients twice and waits for the devices: no device may change anything before
+  // the gradients of all are known.
   void step(double loss_scale = 1);
   void upload(double loss_scale = 1);
 
@@ -109,7 +109,7 @@ class MultiDeviceOptimizer {
   };
 
   const Location& location_of(std::size_t parameter) const;
-  std::size_t find_device(const Device& device) const;  // devices_.size(): not there yet
+  std::size_t find_device(const Device& device) const;  // devices_.size(): not added yet
   OnDevice make_device(const Device& device) const;
   void check_shards(const std::vector<PlacedParameter>& parameters) const;
   void check_names_and_memory(const std::vector<PlacedParameter>& parameters) const;

@@ -15,8 +15,8 @@
 namespace sing::torch {
 namespace {
 
-// The shim's function is compiled inside LibTorch, so that its pool runs the tasks whatever
-// threading library this file was compiled for.
+// torch_parallel_for of LibTorch's C shim is compiled inside LibTorch, so LibTorch's pool runs the
+// tasks whatever threading library this file was compiled for.
 void run_on_torch_threads(int count, const std::function<void(int)>& task) {
   const auto run = [](std::int64_t begin, std::int64_t end, void* context) {
     const auto& each = *static_cast<const std::function<void(int)>*>(context);

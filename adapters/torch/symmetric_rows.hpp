@@ -14,7 +14,7 @@ inline constexpr std::int64_t kSymmetricRows = 96;
 
 template <class Real>
 void mirror_rows(Real* c, std::int64_t side, std::int64_t begin, std::int64_t end) {
-  constexpr std::int64_t kTile = 16;  // rows and columns that stay in the nearest cache
+  constexpr std::int64_t kTile = 16;  // rows and columns that fit the first-level cache
   for (std::int64_t column = 0; column < begin; column += kTile) {
     for (std::int64_t row = begin; row < end; row += kTile) {
       for (std::int64_t j = column; j < std::min(column + kTile, begin); ++j) {

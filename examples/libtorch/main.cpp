@@ -1,4 +1,5 @@
-// Trains a small network of LibTorch with plug-and-play SING: norms of 1 around an unchanged AdamW.
+// Trains a small network of LibTorch with plug-and-play SING: gradients of norm 1 for an unchanged
+// AdamW.
 #include <torch/torch.h>
 
 #include <cstdio>
@@ -70,7 +71,7 @@ int main() {
     }
   }
 
-  // A training that was stopped here goes on with the same bits.
+  // A training that is stopped here and resumed gives the same bits.
   torch::save(model, "model.pt");
   optimizer.save("optimizer.safetensors");
 

@@ -1,4 +1,4 @@
-"""Trains with PyTorch Lightning: SING is what configure_optimizers returns.
+"""Trains with PyTorch Lightning: configure_optimizers returns SING.
 
 python examples/python/lightning_module.py fits a small network to a function of 8 variables, in seconds on a CPU.
 """

@@ -50,7 +50,7 @@ def main():
         if step % 100 == 0:
             print(f"step {step:3}  loss {loss.item():.4f}")
 
-    # A checkpoint continues bit for bit.
+    # A run resumed from this checkpoint gives the same bits.
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "checkpoint.pt")
         torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, path)

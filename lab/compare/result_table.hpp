@@ -59,7 +59,8 @@ std::vector<Row> rows_of(const std::vector<Result>& results);
 // Returns the name of the rows' accuracy, or "" if they only have other scores.
 std::string score_column(const std::vector<Row>& rows);
 
-// Returns what the column "runs" of the table counts and which set the numbers are of.
+// Returns what the column "runs" of the table counts, and which set the accuracies and losses are
+// measured on.
 std::string runs_note(const std::vector<Row>& rows);
 
 // Returns the cells of the table, with a head and one line per row. Other scores have columns of

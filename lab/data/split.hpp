@@ -7,11 +7,11 @@
 
 namespace sing::lab::data {
 
-// kTest are the examples that evaluations use: those of the EvaluationSet.
+// kTest: the examples that evaluations use, which are those of the EvaluationSet.
 enum class Split : std::uint8_t { kTraining, kTest };
 
-// kValidation: examples that are never trained on and that the test set does not have, so that
-// choices made with them leave the test set unseen.
+// kValidation: examples that are neither trained on nor in the test set, so that choices made with
+// them leave the test set unseen.
 enum class EvaluationSet : std::int32_t { kTest, kValidation };
 
 constexpr auto enum_names(EvaluationSet) {

@@ -12,8 +12,8 @@ struct HoldOut {
   std::vector<std::uint64_t> held;  // a tenth, at least one
 };
 
-// Depends on nothing but the number of images, so that every run with every seed holds out the same
-// ones. Throws std::invalid_argument for less than 2 images.
+// Depends only on the number of images, so that every run with every seed holds out the same ones.
+// Throws std::invalid_argument for fewer than 2 images.
 HoldOut hold_out(std::int64_t count);
 
 }  // namespace sing::lab::image

@@ -90,7 +90,7 @@ struct ResourceOptions {
               "threads that make batches; 0: one, or all cores if the model is on a GPU",
               between(0, 1024)),
         field("checkpoint_steps", &R::checkpoint_steps,
-              "steps between checkpoints; 0: checkpoint_seconds decides", between(0, 1e12)),
+              "steps between checkpoints; 0: --checkpoint-seconds decides", between(0, 1e12)),
         field("checkpoint_seconds", &R::checkpoint_seconds,
               "save a checkpoint after an evaluation if the last one is at least this many seconds "
               "old",

@@ -13,7 +13,7 @@ using TriedPlaces = std::map<int, Trial>;
 
 // Returns the places to try next, the more promising first: at first 0 and two places to either
 // side, then two places beyond the best while that is an end, then the untried places nearest to
-// the best. Where nothing finished, two places below the lowest.
+// the best. If no trial finished, returns two places below the lowest.
 std::vector<int> next_places(const TriedPlaces& tried);
 
 struct BudgetResult {

@@ -16,7 +16,7 @@ namespace {
 // A factor of 1.8 between learning rates, and of 3.2 between weight decays, whose effect is weaker.
 constexpr int kRatesPerDecade = 4;
 constexpr int kDecaysPerDecade = 2;
-constexpr double kUsualDecay = 0.05;  // in the middle of the decays after one of 0
+constexpr double kUsualDecay = 0.05;  // the first decay tried after 0, in the middle of the others
 
 class Tuner {
  public:

@@ -69,7 +69,7 @@ class StructureCheck {
   }
 
  private:
-  std::array<std::set<std::string>, 3> keys_;  // of the file, of one tensor, and none of its shape
+  std::array<std::set<std::string>, 3> keys_;  // by depth: file, tensor, shape
   std::string outer_key_;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kSoftplusBeta = 50;
 
-// The defaults of torch, where those of the rule's struct are a host's in SING.
+// Sets torch's defaults where the rule's struct has those of a host in SING.
 void take_torchs_defaults(Rule& rule) {
   if (auto* adamw = std::get_if<AdamW>(&rule)) {
     adamw->learning_rate = 1e-3;

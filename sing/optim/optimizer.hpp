@@ -125,8 +125,8 @@ class Optimizer {
   OptimizerProgress status();
 
   // Replaces the parameters by the slow weights of LookAhead, or by the average
-  // that a rule keeps (Schedule-Free), until use_fast_weights() restores them
-  // exactly. No step in between.
+  // that a rule keeps (Schedule-Free), until use_fast_weights() restores them exactly. No step may
+  // be taken in between.
   void use_slow_weights();
   void use_fast_weights();
 

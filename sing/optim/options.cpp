@@ -89,7 +89,8 @@ void validate(const Options& options) {
   std::visit(
       [](const auto& rule) {
         if constexpr (requires { rule.nesterov; }) {
-          // A rule that keeps its slot without momentum gives Nesterov's step a meaning.
+          // Nesterov's step needs a momentum slot, which most rules keep only with a momentum above
+          // 0.
           SING_CHECK(!rule.nesterov || rule.momentum > 0 || rule.uses_slot(0, true),
                      "[{}] wanted a momentum above 0 with nesterov, got {}", rule.kName,
                      rule.momentum);

@@ -12,7 +12,7 @@ std::string name_in_list(const StandardizeTensor& tensor, std::size_t index) {
   return tensor.name.empty() ? std::to_string(index) : tensor.name;
 }
 
-// The index of each tensor among the tensors that differ in memory.
+// The index of each tensor among the distinct ones; two tensors are the same if their memory is.
 std::vector<std::size_t> find_slots(std::span<const StandardizeTensor> tensors) {
   std::vector<std::size_t> slots;
   std::unordered_map<const void*, std::size_t> first;  // by destination

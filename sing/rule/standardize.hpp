@@ -58,7 +58,7 @@ struct GradientSums {
 
 // The result of the measure pass for one tensor.
 struct GradientScale {
-  double factor;         // multiplies the centred gradient
+  double factor;         // multiplies the centered gradient
   double gradient_norm;  // norm of the raw gradient, loss scale removed
   bool finite;
 };

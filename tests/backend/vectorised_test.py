@@ -91,7 +91,7 @@ def vectorisation_faults(isa, object_file):
         wanted = max(wanted_dividing, 1) + MERGE_LOOPS
         print(f"{isa} {rule}: {vector_loops} vector loops (wanted {wanted}), {dividing_loops} divide ({wanted_dividing})")
         if vector_loops < wanted or dividing_loops < wanted_dividing:
-            faults.append(f"{isa}: not all update loops of {rule} are vectorised")
+            faults.append(f"{isa}: not all update loops of {rule} are vectorized")
     return faults
 
 

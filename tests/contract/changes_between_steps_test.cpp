@@ -61,7 +61,7 @@ class PlansEveryStep final : public Backend {
 
  private:
   std::shared_ptr<Backend> backend_;
-  std::uint64_t version_ = 0;  // counts down, away from the optimizers' own versions
+  std::uint64_t version_ = 0;  // counts down, so that it never equals an optimizer's own version
 };
 
 // Under NonFinite::kThrow the step may end with an error, on CUDA when the status is read.

@@ -113,7 +113,7 @@ TEST_P(Clipping, TheNormIsThatOfTheRawGradientsWithoutTheLossScale) {
   const double factor = 6.5 / (13 + 1e-6);
   expect_values(run.values(0), {-3 * factor, -4 * factor}, kHandTolerance);
 
-  // The rows of the gradient have the means 3 and 2; its norm is 6, that of the centred rows √10.
+  // The rows of the gradient have the means 3 and 2; its norm is 6, that of the centered rows √10.
   Options options = plain_sgd(3);
   options.standardize.centralize = true;
   test::Trajectory path(backend_, options, {2, 2}, {0, 0, 0, 0});

@@ -182,7 +182,7 @@ TEST_P(Shards, ClippingSeesWholeTensors) {
   }
 }
 
-// Two columns on two processes: the gradient (1 3; 2 2) has the row means 2 and 2 and the centred
+// Two columns on two processes: the gradient (1 3; 2 2) has the row means 2 and 2 and the centered
 // norm √2.
 TEST_P(Shards, RowMeansAreThoseOfWholeRows) {
   Options options;

@@ -40,7 +40,7 @@ TEST_P(AdaBeliefSteps, WithoutRectification) {
   expect_values(path.state(1), {0.625}, kHandTolerance);
 }
 
-// The roots √2 and √(10/7) are the same, in softplus₂(x) = ln(1+e²ˣ)/2, without ε in the
+// The roots √2 and √(10/7) are those above, in softplus₂(x) = ln(1+e²ˣ)/2, without ε in the
 // denominator.
 TEST_P(AdaBeliefSteps, SoftplusWithoutRectification) {
   AdaBelief rule = half_and_three_quarters();

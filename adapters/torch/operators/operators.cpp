@@ -17,8 +17,8 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-// What the stable interface makes of an exception's type differs from torch to torch, so the text
-// says which are the caller's mistakes and which the system's; the package reads it.
+// Versions of torch translate an exception's type in different ways, so the message says whether
+// the caller or the system is at fault; the package reads the message.
 template <auto Function>
 struct Guarded;
 
@@ -58,7 +58,7 @@ bool has_kernels(const std::string& device_type) {
 
 std::string why_no_cuda() { return SING_WHY_NO_CUDA; }
 
-// Whether the kernels work on such a parameter where it lies, or need a contiguous copy.
+// Whether the kernels work on such a parameter in place; otherwise they need a contiguous copy.
 bool takes_order(const Tensor& parameter, const std::string& rule) {
   const TensorView view = view_of(parameter);
   return is_dense(view.sizes, view.strides) &&

@@ -20,7 +20,7 @@ extern "C" __attribute__((weak)) AOTITorchError torch_from_blob(
 namespace sing::operators {
 namespace {
 
-// Owner of memory that the library keeps by pointer.
+// The deleter of a pointer into a tensor's memory: keeps the tensor alive as long as the pointer.
 struct KeepsTensor {
   Tensor tensor;
   void operator()(void* /*memory*/) const {}

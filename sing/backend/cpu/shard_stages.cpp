@@ -31,7 +31,7 @@ bool cuts_centred_rows(const TensorJob& job) {
   return job.step.shard->cuts_rows && job.group.standardize.centralizes(job.step.layout.rank);
 }
 
-// Where the factors of one shard are in the vectors of the processes.
+// The places of one shard's factors in the vectors that the processes exchange.
 struct FactorPlaces {
   PackedSums::Place rows, columns, means;
 };
@@ -126,7 +126,8 @@ void complete_factors(std::span<const ShardJob> jobs, const SumShards& sum_shard
   }
   packed.sum(sum_shards);
 
-  // The sums of row slots, where all of them are known: blending rows that are cut comes before.
+  // Row slots of rows that are cut are known only after their blending, so their sums need a second
+  // exchange.
   PackedSums late;
   const auto set_means = [&](const ShardJob& shard, std::span<const double> whole) {
     const auto rows = static_cast<double>(shard.job.step.shard->whole.matrix_rows);

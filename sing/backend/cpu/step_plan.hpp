@@ -67,7 +67,7 @@ struct Partial {
 struct TensorPlan {
   bool centralizes = false;
   bool is_small = false;
-  bool is_shard = false;  // what it is summed with comes from other processes between the passes
+  bool is_shard = false;            // its sums are completed by other processes
   bool measured_by_update = false;  // nothing waits for its sums: its gradient is read once
   bool is_orthogonal = false;       // the rule makes it orthogonal: one worker does all of it
   std::int64_t real_bytes = 0;      // size of an element of its state
@@ -104,8 +104,8 @@ struct StepPlan {
   std::size_t columns = 1;
   bool measures_first = false;  // everything is measured before the first update
   std::vector<Item> measure_items;
-  // The passes over shards between measure and apply, each after what the one before has found was
-  // summed over the processes.
+  // The passes over shards between measure and apply. Each follows an exchange, in which the
+  // processes add up the sums of the pass before it.
   std::vector<Item> factor_items;
   std::vector<Item> sum_items;
   std::vector<Item> items;

@@ -196,7 +196,7 @@ void StepRun::begin_large_update(std::size_t tensor, Worker& worker) {
   }
   run.update.emplace(job(tensor), scales_[tensor], worker.constants);
   if (plan_.tensors[tensor].is_shard) {
-    run.open_pass.store(Pass::kApply, std::memory_order_release);  // no pass begins before its time
+    run.open_pass.store(Pass::kApply, std::memory_order_release);  // shard stages order its passes
     return;
   }
   open_pass(Pass::kFactor, tensor);
@@ -231,7 +231,7 @@ void StepRun::run_chunk(const Item& item, Worker& worker) {
 
 void StepRun::finish_pass(Pass pass, std::size_t tensor, Worker& worker) {
   if (plan_.tensors[tensor].is_shard) {
-    return;  // the processes finish it together
+    return;  // shard stages finish it
   }
   const bool measured_by_update = plan_.tensors[tensor].measured_by_update;
   if (pass == Pass::kMeasure || (pass == Pass::kApply && measured_by_update)) {

@@ -13,8 +13,8 @@
 namespace sing::cpu {
 namespace {
 
-// Replaces the member function wait: that of GCC 12 needs a newer libstdc++ than the systems that a
-// wheel for glibc 2.34 runs on have.
+// Replaces the member function wait: GCC 12's needs a newer libstdc++ than systems with glibc 2.34
+// have, which the wheel supports.
 template <class Ready>
 void wait(std::condition_variable& condition, std::unique_lock<std::mutex>& lock,
           const Ready& is_ready) {

@@ -23,8 +23,7 @@ std::int64_t row_of(const Layout& layout, std::int64_t index) {
   return (index / layout.inner) % layout.rows;
 }
 
-// The sums over a whole tensor of an array with one value per row, say: `values` are those of a
-// part.
+// Replaces values of a part, such as one per row, by their sums over all parts of the tensor.
 void sum_over_parts(const StepRequest& request, const TensorStep& tensor, const Region& region,
                     std::span<double> values) {
   std::vector<double> whole(static_cast<std::size_t>(region.whole_size()));

@@ -179,7 +179,7 @@ struct alignas(16) MeasureResult {
   unsigned int generation;  // the step that wrote it
   std::uint16_t updates;    // 0: the gradient is not finite and the policy skips the tensor
   std::uint16_t finite;
-  double factor;  // multiplies the centred gradient
+  double factor;  // multiplies the centered gradient
 };
 static_assert(sizeof(MeasureResult) == 16);
 

@@ -46,7 +46,7 @@ __device__ __forceinline__ double squares_about(const RowMoments& moments, doubl
 template <class Real>
 __device__ __forceinline__ void finish_row(const ChunkRows<Real>& chunk, int row,
                                            const RowMoments& moments, LaneSums& sums) {
-  // The centre of a row is its rounded mean, which apply subtracts. The mean of a part stays exact
+  // The center of a row is its rounded mean, which apply subtracts. The mean of a part stays exact
   // until the row's mean is known.
   const double centre =
       chunk.means == nullptr ? moments.mean : static_cast<double>(static_cast<Real>(moments.mean));

@@ -24,7 +24,7 @@ struct PreparedConstants {
 // All constants of a tensor's update: the prepared ones and the result of the measure pass.
 template <class R, class Real>
 struct TensorConstants : PreparedConstants<R, Real> {
-  Real factor;  // multiplies the centred gradient
+  Real factor;  // multiplies the centered gradient
   bool updates, finite;
 };
 
