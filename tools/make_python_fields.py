@@ -33,8 +33,8 @@ element instead. Weight decay leaves out tensors of rank 0 and 1. Gradients are 
 clipping their norm has no effect.
 
 `host` names another rule, whose options and defaults then take the place of AdamW's; the program calls the result `sing-<host>`.
-The authors' option names are taken too: softplus, beta_softplus, grad_central, grad_norm, lookahead_active, la_mergetime and
-la_alpha. With the host AdamW, `eps` serves the norm as well, as in their code.
+The authors' option names are accepted too: softplus, beta_softplus, grad_central, grad_norm, lookahead_active, la_mergetime
+and la_alpha. With the host AdamW, `eps` serves the norm as well, as in their code.
 """
 SING_EXAMPLE = """\
 >>> import torch, sing
@@ -69,7 +69,7 @@ PLUG_SING_EXAMPLE = """\
 RULE_DOC = """\
 {name} alone, with gradients as they are: the program's `{optimizer}`.
 
-Weight decay takes tensors of every rank. `sing.SING(params, host="{optimizer}")` puts SING around the rule, and
+Weight decay applies to tensors of every rank. `sing.SING(params, host="{optimizer}")` puts SING around the rule, and
 `sing.PlugSING(params, host="{optimizer}")` gives it gradients of unit norm.{peer}
 """
 RULE_EXAMPLE = """\
@@ -107,7 +107,7 @@ SHARED_DOC = (
     "Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is 'off' and "
     "decay_vectors is True by default."
 )
-HOST_DOC = "The rule that SING is put around: one of {}."
+HOST_DOC = "The rule that SING wraps: one of {}."
 HOST_OPTIONS_DOC = "Other options of the host, and those that all classes take, as described for sing.SING."
 TORCH_DOC = {
     "foreach, fused, capturable": (
@@ -116,7 +116,7 @@ TORCH_DOC = {
     "differentiable": "False: a step is not recorded by autograd.",
 }
 FIXED_DOC = "{!r}, the only value that is accepted."
-SLOW_DOC = "eval() puts LookAhead's slow weights in place of the parameters, and train() gives them back."
+SLOW_DOC = "eval() replaces the parameters by LookAhead's slow weights, and train() restores them."
 BETAS_DOC = "decays of the two moments"
 
 
@@ -125,7 +125,7 @@ def class_name(type_name):
 
 
 def optimizers_of(found):
-    """The optimizers that have a class: every rule alone, and those that SING and PlugSING can be put around."""
+    """The optimizers that have a class: every rule alone, and those that SING and PlugSING can wrap."""
     return {name: entry for name, entry in found["optimizers"].items() if not name.startswith("gc-")}
 
 
@@ -244,7 +244,7 @@ def arguments_text(schema, own):
 def peer_doc(schema):
     """Names what the rule's peers call its options."""
     others = [name for name in (*schema.peer.names, *schema.peer.conversions) if name not in dict(schema.keyword_fields())]
-    return f"\n\nNames of other packages are taken too: {', '.join(others)}." if others else ""
+    return f"\n\nNames from other packages are accepted too: {', '.join(others)}." if others else ""
 
 
 def positional_entries(schema, own):
@@ -256,7 +256,7 @@ def positional_entries(schema, own):
         elif key not in own and key in schema.targets:
             yield key, f"The same as {next(name for name, field in fields.items() if name == schema.targets[key])}."
         elif key in schema.peer.conversions:
-            yield key, "As the peer has it; None leaves the default."
+            yield key, "As in the other package; None keeps the default."
         elif key in schema.ignored:
             yield key, "Has no effect."
 

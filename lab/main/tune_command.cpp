@@ -99,7 +99,8 @@ void say_best(const tune::TuningRequest& request, const tune::Tuning& tuning, st
   }
   if (tuning.best) {
     out << "best: sing";
-    tune::TuningRequest final = request;  // keeps the test set for the best values
+    // The test set is reserved for the training with the best values.
+    tune::TuningRequest final = request;
     final.evaluate_on = data::EvaluationSet::kTest;
     const compare::Cell cell = tune::cell_of(final, *tuning.best);
     for (const std::string& word : cell.arguments) {

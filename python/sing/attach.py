@@ -1,4 +1,4 @@
-"""Centralize, normalize and LookAhead around any torch optimizer: `attach`, `detach`, `attachment`."""
+"""Centralization, normalization and LookAhead around any torch optimizer: `attach`, `detach`, `attachment`."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def attach(
     Every option is also a key of the parameter groups (LookAhead's are `lookahead`, `lookahead_period` and `lookahead_alpha`):
     a group that has it already keeps its own value.
 
-    The gradients that the host sees are copies; after step() every `.grad` is the tensor it was, with the numbers it had.
+    The gradients that the host sees are copies; after step() every `.grad` is the same tensor with the same values.
     LookAhead's slow weights are in `optimizer.state[p]["slow"]` (float32 for 16-bit parameters) and its counter in the group's
     `lookahead_step`: state_dict() and load_state_dict() carry both, and copies and pickles of the optimizer stay attached.
     An optimizer that evaluates its closure several times gets standardized gradients after each evaluation.
@@ -76,16 +76,16 @@ def attach(
         optimizer: Any `torch.optim.Optimizer`, with whatever groups, schedulers, closures or GradScaler it is used with. Only
             LBFGS is refused: it estimates curvature from differences of gradients, which lose their meaning.
         lookahead: True (the defaults of `sing.Lookahead`), a `sing.Lookahead`, or False.
-        non_finite: What becomes of an infinite or NaN gradient: "skip_tensor" leaves the parameter as if it had none,
-            "skip_step" leaves all parameters, "throw" raises FloatingPointError with nothing changed, "pass_through" lets the
-            host see it. All but the last wait for the device once per step.
+        non_finite: What happens to an infinite or NaN gradient: "skip_tensor" skips the parameter, "skip_step" skips all
+            parameters, "throw" raises FloatingPointError with nothing changed, "pass_through" passes the gradient to the host. All
+            but the last wait for the device once per step.
         options: Fields of `sing.Standardize`.
 
     Returns:
         The optimizer.
 
     Raises:
-        TypeError, ValueError: The optimizer or an option is refused; the optimizer is as it was.
+        TypeError, ValueError: The optimizer or an option is refused; the optimizer is unchanged.
         RuntimeError: The compiled operators were not found.
 
     Example:
@@ -118,7 +118,7 @@ def attach(
 
 
 def attachment(optimizer: Optimizer) -> Attachment:
-    """What `attach` keeps for the optimizer: gradient norms, and counts of what was skipped.
+    """Returns the record that `attach` keeps for the optimizer: gradient norms, and counts of skipped steps and gradients.
 
     Args:
         optimizer: An attached optimizer.
@@ -144,7 +144,7 @@ def attachment(optimizer: Optimizer) -> Attachment:
 
 
 def detach(optimizer: OptimizerT) -> OptimizerT:
-    """Takes back everything that `attach` did, slow weights and group keys included.
+    """Undoes everything that `attach` did, including slow weights and group keys.
 
     Args:
         optimizer: An attached optimizer.

@@ -26,8 +26,8 @@ class Field(NamedTuple):
         """Refuses a value of the wrong kind (TypeError) or out of bounds (ValueError).
 
         Args:
-            value: What was given for the option.
-            where: What begins the message, as in "[sing.SING] wanted ...".
+            value: The value given for the option.
+            where: The beginning of the message, as in "[sing.SING] wanted ...".
             key: The option's name in the message, if it is not the field's own.
         """
         if value is None and self.kind == "optional_float":
@@ -73,13 +73,13 @@ class Field(NamedTuple):
 
 
 def nearest_name(name: str, known: Iterable[str], closeness: float = 0.6) -> str | None:
-    """The known name that `name` is most likely a misspelling of, if any is as close as that."""
+    """Returns the known name that is nearest to `name`, or None if none is close enough."""
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=closeness)
     return found[0] if found else None
 
 
 def unknown_option(name: str, known: Iterable[str], where: str) -> TypeError:
-    """The error for a keyword that no option has."""
+    """Returns the error for an unknown keyword."""
     known = list(known)
     nearest = nearest_name(name, known)
     wanted = f"one of {', '.join(known)}" if known and not nearest else "an option" if known else "no options"

@@ -15,7 +15,7 @@ class GradScaler(TorchGradScaler):
     """torch.amp.GradScaler without a pass over the gradients for SING's optimizers.
 
     torch's scaler reads every gradient once to look for infinities, before any step. A SING step computes norms anyway and
-    sees there whether a gradient is finite; this scaler takes that. With other optimizers it does what torch's does.
+    learns whether a gradient is finite; this scaler uses that result. For other optimizers it does the same as torch's.
 
     Args:
         device: "cuda" or "cpu", as torch.amp.GradScaler takes it; so are the other arguments.

@@ -1,4 +1,4 @@
-"""`param_groups`: a model's parameters in groups by what weight decay and centralization should do with them."""
+"""`param_groups`: groups of a model's parameters, by how weight decay and centralization should treat them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WHERE = "sing.param_groups"
 _WEIGHT_DECAY = Field("weight_decay", "float", 0.0, "", low=0)
 # "Norm" at the end of a class name: LayerNorm, RMSNorm, BatchNorm2d, LlamaRMSNorm, but not NormalizedLinear.
 _NORM_CLASS = re.compile(r"Norm(\d?d)?(Act\d?d?)?$|LayerScale")
-# What models call the gain of a residual branch when it is a bare parameter: CaiT, ConvNeXt, BEiT, DINOv2.
+# Names that models give to the gain of a residual branch when it is a bare parameter: CaiT, ConvNeXt, BEiT, DINOv2.
 _LAYER_SCALE_NAME = re.compile(r"(^|\.)(gamma(_\d+)?|lambda_?\d*|layer_?scale\w*|ls\d+)(\.\w+)?$")
 
 
@@ -26,7 +26,7 @@ def is_norm_parameter(module: nn.Module, name: str, parameter: Tensor) -> bool:
 
 
 def output_axis(module: nn.Module, name: str) -> int:
-    """The axis of output channels in a module's weight: 1 where it is kept transposed, else 0."""
+    """Returns the axis of the output channels in a module's weight: 1 if the module stores it transposed, else 0."""
     if name != "weight":
         return 0
     if isinstance(module, (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)):
@@ -35,7 +35,7 @@ def output_axis(module: nn.Module, name: str) -> int:
 
 
 def _trainable(model: nn.Module) -> Iterator[tuple[str, str, nn.Module, nn.Parameter]]:
-    """(full name, name in its module, module, parameter), each once: tied weights under their first name."""
+    """Yields (full name, name in its module, module, parameter) once per parameter: tied weights under their first name."""
     seen: set[int] = set()
     for prefix, module in model.named_modules():
         for name, parameter in module.named_parameters(recurse=False):
@@ -65,15 +65,15 @@ def param_groups(
 ) -> list[dict[str, Any]]:
     """Parameter groups for `sing.SING`, or for any torch optimizer, attached or not.
 
-    Every trainable parameter is in exactly one group; tied weights count once; frozen ones are left out. Weight decay is 0 for
-    tensors of rank 0 and 1, for biases, for normalization layers and LayerScales, and for names in `no_decay`. Tensors of rank
-    2 and more with one element per row get `centralize=False`: what is left after subtracting the mean would always be 0.
+    Every trainable parameter is in exactly one group; tied weights count once; frozen parameters are left out. Weight decay is 0
+    for tensors of rank 0 and 1, for biases, for normalization layers and LayerScales, and for names in `no_decay`. Tensors of
+    rank 2 and more with one element per row get `centralize=False`: what is left after subtracting the mean would always be 0.
 
     Args:
-        model: Its parameters' names, as in named_parameters(), are what patterns (`*`, `?`, `[...]`) are matched against.
+        model: The model. Patterns (`*`, `?`, `[...]`) are matched against its parameters' names, as in named_parameters().
         weight_decay: Weight decay of all other parameters.
         freeze_norms: Set requires_grad to False on normalization layers and LayerScales, as the paper advises for SING.
-        no_decay: Patterns of names; what `model.no_weight_decay()` names, timm's convention, is added.
+        no_decay: Patterns of names, in addition to the names that `model.no_weight_decay()` returns (timm's convention).
         output_rows: Centralize over output channels also where a module keeps its weight transposed (ConvTranspose*,
             transformers' Conv1D), by `centralize_axis` 1. False is the paper's way: axis 0 everywhere.
         overrides: Options by pattern, as {"head.*": {"lr": 1e-3}, "*embedding*": {"normalize": "off"}}; later ones win.

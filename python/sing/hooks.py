@@ -25,7 +25,7 @@ WHERE = "sing.attach"
 
 
 class Swap(NamedTuple):
-    """A gradient taken from a parameter, and what the host sees in its place."""
+    """A parameter's gradient, and the tensor that the host sees in its place."""
 
     parameter: Tensor
     original: Tensor
@@ -42,11 +42,11 @@ class Updated(NamedTuple):
 
 
 class Attachment:
-    """What `attach` keeps for an optimizer; `sing.attachment(optimizer)` returns it.
+    """The record that `attach` keeps for an optimizer; `sing.attachment(optimizer)` returns it.
 
     Attributes:
-        skipped_steps: Steps that the `non_finite` policy left out since attach().
-        skipped_tensors: Gradients that it left out.
+        skipped_steps: Steps that the `non_finite` policy has skipped since attach().
+        skipped_tensors: Gradients that it has skipped.
     """
 
     def __init__(self, group_keys: dict[str, Any], non_finite: str) -> None:
@@ -77,7 +77,7 @@ class Attachment:
         return dict(self._norms)
 
     def register(self, optimizer: Optimizer) -> None:
-        self._may_nest = sum("step" in vars(kind) for kind in type(optimizer).__mro__) > 2  # its own, a base's, Optimizer's
+        self._may_nest = sum("step" in vars(kind) for kind in type(optimizer).__mro__) > 2  # more than its own and Optimizer's
         self._handles = [
             optimizer.register_step_pre_hook(self._before_step),
             optimizer.register_step_post_hook(self._after_step),
@@ -104,7 +104,7 @@ class Attachment:
                 group.setdefault(key, value)
 
     def reset_lookahead(self) -> None:
-        """Lets LookAhead start anew from the present weights. Call it after changing weights by hand.
+        """Restarts LookAhead from the current weights. Call it after changing weights by hand.
 
         Example:
             >>> import torch, sing
@@ -142,7 +142,7 @@ class Attachment:
         self._evaluations = 0
 
         def evaluate() -> Any:
-            # The closure may accumulate into p.grad or set it to zero in place: it must meet its own tensors.
+            # The closure may accumulate into p.grad or set it to zero in place, so it has to see its own tensors.
             self._give_back(optimizer)
             loss = closure()
             self._evaluations += 1
@@ -153,7 +153,7 @@ class Attachment:
 
     @torch.no_grad()
     def _hand_over(self, optimizer: Optimizer) -> None:
-        """Puts standardized gradients in the place of the parameters' own."""
+        """Replaces the parameters' gradients by standardized ones."""
         updated = list(_updated(optimizer))
         self._check(updated)
         jobs = [each.job for each in updated]
@@ -219,12 +219,12 @@ class Attachment:
             )
 
     def _copy(self, optimizer: Optimizer, parameter: Tensor) -> None:
-        # Looked up without optimizer.state[...], which would make an entry that hosts take for their own.
+        # Looked up without optimizer.state[...], which would create an entry that hosts mistake for their own.
         if SLOW not in optimizer.state.get(parameter, {}):
             self._copies[parameter] = parameter.detach().to(state_dtype(parameter.dtype), copy=True)
 
     def _give_back(self, optimizer: Optimizer, *, after_failure: bool = False) -> None:
-        """Restores the parameters' own gradients. After a step in which the host raised, only where ours is still untouched."""
+        """Restores the parameters' own gradients. After a step that raised, only those whose replacement is unchanged."""
         for swap in self._swaps:
             untouched = swap.given is not None and swap.given._version == swap.version
             if swap.parameter.grad is swap.given and (untouched or not after_failure):
@@ -311,7 +311,7 @@ _HOOKED_STEP = Optimizer.profile_hook_step(lambda optimizer: None).__code__
 def _is_nested(optimizer: Optimizer) -> bool:
     """Whether the hooks run for a step() inside another of the same optimizer, as when a subclass calls super().step().
 
-    Seen from the stack, because a flag would stay set after a step that raised.
+    It inspects the stack, because a flag would stay set after a step that raised.
     """
     found, frame = 0, sys._getframe()
     while frame is not None and found < 2:

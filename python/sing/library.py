@@ -30,10 +30,10 @@ def _kind_of(parameter: Tensor) -> tuple[Any, ...]:
 
 
 class LibraryOptimizer:
-    """One optimizer of the library; its groups are those of the sing.Optimizer, and parameters are numbered through all groups.
+    """One optimizer of the library; its groups are those of the sing.Optimizer, and parameters are numbered across all groups.
 
-    The kernels take a parameter in any order of its axes. A parameter that they do not take where it is (it has gaps in memory,
-    the rule needs another order, or its device has no kernels) is stepped through a contiguous copy, which has the state.
+    The kernels take a parameter in any order of its axes. A parameter that they cannot step in place (it has gaps in memory,
+    the rule needs another order, or its device has no kernels) is stepped through a contiguous copy, to which the state belongs.
     State and counters are torch's memory: `state_of` gives tensors that share it.
     """
 
@@ -127,7 +127,7 @@ class LibraryOptimizer:
         return torch.empty(part.shape, dtype=part.dtype, device=device), True
 
     def fits(self, groups: list[Group], state: State) -> bool:
-        """Whether groups, parameters and state are those that the library has. It takes microseconds, because every step asks."""
+        """Whether the library has these groups, parameters and state. Every step asks, so it must take only microseconds."""
         if len(groups) < len(self._groups) or any(len(g["params"]) != n for g, n in zip(groups, self._counts)):
             return False
         known = groups[: len(self._counts)]
@@ -325,13 +325,13 @@ class LibraryOptimizer:
         self._expected = [*chain.from_iterable(each.values() for each in state.values()), _END]
 
     def has_news(self) -> bool:
-        """Whether a parameter that had no state may have got one in the last step."""
+        """Whether a parameter without state may have received some in the last step."""
         return any(self.parameters[index].grad is not None for index in self._unpublished)
 
     # Counters
 
     def write_counters(self) -> None:
-        """Puts the steps that drive LookAhead into the groups that the library has."""
+        """Copies LookAhead's step counts into the optimizer's groups."""
         for index, group in enumerate(self._groups):
             group[COUNTER] = operators.group_steps(self._handle, index)
 
@@ -351,7 +351,7 @@ class LibraryOptimizer:
         operators.set_skipped(self._handle, *counts)
 
     def check_status(self) -> None:
-        """Raises what a step on a device has found, where the policy is to raise."""
+        """Raises the error of a step on a device, if the policy is to raise."""
         operators.status(self._handle)
 
     def forget_non_finite(self) -> None:
@@ -377,7 +377,7 @@ class LibraryOptimizer:
         operators.save(self._handle, path)
 
     def load(self, path: str) -> None:
-        """Replaces options, counters and state by the file's. Options are then to be read, and state to be published."""
+        """Replaces options, counters and state by the file's. The caller then has to read the options and publish the state."""
         self._refuse_dtensors("load()")
         operators.load(self._handle, path)
         self._unpublished = list(range(len(self.parameters)))

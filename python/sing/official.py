@@ -8,7 +8,7 @@ import torch
 
 from sing.options import AUTHORS_KEYS, COUNTER
 
-# Their names of state and ours; what is not listed has the same name.
+# Their names of state and ours; names that are not listed are the same.
 STATE_KEYS = {"lookahead_params": "slow"}
 
 
@@ -17,8 +17,8 @@ def is_official(state_dict: dict[str, Any]) -> bool:
 
 
 def from_official(state_dict: dict[str, Any]) -> dict[str, Any]:
-    """Our state dictionary from theirs. Their counter of steps since the last merge serves as ours of all steps: the merges fall
-    on the same steps.
+    """Our state dictionary from theirs. Their counter of steps since the last merge replaces our counter of all steps, because
+    merges then fall on the same steps.
     """
     if not is_official(state_dict):
         raise ValueError("[sing.SING] wanted a state dictionary of the authors' SING, with 'la_step' in its groups, got another")
@@ -38,7 +38,7 @@ def from_official(state_dict: dict[str, Any]) -> dict[str, Any]:
 
 
 def to_official(state_dict: dict[str, Any], rule: str) -> dict[str, Any]:
-    """Their state dictionary from ours; refused where their class has no such option."""
+    """Their state dictionary from ours. Raises an error for options that their class does not have."""
     groups = []
     for ours in state_dict["param_groups"]:
         is_expressible = (

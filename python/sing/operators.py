@@ -54,7 +54,7 @@ def require(where: str) -> None:
     """Loads the operators.
 
     Args:
-        where: Who needs them, for the message.
+        where: The caller, for the message.
 
     Raises:
         RuntimeError: They were not found or do not load.

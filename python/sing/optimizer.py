@@ -80,7 +80,7 @@ class Optimizer(TorchOptimizer):
                 is one parameter.
 
         Raises:
-            TypeError, ValueError: A parameter or an option is refused; the optimizer is as it was.
+            TypeError, ValueError: A parameter or an option is refused; the optimizer is unchanged.
 
         Example:
             >>> import torch, sing
@@ -120,7 +120,7 @@ class Optimizer(TorchOptimizer):
     @_disable_dynamo
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Updates every parameter that has a gradient. Gradients are left as they are.
+        """Updates every parameter that has a gradient. Gradients are not changed.
 
         Args:
             closure: Reevaluates the model and returns the loss.
@@ -155,7 +155,7 @@ class Optimizer(TorchOptimizer):
         return loss
 
     def _prepare(self) -> tuple[LibraryOptimizer, float] | None:
-        """The library with the groups' present options, and the loss scale; None where the step is to be skipped."""
+        """Returns the library with the groups' current options, and the loss scale; None if the step must be skipped."""
         if not self.param_groups:
             return None
         non_finite, loss_scale = self.param_groups[0]["non_finite"], 1.0
@@ -210,7 +210,7 @@ class Optimizer(TorchOptimizer):
     # The library's optimizer
 
     def _ready_library(self) -> LibraryOptimizer:
-        """The library's optimizer with the present parameters and state; made anew where they were replaced."""
+        """Returns the library's optimizer for the current parameters and state, and rebuilds it if they were replaced."""
         library = self._library
         if library is not None and library.fits(self.param_groups, self.state):
             library.add_new_groups(self.param_groups)
@@ -240,7 +240,7 @@ class Optimizer(TorchOptimizer):
     def state_dict(self) -> dict[str, Any]:
         """The optimizer's state as torch.optim's: state by position, and the groups.
 
-        It is exact: a run that goes on from it has the bits of one that was not interrupted. The state of sing.AdamW, and of
+        It is exact: a run that is resumed from it gives the same bits as an uninterrupted one. The state of sing.AdamW, and of
         sing.SING around it, loads into torch.optim.AdamW; that of SGD and RAdam into theirs.
 
         Returns:
@@ -257,7 +257,7 @@ class Optimizer(TorchOptimizer):
         """Allocates the state of all parameters, which otherwise happens in a parameter's first step.
 
         For DTensors this happens when they are added: torch.distributed.checkpoint needs the same entries on all processes, and
-        takes an optimizer without state for a new one.
+        treats an optimizer without state as a new one.
         """
         library = self._ready_library()
         library.create_state()
@@ -269,17 +269,18 @@ class Optimizer(TorchOptimizer):
 
     @_disable_dynamo
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes what state_dict() gave, or the state of torch.optim.AdamW, SGD or RAdam for these rules, or of the authors' SING.
+        """Loads the result of state_dict(), or the state of torch.optim.AdamW, SGD or RAdam for these rules, or of the authors'
+        SING.
 
         Nothing is cast: the float32 state of 16-bit parameters comes back as it was. As with torch's optimizers, options in the
         dictionary replace the present ones. A dictionary of torch.optim.AdamW has none for SING, which keeps its own, and
-        LookAhead starts anew at the next step.
+        LookAhead restarts at the next step.
 
         Args:
             state_dict: The state of an optimizer with parameters of the same shapes.
 
         Raises:
-            ValueError: It is the state of another model or rule; the optimizer is as it was.
+            ValueError: It is the state of another model or rule; the optimizer is unchanged.
         """
         self._refuse_slow_weights("load_state_dict()")
         before = (self.param_groups, self.state, self._library)
@@ -306,12 +307,12 @@ class Optimizer(TorchOptimizer):
             post.remove()
 
     def _loaded_groups(self, saved: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Saved groups under our names; what a group does not say stays as it is in the present group."""
+        """Returns the saved groups under our names; options that a saved group lacks keep their current values."""
         if len(saved) != len(self.param_groups):
-            return saved  # torch says so
+            return saved  # torch refuses it
         groups, schema = [], self._schema
         for index, (theirs, ours) in enumerate(zip(saved, self.param_groups)):
-            # A peer's name of an option counts where ours is not there. Keys of others are left alone, as torch leaves them.
+            # A peer's name of an option is used if ours is absent. Unknown keys are kept, as torch keeps them.
             names = {key: schema.targets.get(key, key) for key in theirs if schema.accepts(key)}
             options = {key: theirs[key] for key, name in names.items() if name == key or name not in theirs}
             others = {key: value for key, value in theirs.items() if key not in names}
@@ -341,7 +342,7 @@ class Optimizer(TorchOptimizer):
         self.state, self._library, self._anew = state, library, anew
 
     def _foreign_entry(self, entry: dict[str, Any]) -> dict[str, Any]:
-        """A parameter's state that another optimizer wrote. torch has None for state that it does not keep."""
+        """Converts a parameter's state that another optimizer wrote. torch has None for state that it does not keep."""
         found = {key: value for key, value in entry.items() if value is not None}
         if found and not self._schema.peer.counts_steps:
             found.setdefault("step", 1)
@@ -386,7 +387,7 @@ class Optimizer(TorchOptimizer):
 
         Raises:
             OSError: The file cannot be read: FileNotFoundError, PermissionError, IsADirectoryError and so on.
-            RuntimeError: The file is damaged or belongs to other parameters. In each case the optimizer is as it was.
+            RuntimeError: The file is damaged or belongs to other parameters. In each case the optimizer is unchanged.
         """
         self._refuse_slow_weights("load()")
         library = self._ready_library()
@@ -419,17 +420,17 @@ class Optimizer(TorchOptimizer):
         return official.to_official(self.state_dict(), self._schema.rule)
 
     def from_official_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes the state of the authors' SING, as load_state_dict() does too.
+        """Loads the state of the authors' SING, as load_state_dict() also does.
 
         Args:
-            state_dict: What the authors' optimizer gave.
+            state_dict: The state dictionary of the authors' optimizer.
 
         Raises:
             ValueError: It is not such a state, or that of another model.
         """
         self.load_state_dict(official.from_official(state_dict))
 
-    # Looking in
+    # Inspection
 
     def grad_norms(self) -> dict[str, float]:
         """Norms of the last gradients, before they were standardized and without the loss scale. Waits for the device.
@@ -442,7 +443,7 @@ class Optimizer(TorchOptimizer):
         return {name: norm / scale for name, norm in zip(library.names, library.gradient_norms())}
 
     def status(self) -> dict[str, int]:
-        """Counts of what was skipped because a gradient was not finite. Waits for the device.
+        """Counts of steps and tensors that were skipped because a gradient was not finite. Waits for the device.
 
         Returns:
             "skipped_steps" and "skipped_tensors".
@@ -484,7 +485,7 @@ class Optimizer(TorchOptimizer):
     @_disable_dynamo
     @torch.no_grad()
     def reset_lookahead(self) -> None:
-        """Lets LookAhead start anew from the present weights. Call it after changing weights by hand.
+        """Restarts LookAhead from the current weights. Call it after changing weights by hand.
 
         Without it, the next merge draws the weights back towards what they were before the change. With `master_weights`, the
         changed elements of 16-bit parameters are taken into the float32 weights. Moments stay as they are.
@@ -519,16 +520,16 @@ class Optimizer(TorchOptimizer):
 
     @torch.no_grad()
     def eval(self) -> None:
-        """Puts LookAhead's slow weights in place of the parameters, if slow_weights_for_evaluation was asked for.
+        """Replaces the parameters by LookAhead's slow weights, if slow_weights_for_evaluation is set.
 
-        With sing.ScheduleFreeAdamW it needs no asking: the rule's average, or the slow weights where LookAhead is on, takes
-        their place.
+        With sing.ScheduleFreeAdamW the option is not needed: the rule's average, or the slow weights if LookAhead is on, replaces
+        them.
         """
         self._use_slow_weights(True)
 
     @torch.no_grad()
     def train(self, mode: bool = True) -> None:
-        """Gives back exactly the weights that eval() replaced.
+        """Restores exactly the weights that eval() replaced.
 
         Args:
             mode: False does what eval() does.
@@ -543,7 +544,7 @@ class Optimizer(TorchOptimizer):
 
 
 class HostedOptimizer(Optimizer):
-    """Base of sing.SING and sing.PlugSING, which are put around a rule, their host.
+    """Base of sing.SING and sing.PlugSING, which wrap a rule, their host.
 
     Args:
         params: As for sing.Optimizer.
@@ -581,7 +582,7 @@ def _with_torchs_steps(state: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def _without_repeats(params: Any) -> Any:
-    """A list with each tensor once. What is no list of tensors is left for torch to judge."""
+    """Returns a list with each tensor once. Anything but a list of tensors is returned unchanged, for torch to judge."""
     if isinstance(params, (Tensor, set)) or not isinstance(params, Iterable):
         return params
     kept, seen = [], set()
@@ -594,7 +595,7 @@ def _without_repeats(params: Any) -> Any:
 
 
 def _in_order(state_dict: dict[str, Any], where: str) -> dict[int, dict[str, Any]]:
-    """The saved state by a parameter's position, whatever numbers the dictionary has for the parameters."""
+    """Returns the saved state by a parameter's position, whatever numbers the dictionary gives to the parameters."""
     numbers = [each for group in state_dict["param_groups"] for each in group["params"]]
     unknown = [each for each, entry in state_dict["state"].items() if entry and each not in numbers]
     if unknown:

@@ -30,14 +30,14 @@ STATE_NAMES = {
     "largest_rate": "lr_max",
     "curvature_moment": "exp_hessian_diag_sq",
 }
-# Options of the package that are no group option in the library.
+# Options of the package that are not group options in the library.
 EXTRA_FIELDS = [
-    Field("maximize", "bool", False, "go up instead of down"),
+    Field("maximize", "bool", False, "maximize the objective instead of minimizing it"),
     Field("learning_rate_factor", "float", 1.0, "multiplies the learning rate of every group", low=0.0),
 ]
-LOOKAHEAD_FIELD = Field("lookahead", "bool", True, "draw the weights to a slow copy")
+LOOKAHEAD_FIELD = Field("lookahead", "bool", True, "pull the weights towards a slow copy")
 SHARED_FIELDS = [*_fields.STANDARDIZE, LOOKAHEAD_FIELD, *_fields.LOOKAHEAD, *_fields.OTHERS, *EXTRA_FIELDS]  # of all classes
-# Kept in every group, and not an option: the steps that drive LookAhead.
+# A key of every group that is not an option: the number of steps that LookAhead has counted.
 COUNTER = "lookahead_step"
 # Options that have one value for the whole optimizer.
 SHARED = ("non_finite", "learning_rate_factor")
@@ -45,7 +45,7 @@ SHARED = ("non_finite", "learning_rate_factor")
 FOREIGN_KEYS = {"params", "param_names", "initial_lr", "name", COUNTER}
 # Prefixes of a rule's name in the names of optimizers around it, as in the program.
 SING, PLUG_SING = "sing-", "plugsing-"
-# The rules that sing.SING and sing.PlugSING can be put around.
+# The rules that sing.SING and sing.PlugSING can wrap.
 HOSTS = tuple(name for name in _fields.OPTIMIZERS if SING + name in _fields.OPTIMIZERS)
 # Names that set an option together.
 PAIRS = ({"beta1", "beta2"}, {"softplus", "beta_softplus"})
@@ -217,11 +217,11 @@ class Schema:
         return {key: value}
 
     def accepts(self, key: str) -> bool:
-        """Whether it is an option here, under our name or a peer's."""
+        """Whether `key` is an option here, under our name or a peer's."""
         return key in self.targets or key in self.peer.conversions or key in self.ignored or key in self.fixed
 
     def peers_options(self, group: Mapping[str, Any]) -> dict[str, Any]:
-        """What a group of the peer's optimizer has under other names, or has beside ours."""
+        """Returns the options of a group under the names that the peer's optimizer has, with the peer's own."""
         named = {theirs: group[self.targets[theirs]] for theirs in self.peer.names if theirs in self.targets}
         return {**self.peer.fixed, **named}
 
@@ -248,7 +248,7 @@ class Schema:
         return {"softplus_beta": float(given.get("beta_softplus", 50.0)) if given.get("softplus", True) else None}
 
     def check(self, group: Mapping[str, Any], where: str) -> None:
-        """Refuses values of a wrong kind or out of bounds; what they mean together is checked by the library."""
+        """Refuses values of a wrong kind or out of bounds; the library checks their combinations."""
         for name, field in self.fields.items():
             key = self.python_name(name)
             value = group[key]
@@ -328,7 +328,7 @@ class OptionSet:
         return {self.prefix + name: getattr(self, name) for name in self.named_fields()}
 
     def overridden(self: Options, group: Mapping[str, Any]) -> Options:
-        """These options, with what the keys of a parameter group say instead."""
+        """These options, overridden by the keys of a parameter group."""
         changed = {name: group[field.name] for name, field in self.named_fields().items() if field.name in group}
         return dataclasses.replace(self, **changed) if changed else self  # type: ignore[type-var]
 
@@ -355,7 +355,7 @@ def scalar(value: float | Tensor) -> float:
 
 
 def steps_of(entries: Mapping[str, Any], key: str, where: str) -> int:
-    """A count of steps in a parameter's state or in a group; refuses what is no whole number."""
+    """A count of steps in a parameter's state or in a group; refuses any other value than a whole number."""
     steps = scalar(entries[key])
     Field(key, "int", 0, "steps taken", low=0).check(steps, where)
     return int(steps)

@@ -1,4 +1,4 @@
-"""What a parameter must be to be optimized, which device serves it, and what it is called."""
+"""Checks whether a parameter can be optimized, and finds the device that serves it and its name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def state_dtype(dtype: torch.dtype) -> torch.dtype:
 
 
 def check_parameter(parameter: Tensor, name: str, where: str) -> None:
-    """Refuses what cannot be optimized right, naming the parameter."""
+    """Refuses a parameter that cannot be optimized correctly, and names it."""
     who = f"[{where}] parameter '{name}':"
     kind = type(parameter).__name__
     is_flat = kind == "FlatParameter" or getattr(parameter, "_is_flat_param", False)

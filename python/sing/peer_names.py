@@ -1,4 +1,4 @@
-"""What torch and other packages call the options of a rule, in which order they take them, and what they have beside."""
+"""The names and the order that torch and other packages have for the options of a rule, and the arguments that only they have."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class PeerNames(NamedTuple):
         positional: The arguments after `params` in their order.
         names: A peer's name of an option, and the library's.
         conversions: A peer's name of an option, and the function of (value, where) that gives the library's options for it.
-        fixed: What a peer has and the library has not: its name, and the only value that is accepted.
-        ignored: What changes no result.
+        fixed: Arguments that a peer has and the library does not: the name, and the only value that is accepted.
+        ignored: Arguments that change no result.
         counts_steps: Whether the peer's state has the number of steps. Where it has none, the rule does not depend on it.
     """
 

@@ -180,8 +180,8 @@ class SING(HostedOptimizer):
     clipping their norm has no effect.
 
     `host` names another rule, whose options and defaults then take the place of AdamW's; the program calls the result `sing-<host>`.
-    The authors' option names are taken too: softplus, beta_softplus, grad_central, grad_norm, lookahead_active, la_mergetime and
-    la_alpha. With the host AdamW, `eps` serves the norm as well, as in their code.
+    The authors' option names are accepted too: softplus, beta_softplus, grad_central, grad_norm, lookahead_active, la_mergetime
+    and la_alpha. With the host AdamW, `eps` serves the norm as well, as in their code.
 
     Args:
         params: Parameters, (name, parameter) pairs as from model.named_parameters(), or groups: dicts with `params` and any of
@@ -193,16 +193,15 @@ class SING(HostedOptimizer):
         decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: True.
         softplus_beta: Sharpness of the softplus that replaces root + epsilon; none turns it off. Default: 50.0.
         amsgrad: False, the only value that is accepted.
-        host: The rule that SING is put around: one of 'adamw', 'sgd', 'adabelief', 'adafactor', 'nadam', 'yogi', 'radam',
-            'adabound', 'adamod', 'eadam', 'sadam', 'lion', 'lamb', 'lars', 'adanorm', 'schedule_free_adamw', 'muon',
-            'adahessian', 'nvlamb'.
+        host: The rule that SING wraps: one of 'adamw', 'sgd', 'adabelief', 'adafactor', 'nadam', 'yogi', 'radam', 'adabound',
+            'adamod', 'eadam', 'sadam', 'lion', 'lamb', 'lars', 'adanorm', 'schedule_free_adamw', 'muon', 'adahessian', 'nvlamb'.
         centralize: Subtract each row's mean from gradients of rank 2 and higher. Default: True.
         centralize_axis: Axis of the rows; the paper uses 0. Default: 0.
         normalize: Norm that each tensor's gradient is scaled to: off, 1, or sqrt(size / reference_size). One of 'off',
             'unit_norm', 'size_calibrated'. Default: 'unit_norm'.
         norm_epsilon: Added to the norm. Default: 1e-08.
         reference_size: Number of elements of a tensor whose calibrated norm is 1. Default: 589824.0.
-        lookahead: Draw the weights to a slow copy. Default: True.
+        lookahead: Pull the weights towards a slow copy. Default: True.
         lookahead_period: Steps between merges. Default: 5.
         lookahead_alpha: Weight of the fast weights in a merge. Default: 0.5.
         decay_vectors: Apply weight decay to tensors of rank 0 and 1 too. Default: False.
@@ -211,12 +210,12 @@ class SING(HostedOptimizer):
         master_weights: Keep a float32 master copy of each 16-bit parameter. Default: False.
         non_finite: Policy for non-finite gradients, the same for the whole optimizer. One of 'skip_tensor', 'skip_step', 'throw',
             'pass_through'. Default: 'skip_tensor'.
-        maximize: Go up instead of down. Default: False.
+        maximize: Maximize the objective instead of minimizing it. Default: False.
         learning_rate_factor: Multiplies the learning rate of every group. Default: 1.0.
         foreach, fused, capturable: Arguments of torch's optimizers, without effect: a step is one call for all tensors, which a
             CUDA graph can capture.
         differentiable: False: a step is not recorded by autograd.
-        slow_weights_for_evaluation: eval() puts LookAhead's slow weights in place of the parameters, and train() gives them back.
+        slow_weights_for_evaluation: eval() replaces the parameters by LookAhead's slow weights, and train() restores them.
             Default: False.
         options: Other options of the host.
 
@@ -260,9 +259,8 @@ class PlugSING(HostedOptimizer):
         decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: True.
         softplus_beta: Sharpness of the softplus that replaces root + epsilon; none turns it off. Default: None.
         amsgrad: False, the only value that is accepted.
-        host: The rule that SING is put around: one of 'adamw', 'sgd', 'adabelief', 'adafactor', 'nadam', 'yogi', 'radam',
-            'adabound', 'adamod', 'eadam', 'sadam', 'lion', 'lamb', 'lars', 'adanorm', 'schedule_free_adamw', 'muon',
-            'adahessian', 'nvlamb'.
+        host: The rule that SING wraps: one of 'adamw', 'sgd', 'adabelief', 'adafactor', 'nadam', 'yogi', 'radam', 'adabound',
+            'adamod', 'eadam', 'sadam', 'lion', 'lamb', 'lars', 'adanorm', 'schedule_free_adamw', 'muon', 'adahessian', 'nvlamb'.
         options: Other options of the host, and those that all classes take, as described for sing.SING.
 
     Example:
@@ -288,10 +286,10 @@ class PlugSING(HostedOptimizer):
 class AdamW(Optimizer):
     """AdamW alone, with gradients as they are: the program's `adamw`.
 
-    Weight decay takes tensors of every rank. `sing.SING(params, host="adamw")` puts SING around the rule, and
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="adamw")` puts SING around the rule, and
     `sing.PlugSING(params, host="adamw")` gives it gradients of unit norm.
 
-    Names of other packages are taken too: decoupled_weight_decay.
+    Names from other packages are accepted too: decoupled_weight_decay.
 
     Args:
         params: As for sing.SING.
@@ -327,7 +325,7 @@ class AdamW(Optimizer):
 class SGD(Optimizer):
     """SGD alone, with gradients as they are: the program's `sgd`.
 
-    Weight decay takes tensors of every rank. `sing.SING(params, host="sgd")` puts SING around the rule, and
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="sgd")` puts SING around the rule, and
     `sing.PlugSING(params, host="sgd")` gives it gradients of unit norm.
 
     Args:
@@ -363,10 +361,10 @@ class SGD(Optimizer):
 class AdaBelief(Optimizer):
     """AdaBelief alone, with gradients as they are: the program's `adabelief`.
 
-    Weight decay takes tensors of every rank. `sing.SING(params, host="adabelief")` puts SING around the rule, and
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="adabelief")` puts SING around the rule, and
     `sing.PlugSING(params, host="adabelief")` gives it gradients of unit norm.
 
-    Names of other packages are taken too: weight_decouple.
+    Names from other packages are accepted too: weight_decouple.
 
     Args:
         params: As for sing.SING.
@@ -408,10 +406,10 @@ class AdaBelief(Optimizer):
 class Adafactor(Optimizer):
     """Adafactor alone, with gradients as they are: the program's `adafactor`.
 
-    Weight decay takes tensors of every rank. `sing.SING(params, host="adafactor")` puts SING around the rule, and
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="adafactor")` puts SING around the rule, and
     `sing.PlugSING(params, host="adafactor")` gives it gradients of unit norm.
 
-    Names of other packages are taken too: d, eps, beta2_decay, decay_rate.
+    Names from other packages are accepted too: d, eps, beta2_decay, decay_rate.
 
     Args:
         params: As for sing.SING.
@@ -449,10 +447,10 @@ class Adafactor(Optimizer):
 class NAdam(Optimizer):
     """NAdam alone, with gradients as they are: the program's `nadam`.
 
-    Weight decay takes tensors of every rank. `sing.SING(params, host="nadam")` puts SING around the rule, and
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="nadam")` puts SING around the rule, and
     `sing.PlugSING(params, host="nadam")` gives it gradients of unit norm.
 
-    Names of other packages are taken too: decoupled_weight_decay.
+    Names from other packages are accepted too: decoupled_weight_decay.
 
     Args:
         params: As for sing.SING.
@@ -488,10 +486,10 @@ class NAdam(Optimizer):
 class Yogi(Optimizer):
     """Yogi alone, with gradients as they are: the program's `yogi`.
 
-    Weight decay takes tensors of every rank. `sing.SING(params, host="yogi")` puts SING around the rule, and
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="yogi")` puts SING around the rule, and
     `sing.PlugSING(params, host="yogi")` gives it gradients of unit norm.
 
-    Names of other packages are taken too: weight_decouple, initial_accumulator.
+    Names from other packages are accepted too: weight_decouple, initial_accumulator.
 
     Args:
         params: As for sing.SING.
@@ -527,10 +525,10 @@ class Yogi(Optimizer):
 class RAdam(Optimizer):
     """RAdam alone, with gradients as they are: the program's `radam`.
 
-    Weight decay takes tensors of every rank. `sing.SING(params, host="radam")` puts SING around the rule, and
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="radam")` puts SING around the rule, and
     `sing.PlugSING(params, host="radam")` gives it gradients of unit norm.
 
-    Names of other packages are taken too: decoupled_weight_decay, weight_decouple.
+    Names from other packages are accepted too: decoupled_weight_decay, weight_decouple.
 
     Args:
         params: As for sing.SING.
@@ -567,10 +565,10 @@ class RAdam(Optimizer):
 class AdaBound(Optimizer):
     """AdaBound alone, with gradients as they are: the program's `adabound`.
 
-    Weight decay takes tensors of every rank. `sing.SING(params, host="adabound")` puts SING around the rule, and
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="adabound")` puts SING around the rule, and
     `sing.PlugSING(params, host="adabound")` gives it gradients of unit norm.
 
-    Names of other packages are taken too: weight_decouple, final_lr.
+    Names from other packages are accepted too: weight_decouple, final_lr.
 
     Args:
         params: As for sing.SING.
@@ -610,10 +608,10 @@ class AdaBound(Optimizer):
 class AdaMod(Optimizer):
     """AdaMod alone, with gradients as they are: the program's `adamod`.
 
-    Weight decay takes tensors of every rank. `sing.SING(params, host="adamod")` puts SING around the rule, and
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="adamod")` puts SING around the rule, and
     `sing.PlugSING(params, host="adamod")` gives it gradients of unit norm.
 
-    Names of other packages are taken too: weight_decouple.
+    Names from other packages are accepted too: weight_decouple.
 
     Args:
         params: As for sing.SING.
@@ -648,7 +646,7 @@ class AdaMod(Optimizer):
 class EAdam(Optimizer):
     """EAdam alone, with gradients as they are: the program's `eadam`.
 
-    Weight decay takes tensors of every rank. `sing.SING(params, host="eadam")` puts SING around the rule, and
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="eadam")` puts SING around the rule, and
     `sing.PlugSING(params, host="eadam")` gives it gradients of unit norm.
 
     Args:
@@ -684,7 +682,7 @@ class EAdam(Optimizer):
 class SAdam(Optimizer):
     """SAdam alone, with gradients as they are: the program's `sadam`.
 
-    Weight decay takes tensors of every rank. `sing.SING(params, host="sadam")` puts SING around the rule, and
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="sadam")` puts SING around the rule, and
     `sing.PlugSING(params, host="sadam")` gives it gradients of unit norm.
 
     Args:
@@ -721,10 +719,10 @@ class SAdam(Optimizer):
 class Lion(Optimizer):
     """Lion alone, with gradients as they are: the program's `lion`.
 
-    Weight decay takes tensors of every rank. `sing.SING(params, host="lion")` puts SING around the rule, and
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="lion")` puts SING around the rule, and
     `sing.PlugSING(params, host="lion")` gives it gradients of unit norm.
 
-    Names of other packages are taken too: weight_decouple.
+    Names from other packages are accepted too: weight_decouple.
 
     Args:
         params: As for sing.SING.
@@ -756,10 +754,10 @@ class Lion(Optimizer):
 class Lamb(Optimizer):
     """Lamb alone, with gradients as they are: the program's `lamb`.
 
-    Weight decay takes tensors of every rank. `sing.SING(params, host="lamb")` puts SING around the rule, and
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="lamb")` puts SING around the rule, and
     `sing.PlugSING(params, host="lamb")` gives it gradients of unit norm.
 
-    Names of other packages are taken too: clamp_value.
+    Names from other packages are accepted too: clamp_value.
 
     Args:
         params: As for sing.SING.
@@ -800,10 +798,10 @@ class Lamb(Optimizer):
 class Lars(Optimizer):
     """Lars alone, with gradients as they are: the program's `lars`.
 
-    Weight decay takes tensors of every rank. `sing.SING(params, host="lars")` puts SING around the rule, and
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="lars")` puts SING around the rule, and
     `sing.PlugSING(params, host="lars")` gives it gradients of unit norm.
 
-    Names of other packages are taken too: trust_coeff.
+    Names from other packages are accepted too: trust_coeff.
 
     Args:
         params: As for sing.SING.
@@ -844,10 +842,10 @@ class Lars(Optimizer):
 class AdaNorm(Optimizer):
     """AdaNorm alone, with gradients as they are: the program's `adanorm`.
 
-    Weight decay takes tensors of every rank. `sing.SING(params, host="adanorm")` puts SING around the rule, and
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="adanorm")` puts SING around the rule, and
     `sing.PlugSING(params, host="adanorm")` gives it gradients of unit norm.
 
-    Names of other packages are taken too: weight_decouple, r.
+    Names from other packages are accepted too: weight_decouple, r.
 
     Args:
         params: As for sing.SING.
@@ -887,10 +885,10 @@ class AdaNorm(Optimizer):
 class ScheduleFreeAdamW(Optimizer):
     """ScheduleFreeAdamW alone, with gradients as they are: the program's `schedule_free_adamw`.
 
-    Weight decay takes tensors of every rank. `sing.SING(params, host="schedule_free_adamw")` puts SING around the rule, and
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="schedule_free_adamw")` puts SING around the rule, and
     `sing.PlugSING(params, host="schedule_free_adamw")` gives it gradients of unit norm.
 
-    Names of other packages are taken too: warmup_steps, r, weight_lr_power.
+    Names from other packages are accepted too: warmup_steps, r, weight_lr_power.
 
     Args:
         params: As for sing.SING.
@@ -931,10 +929,10 @@ class ScheduleFreeAdamW(Optimizer):
 class Muon(Optimizer):
     """Muon alone, with gradients as they are: the program's `muon`.
 
-    Weight decay takes tensors of every rank. `sing.SING(params, host="muon")` puts SING around the rule, and
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="muon")` puts SING around the rule, and
     `sing.PlugSING(params, host="muon")` gives it gradients of unit norm.
 
-    Names of other packages are taken too: eps, ns_steps, ns_coefficients, adjust_lr_fn.
+    Names from other packages are accepted too: eps, ns_steps, ns_coefficients, adjust_lr_fn.
 
     Args:
         params: As for sing.SING.
@@ -952,10 +950,10 @@ class Muon(Optimizer):
         orthogonalize: Off uses AdamW for matrices too, as is usual for embeddings and output layers. Default: True.
         betas: Decays of the two moments. Default: (0.9, 0.999).
         epsilon: AdamW: added to the root of the second moment. Default: 1e-08.
-        ns_coefficients: As the peer has it; None leaves the default.
+        ns_coefficients: As in the other package; None keeps the default.
         eps: The same as norm_floor.
         ns_steps: The same as newton_steps.
-        adjust_lr_fn: As the peer has it; None leaves the default.
+        adjust_lr_fn: As in the other package; None keeps the default.
         options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
             'off' and decay_vectors is True by default.
 
@@ -984,10 +982,10 @@ class Muon(Optimizer):
 class AdaHessian(Optimizer):
     """AdaHessian alone, with gradients as they are: the program's `adahessian`.
 
-    Weight decay takes tensors of every rank. `sing.SING(params, host="adahessian")` puts SING around the rule, and
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="adahessian")` puts SING around the rule, and
     `sing.PlugSING(params, host="adahessian")` gives it gradients of unit norm.
 
-    Names of other packages are taken too: hessian_power.
+    Names from other packages are accepted too: hessian_power.
 
     Args:
         params: As for sing.SING.
@@ -997,7 +995,7 @@ class AdaHessian(Optimizer):
         half_power: Divide by the curvature to the power 1/2 instead of 1. Default: False.
         weight_decay: Strength of the weight decay. Default: 0.0.
         decoupled_decay: Decay shrinks the parameter; off adds it to the standardized gradient (L2). Default: True.
-        hessian_power: As the peer has it; None leaves the default.
+        hessian_power: As in the other package; None keeps the default.
         options: Options that all classes take, as described for sing.SING; here centralize and lookahead are False, normalize is
             'off' and decay_vectors is True by default.
 
@@ -1023,10 +1021,10 @@ class AdaHessian(Optimizer):
 class NVLamb(Optimizer):
     """NVLamb alone, with gradients as they are: the program's `nvlamb`.
 
-    Weight decay takes tensors of every rank. `sing.SING(params, host="nvlamb")` puts SING around the rule, and
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="nvlamb")` puts SING around the rule, and
     `sing.PlugSING(params, host="nvlamb")` gives it gradients of unit norm.
 
-    Names of other packages are taken too: max_grad_norm.
+    Names from other packages are accepted too: max_grad_norm.
 
     Args:
         params: As for sing.SING.

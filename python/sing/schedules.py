@@ -48,7 +48,7 @@ class Schedule(OptionSet):
         self._factor(0)  # refuses options that do not go together
 
     def __call__(self, step: int) -> float:
-        """What the learning rate of this step, counted from 0, is multiplied by."""
+        """Returns the factor of the learning rate in this step, counted from 0."""
         _STEP.check(step, f"sing.{type(self).__name__}")
         return self._factor(step)
 

@@ -154,14 +154,14 @@ def placed_as(parameter: Tensor, gradient: Tensor, who: str) -> Tensor:
 
 
 def check_placements(tensor: Tensor, who: str) -> None:
-    """Refuses a DTensor whose values are not on any process, but a sum or the like over several."""
+    """Refuses a DTensor whose values are on no process, because they are a sum or the like over several."""
     for placement in tensor.placements:  # type: ignore[attr-defined]
         if not placement.is_replicate() and getattr(placement, "dim", None) is None:
             raise TypeError(f"{who} wanted placements Shard and Replicate, got {placement!r}")
 
 
 class _Part(NamedTuple):
-    """What the library has to know of a shard, and the ranks of the processes that share it."""
+    """The description of a shard that the library needs, and the ranks of the processes that share it."""
 
     whole_shape: list[int]
     offset: list[int]
@@ -172,7 +172,7 @@ class _Part(NamedTuple):
 
 @functools.lru_cache(maxsize=4096)
 def _part_of(mesh: Any, placements: tuple[Any, ...], whole: torch.Size, own: torch.Size) -> _Part | None:
-    """From the placements alone; None where this process holds the whole tensor, or nothing and takes no part."""
+    """Derives it from the placements alone. None if this process holds the whole tensor, or holds nothing and takes no part."""
     place = mesh.get_coordinate()
     cut = [axis for axis, each in enumerate(placements) if not each.is_replicate() and mesh.size(axis) > 1]
     if not cut or place is None:
@@ -248,7 +248,7 @@ class ShardSums:
 
     @property
     def address(self) -> int:
-        """Of the function that the library calls."""
+        """The address of the function that the library calls."""
         return ctypes.cast(self._function, ctypes.c_void_p).value or 0
 
     def describe(self, tensors: Iterable[Tensor], names: Iterable[str], where: str) -> str:
@@ -289,7 +289,7 @@ class ShardSums:
         return 0
 
     def raise_failure(self) -> None:
-        """Raises what a collective has raised since the last call."""
+        """Raises the exception of a collective since the last call, if there was one."""
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure

@@ -32,7 +32,7 @@ class Job(NamedTuple):
 
 
 def check_job(job: Job, where: str) -> None:
-    """Refuses what cannot be standardized."""
+    """Refuses a gradient that cannot be standardized."""
     who, gradient = f"[{where} '{job.name}']", job.gradient
     if is_dtensor(gradient):
         check_placements(gradient, who)
@@ -65,8 +65,8 @@ def standardize_all(
 
     Args:
         jobs: The gradients, checked by check_job().
-        loss_scale: What the gradients were multiplied by.
-        where: Who asks, for messages.
+        loss_scale: The factor that the gradients were multiplied by.
+        where: The caller, for messages.
         in_place: Write into the gradients themselves.
         into: Tensors like the gradients to write into. Without them and `in_place`, the results are new tensors.
         wait: Wait for norms and flags. Without it (and with a number for the loss scale) nothing waits for a CUDA device, whose
@@ -122,7 +122,7 @@ def standardize_all(
 
 
 def _jobs(tensors: Tensor | Iterable[Any], options: Standardize) -> Iterator[Job]:
-    """Everything in `tensors` that has a gradient, each once."""
+    """Returns everything in `tensors` that has a gradient, each once."""
     seen: set[int] = set()
     for index, each in enumerate([tensors] if isinstance(tensors, Tensor) else tensors):
         is_group = isinstance(each, Mapping)
@@ -150,7 +150,7 @@ def standardize_(
     Args:
         tensors: Parameters, whose `.grad` is meant (those without one are left out); or gradients, which are tensors that do not
             require one; or (name, tensor) pairs of either; or parameter groups, whose keys take the place of `options`.
-        loss_scale: What the gradients were multiplied by. It hardly matters with normalization, which removes it.
+        loss_scale: The factor that the gradients were multiplied by. It hardly matters with normalization, which removes it.
         error_if_nonfinite: Raise if a gradient is infinite or NaN, or its sum of squares overflows float32. This waits for the
             device. Otherwise such a gradient stays non-finite.
         options: Fields of `sing.Standardize`.
