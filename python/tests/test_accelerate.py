@@ -96,7 +96,7 @@ def test_training_equals_a_plain_loop_and_resumes_exactly(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["attach", "SING"])
-def test_clipping_through_accelerate_changes_next_to_nothing(kind):
+def test_clipping_through_accelerate_has_almost_no_effect(kind):
     """The scale of a gradient affects only norm_epsilon and rounding."""
     free = Run(kind).train(0, BATCHES)
     clipped = Run(kind)

@@ -431,7 +431,7 @@ def test_a_grad_scaler_changes_nothing(normalize, fused):
 
 
 @pytest.mark.parametrize("fused", [True, False])
-def test_a_step_that_the_scaler_skips_is_no_step(fused):
+def test_a_step_that_the_scaler_skips_does_not_count(fused):
     mine, theirs = make_parameters(), make_parameters()
     optimizer, host = (attach(torch.optim.AdamW(each, fused=fused)) for each in (mine, theirs))
     scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)

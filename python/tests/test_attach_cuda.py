@@ -92,7 +92,7 @@ def test_passing_through_does_not_wait():
         torch.cuda.set_sync_debug_mode("default")
 
 
-def test_a_graph_captures_what_does_not_wait():
+def test_a_graph_captures_steps_that_do_not_wait():
     parameters, twins = make_parameters(), make_parameters()
     make = {"lr": 0.01, "capturable": True}
     optimizer = attach(torch.optim.AdamW(parameters, **make), lookahead=False, non_finite="pass_through")
@@ -117,7 +117,7 @@ def test_a_graph_captures_what_does_not_wait():
     assert attachment(optimizer).skipped_steps == 0
 
 
-def test_capturing_what_waits_is_refused():
+def test_capturing_a_step_that_waits_is_refused():
     parameters = make_parameters()
     optimizer = attach(torch.optim.AdamW(parameters, capturable=True))
     run(optimizer, parameters, range(1))

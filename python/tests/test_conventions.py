@@ -97,7 +97,7 @@ def test_parameter_listed_twice_is_one():
     assert len(sing.SING(list(tied.parameters()) + [tied.again]).param_groups[0]["params"]) == 2
 
 
-def test_parameters_without_gradient_sit_out():
+def test_parameters_without_gradient_are_skipped():
     first, second = torch.nn.Parameter(torch.randn(4, 3)), torch.nn.Parameter(torch.randn(3))
     optimizer = sing.SING([first, second])
     before = second.detach().clone()
@@ -236,7 +236,7 @@ def test_compiled_loop_does_not_recompile():
     assert int(optimizer.state[next(model.parameters())]["step"]) == 8
 
 
-def test_two_optimizers_do_not_meet():
+def test_two_optimizers_do_not_interfere():
     model = small_model()
     first = sing.SING([p for p in model.parameters() if p.dim() > 1])
     second = sing.SGD([p for p in model.parameters() if p.dim() <= 1], momentum=0.9)

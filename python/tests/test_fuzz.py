@@ -159,7 +159,7 @@ class OptionsByPlace(oracle.Optimizer):
 
 
 @pytest.mark.parametrize("wrong", [StaleLearningRate, FirstPolicy, StepsWithoutGradientsDoNotCount, OptionsByPlace])
-def test_finds_what_does_not_follow_a_change(wrong):
+def test_finds_an_ignored_change(wrong):
     assert first_failure(PLANTED_SEEDS, optimizer_class=wrong) is not None
 
 

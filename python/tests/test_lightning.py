@@ -120,7 +120,7 @@ def test_fit_equals_a_plain_loop_and_resumes_exactly(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["attach", "SING"])
-def test_clipping_the_norm_changes_next_to_nothing(kind, tmp_path):
+def test_clipping_the_norm_has_almost_no_effect(kind, tmp_path):
     """The scale affects only norm_epsilon and rounding: a factor of 1 + 1e-8 / 0.01 for each gradient, over 14 steps of 0.02."""
     _, free = fit(kind, tmp_path, EPOCHS)
     _, clipped = fit(kind, tmp_path, EPOCHS, gradient_clip_val=0.01)

@@ -125,7 +125,7 @@ def test_a_checkpoint_without_steps_is_refused_where_they_count():
         sing.AdamW(model.parameters()).load_state_dict(host.state_dict())
 
 
-def test_a_plain_run_goes_on_from_torchs_checkpoint_as_torch_does():
+def test_a_plain_run_resumes_from_torchs_checkpoint_as_torch_does():
     model = small_model(torch.float64)
     host = torch.optim.AdamW(model.parameters(), lr=0.02)
     gradients_from(model, host, 7)

@@ -133,7 +133,7 @@ def test_state_stays_on_the_cpu_beside_its_parameter(one):
     expect_none(one.run(sharded_steps.state_on_the_cpu_of_a_mesh_elsewhere))
 
 
-def test_step_raises_what_a_collective_raises(two):
+def test_step_raises_the_exception_of_a_collective(two):
     expect_none(two.run(sharded_steps.failing_collective))
 
 

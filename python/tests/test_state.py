@@ -35,7 +35,7 @@ def resumed(model, optimizer, way, cls):
 @pytest.mark.parametrize("way", ["deepcopy", "pickle", "state_dict", "torch.save"])
 @pytest.mark.parametrize("steps", [0, 1, 7])  # 7 is inside a LookAhead period
 @pytest.mark.parametrize("host", ["adamw", "nadam"])
-def test_goes_on_with_the_same_bits(way, steps, host, memory):
+def test_continues_with_the_same_bits(way, steps, host, memory):
     cls = functools.partial(sing.SING, host=host)
     model = small_model()
     optimizer = cls(model.named_parameters(), lr=0.03, weight_decay=0.1, betas=(0.8, 0.95))

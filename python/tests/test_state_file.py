@@ -43,7 +43,7 @@ def take_steps(folder: pathlib.Path, first: int, last: int, layout=torch.contigu
 
 
 @pytest.mark.parametrize("order", ["cpp,python", "python,cpp", "cpp,python,cpp", "python,python"])
-def test_either_side_goes_on(order, tmp_path, build_program):
+def test_either_side_resumes(order, tmp_path, build_program):
     program = build_program("state_exchange")
     start = torch.randn(37)
 

@@ -79,7 +79,7 @@ def test_cuda_kernels_are_built_where_nvcc_and_a_gpu_are(backend, monkeypatch, c
     assert (reason or "builds CUDA kernels") in capfd.readouterr().err
 
 
-def test_what_the_caller_says_of_cuda_holds(backend, monkeypatch):
+def test_the_callers_choice_about_cuda_is_kept(backend, monkeypatch):
     machine(backend, monkeypatch, None, False)
     assert backend.completed({"cmake.define.SING_CUDA": "ON"})["cmake.define.SING_CUDA"] == "ON"
     monkeypatch.setenv("CMAKE_ARGS", "-DSING_CUDA=ON")

@@ -114,7 +114,7 @@ TYPED_TEST(SixteenBits, EveryValueSurvivesTheRoundTrip) {
   }
 }
 
-TYPED_TEST(SixteenBits, MidpointsGoToEvenAndTheirNeighboursToTheNearer) {
+TYPED_TEST(SixteenBits, MidpointsGoToEvenAndTheirNeighborsToTheNearer) {
   for (std::uint32_t bits = 0; bits <= 0xffff; ++bits) {
     const float value = to_float(TypeParam{static_cast<std::uint16_t>(bits)});
     const float next = to_float(TypeParam{static_cast<std::uint16_t>(bits + 1)});

@@ -165,14 +165,14 @@ TEST(ShortestText, WritesWholeNumbersWithoutAnExponent) {
   EXPECT_EQ(shortest_text(1e300), "1e+300");
 }
 
-TEST(NearestName, FindsTheMisspelt) {
+TEST(NearestName, FindsAMisspelledName) {
   const std::vector<std::string> known{"learning_rate", "beta1", "beta2", "weight_decay"};
   EXPECT_EQ(did_you_mean("learning_rte", known), "; did you mean 'learning_rate'?");
   EXPECT_EQ(did_you_mean("weight-decay", known), "; did you mean 'weight_decay'?");
   EXPECT_EQ(did_you_mean("beta_2", known), "; did you mean 'beta2'?");
 }
 
-TEST(NearestName, FindsANameOfWhichTheWordIsAPart) {
+TEST(NearestName, FindsANameThatContainsTheWord) {
   const std::vector<std::string> known{"constant", "warmup_hold_cosine", "warmup_cosine"};
   EXPECT_EQ(did_you_mean("cosine", known), "; did you mean 'warmup_cosine'?");
   EXPECT_EQ(did_you_mean("hold", known), "; did you mean 'warmup_hold_cosine'?");

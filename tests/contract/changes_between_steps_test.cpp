@@ -242,7 +242,7 @@ TEST_P(ChangesBetweenSteps, StandardizationChangesForEveryRule) {
 }
 
 // The first step has a learning rate of 0 and affects only the plan.
-TEST_P(ChangesBetweenSteps, OptionsSetLaterActAsOptionsSetAtTheStart) {
+TEST_P(ChangesBetweenSteps, OptionsSetLaterActLikeOptionsSetAtTheStart) {
   const Overrides changes[] = {{{"centralize", false}},
                                {{"centralize_axis", std::int64_t{1}}},
                                {{"normalize", "off"}},

@@ -199,7 +199,7 @@ std::vector<NamedExecutor> executors() {
            }}};
 }
 
-TEST(Executor, OfTheCallerGivesTheSameBits) {
+TEST(Executor, OfACallerGivesTheSameBits) {
   const Results expected = baseline_on_one_thread(kFloat32, NonFinite::kSkipTensor);
   for (const NamedExecutor& executor : executors()) {
     for (const int threads : {1, 2, 5}) {

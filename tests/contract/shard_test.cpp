@@ -319,7 +319,7 @@ TEST_P(Shards, WhatIsNoPartOfATensorIsRefused) {
             "whole matrices orthogonal, got a shard");
 }
 
-TEST_P(Shards, AStepNeedsSomethingToSumWith) {
+TEST_P(Shards, AStepNeedsAFunctionThatAddsUpSums) {
   float value[4] = {};
   Parameter parameter{.name = "w", .data = value, .shape = {2, 2}, .gradient = value};
   parameter.shard = Shard{.whole_shape = {4, 2}, .offset = {0, 0}, .cut_axes = {0}};

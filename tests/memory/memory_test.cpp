@@ -127,7 +127,7 @@ class MemoryTest : public test::BackendTest {
 };
 SING_ON_BACKENDS(MemoryTest, test::backend_kinds());
 
-TEST_P(MemoryTest, AdamWKeepsEightBytesAParameter) {
+TEST_P(MemoryTest, AdamWKeepsEightBytesPerParameter) {
   expect_state({.lookahead = std::nullopt}, Dtype::kFloat32, 8);
 }
 
@@ -164,7 +164,7 @@ std::size_t scratch_of(const std::vector<Shape>& shapes, const std::shared_ptr<B
   return optimizer.scratch_bytes();
 }
 
-TEST_P(CpuScratch, IsFourBytesARowAndAConstantATensor) {
+TEST_P(CpuScratch, IsFourBytesPerRowAndAConstantPerTensor) {
   for (const Shape& shape : {Shape{7}, Shape{30'000, 3}, Shape{1'000'000, 1}, Shape{3, 300'000}}) {
     const std::size_t rows = shape.size() < 2 ? 0 : static_cast<std::size_t>(shape[0]);
     EXPECT_LE(scratch_of({shape}, GetParam().make()), 4 * rows + kScratchPerTensor);

@@ -100,7 +100,7 @@ class Problem {
   Optimizer optimizer_;
 };
 
-TEST(EarlierState, OfEveryRuleLoadsAndGoesOnWithTheSameBits) {
+TEST(EarlierState, OfEveryRuleLoadsAndContinuesWithTheSameBits) {
   std::ifstream file(kFolder / "continuations.json");
   const nlohmann::json continuations = nlohmann::json::parse(file);
   EXPECT_EQ(continuations.size(), 19U);

@@ -198,7 +198,7 @@ TEST_P(NonFinitePolicy, ThrowKeepsTheCountsOfSkippedStepsAndTensors) {
   EXPECT_EQ(model.optimizer().status().skipped_steps, 2);
 }
 
-TEST_P(NonFinitePolicy, PassThroughLetsTheNumbersGoWhereTheyGo) {
+TEST_P(NonFinitePolicy, PassThroughAppliesGradientsAsTheyAre) {
   ThreeTensors model(backend_, NonFinite::kPassThrough);
   model.spoil({0});
   model.step();
@@ -261,7 +261,7 @@ TEST_P(NonFinitePolicy, PassThroughOfAPlainRuleStillMeasures) {
   }
 }
 
-TEST_P(NonFinitePolicy, FiniteGradientsAreNoConcernOfAny) {
+TEST_P(NonFinitePolicy, FiniteGradientsAreNeverSkippedUnderAnyPolicy) {
   for (const NonFinite policy :
        {NonFinite::kSkipTensor, NonFinite::kSkipStep, NonFinite::kThrow, NonFinite::kPassThrough}) {
     ThreeTensors model(backend_, policy);

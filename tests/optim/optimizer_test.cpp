@@ -78,7 +78,7 @@ TEST_P(OptimizerTest, OverlappingMemoryIsRefused) {
   EXPECT_EQ(optimizer.group_count(), 1U);
 }
 
-TEST_P(OptimizerTest, NeighboursDoNotOverlap) {
+TEST_P(OptimizerTest, NeighborsDoNotOverlap) {
   DeviceTensor whole = tensor({1, 2, 3, 4});
   Parameter head = whole.parameter("head");
   head.shape = {2};
@@ -341,7 +341,7 @@ TEST_P(OptimizerTest, SlowWeightsSwapInAndBackExactly) {
 
 // Steps after a temporary switch to the slow weights equal those of an optimizer that never
 // switched.
-TEST_P(OptimizerTest, AnExcursionToTheSlowWeightsLeavesNoTrace) {
+TEST_P(OptimizerTest, AVisitToTheSlowWeightsLeavesNoTrace) {
   for (const bool excursion : {false, true}) {
     static Numbers expected;
     DeviceTensor weight = tensor({1, -0.3, 2.7}, Dtype::kBFloat16);

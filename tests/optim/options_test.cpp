@@ -245,7 +245,7 @@ TEST(Groups, TheRuleCannotChange) {
               HasSubstr("group 0: wanted rule adamw, got yogi; the rule cannot change"));
 }
 
-TEST(Groups, WhatWouldBeAddedToTheStateIsNamed) {
+TEST(Groups, AnArrayThatAnOptionWouldAddIsNamed) {
   float a = 1;
   Options options;
   options.rule = Muon{};

@@ -82,7 +82,7 @@ std::vector<Order> orders() {
 class StridedParameter : public test::BackendTest {};
 SING_ON_BACKENDS(StridedParameter, test::backend_kinds());
 
-TEST_P(StridedParameter, HasTheNumbersOfAContiguousOneAlongEveryAxis) {
+TEST_P(StridedParameter, EqualsAContiguousOneAlongEveryAxis) {
   for (const auto& [shape, strides] : orders()) {
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       Options options;

@@ -18,7 +18,7 @@ class GradientSteps : public test::BackendTest {};
 SING_ON_BACKENDS(GradientSteps, test::backend_kinds());
 
 // (1, 3 | 0, 8) minus the row means 2 and 4 is (−1, 1 | −4, 4), with norm √34.
-TEST_P(GradientSteps, CentredAndOfUnitNorm) {
+TEST_P(GradientSteps, CenteredAndOfUnitNorm) {
   Options options = bare_rule(Gradient{});
   options.standardize = {.norm_epsilon = 0};
   Trajectory path(backend_, options, {2, 2}, {9, 9, 9, 9});

@@ -87,7 +87,7 @@ TEST_P(LambSteps, BiasCorrection) {
   expect_values(first_step(rule), {3 - step / 2, 4 - step * 2 / 3}, kHandTolerance);
 }
 
-TEST_P(LambSteps, WithoutDecayNoRatioIfSaidSo) {
+TEST_P(LambSteps, WithoutDecayThereIsNoRatioIfRequested) {
   Lamb rule = short_lamb();
   rule.always_adapt = false;
   expect_values(first_step(rule), {3 - 0.1 * kRoot, 4 - 0.1 * kRoot}, kHandTolerance);

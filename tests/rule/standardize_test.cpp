@@ -25,7 +25,7 @@ TEST(GradientScale, MakesTheNormOne) {
 }
 
 // The raw norm is 13; the centered gradient has norm 5, which determines the factor.
-TEST(GradientScale, NormalizesWhatCentringLeaves) {
+TEST(GradientScale, NormalizesWhatCenteringLeaves) {
   const GradientScale scale = scale_of({.norm_epsilon = 0}, 169, 25);
   EXPECT_EQ(scale.factor, 0.2);
   EXPECT_EQ(scale.gradient_norm, 13);

@@ -341,7 +341,7 @@ TEST(MultiDevice, AGroupWithoutParametersCanBeSaved) {
   EXPECT_EQ(optimizer.group_steps(0), 1);
 }
 
-TEST(MultiDevice, AMisspelledNameIsHintedAt) {
+TEST(MultiDevice, AMisspelledNameGetsAHint) {
   MultiDeviceOptimizer optimizer({}, make_backend);
   Values weight(3);
   optimizer.add_group({{kHost, {.name = "weight", .data = weight.data(), .shape = {3}}}});

@@ -206,7 +206,7 @@ TEST_P(KeptCopies, AreTheRoundedParametersAfterEveryStep) {
   }
 }
 
-TEST_P(KeptCopies, OfWhatHasNoneAreRefused) {
+TEST_P(KeptCopies, AreRefusedForOtherParameters) {
   SmallModel model(device_, at::kBFloat16);
   torch::Optimizer optimizer(model.parameters(), Options{});
   EXPECT_THAT(

@@ -122,7 +122,7 @@ TEST_P(TorchOptimizer, TakesUpGroupsAddedLater) {
   }
 }
 
-TEST_P(TorchOptimizer, ParametersWithoutAGradientSitOut) {
+TEST_P(TorchOptimizer, ParametersWithoutAGradientAreSkipped) {
   SmallModel model(device_, at::kFloat);
   torch::Optimizer optimizer(model.parameters());
   const at::Tensor before = model[2].detach().clone();
@@ -369,7 +369,7 @@ TEST_P(TorchOptimizer, StateIsAliveAndOutlivesTheOptimizer) {
   EXPECT_EQ(state.at("momentum").device(), weight.device());
 }
 
-TEST_P(TorchOptimizer, TwoOptimizersDoNotMeet) {
+TEST_P(TorchOptimizer, TwoOptimizersDoNotInterfere) {
   SmallModel together(device_, at::kFloat);
   SmallModel apart(device_, at::kFloat);
   torch::Optimizer all(together.parameters());

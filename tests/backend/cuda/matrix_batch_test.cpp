@@ -42,7 +42,7 @@ GroupStep muon_group(std::int64_t newton_steps = 5) {
 }
 
 // {4, 2, 3} is a 4 by 6 matrix; the third group has a different polynomial.
-TEST(MatrixBatchPlan, ShareALaunchWhateverLiesBetweenThem) {
+TEST(MatrixBatchPlan, ShareALaunchAcrossOtherTensors) {
   const WorkPlan plan =
       plan_of({{4, 6}, {6, 4}, {6}, {4, 6}, {4, 2, 3}, {4, 6}, {0, 6}},
               {muon_group(), muon_group(), muon_group(4)}, {0, 0, 0, 1, 0, 2, 0}, 1 << 20);

@@ -273,7 +273,7 @@ TEST(WorkPlan, ClippingComesBetweenMeasuringAndTheFirstWrite) {
   }
 }
 
-TEST(WorkPlan, NoTensorsStillEndTheStep) {
+TEST(WorkPlan, AStepWithoutTensorsStillCounts) {
   std::vector<GroupStep> groups(1);
   std::vector<TensorStep> tensors;
   EXPECT_EQ(make_work_plan(request_of(groups, tensors), {}).launches.size(), 1U);

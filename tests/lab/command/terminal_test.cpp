@@ -99,7 +99,7 @@ TEST(RemainingTime, ALongTrainingIsAnnouncedWithASmallerOne) {
   EXPECT_EQ(long_training_text(0.5, 3599, "small.toml"), "");
 }
 
-TEST(LiveLine, OnlyOnATerminalTwiceASecondAndCutAtWholeLetters) {
+TEST(LiveLine, IsWrittenOnATerminalTwicePerSecondAndCutAtWholeLetters) {
   using std::chrono::milliseconds;
   const LiveLine::Clock::time_point start{};
   std::ostringstream file;

@@ -99,7 +99,7 @@ TEST(Compare, KeepsWhatIsFinishedAndAddsWhatIsNew) {
   EXPECT_EQ(calls(folder).size(), 4U);
 }
 
-TEST(Compare, AReasonThatComesAgainIsSaidOnce) {
+TEST(Compare, ARepeatedReasonIsPrintedOnce) {
   const TemporaryFolder folder;
   write_whole(folder / "plan",
               R"({"a_seed0": {"crash": 2, "says": "no data"},
@@ -117,7 +117,7 @@ TEST(Compare, AReasonThatComesAgainIsSaidOnce) {
   EXPECT_THAT(said.error, HasSubstr("3 failed, the first: a_seed0"));
 }
 
-TEST(Compare, GoesOnAfterAFailureAndResumesIt) {
+TEST(Compare, ContinuesAfterAFailureAndResumesIt) {
   const TemporaryFolder folder;
   write_whole(folder / "plan",
               R"({"a_seed0": {"crash": 7}, "b_seed0": {"accuracy": 1, "loss": 0}})");
@@ -141,7 +141,7 @@ TEST(Compare, GoesOnAfterAFailureAndResumesIt) {
   EXPECT_THAT(again.out, HasSubstr("[1/2] a_seed0: accuracy 50 %, loss 0.25, 1 s\n"));
 }
 
-TEST(Compare, CtrlCLetsTheRunSaveAndTheSameCommandGoesOn) {
+TEST(Compare, CtrlCLetsTheRunSaveAndTheSameCommandContinues) {
   const TemporaryFolder folder;
   write_whole(folder / "plan",
               R"({"a_seed0": {"accuracy": 1, "loss": 0},
@@ -184,7 +184,7 @@ TEST(Compare, JobsTrainAtOnceAndGiveTheResultsOfOneAfterTheOther) {
   EXPECT_EQ(calls(folder).size(), 4U);
 }
 
-TEST(Compare, CtrlCStopsAllJobsAndTheSameCommandGoesOn) {
+TEST(Compare, CtrlCStopsAllJobsAndTheSameCommandContinues) {
   const TemporaryFolder folder;
   ASSERT_EQ(::mkfifo((folder / "door").c_str(), 0600), 0);
   write_whole(folder / "plan", R"({

@@ -67,7 +67,7 @@ TEST(Grid, AVariantHasFlagsOfItsOwn) {
                           "size_calibrated", "--learning-rate", "0.05", "--seed", "0"));
 }
 
-TEST(Grid, RefusesWhatMakesNoGrid) {
+TEST(Grid, RefusesInvalidGrids) {
   EXPECT_THAT(refusal({.task = "rde", .seeds = {0}}),
               HasSubstr("wanted --optimizers or --variant"));
   EXPECT_THAT(refusal({.optimizers = {"a/b"}, .seeds = {0}}), HasSubstr("got 'a/b'"));

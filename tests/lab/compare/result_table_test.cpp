@@ -90,7 +90,7 @@ TEST(Rows, ALearningRateThatWasNotGivenIsTheRunsOwn) {
               ::testing::HasSubstr("adamw      0.001 "));
 }
 
-TEST(Rows, TextHasALineARowUnderItsHeadings) {
+TEST(Rows, TextHasOneLinePerRowUnderItsHeadings) {
   const std::string text = text_of(rows_of({finished("sing-adamw", 0.05, 0.6, 0.002),
                                             finished("sing-adamw", 0.05, 0.7, 0.004),
                                             finished("sgd", 0.1, 0.25, 0.03),

@@ -39,14 +39,14 @@ at::Tensor augmented(const at::Tensor& pixels, std::vector<AugmentRow> rows, boo
   return augmenter(pixels, table);
 }
 
-TEST(Augmenter, CutsOutOfBlackSurroundings) {
+TEST(Augmenter, CropsFromBlackSurroundings) {
   const at::Tensor pixels = random_pixels(2, 6);
   const at::Tensor found = augmented(pixels, {augmentation(1, 2, -1, false, 0)}, false)[0];
   const at::Tensor padded = at::constant_pad_nd(pixels[1].to(at::kFloat), {3, 3, 3, 3});
   EXPECT_TRUE(at::equal(found, padded.slice(1, 3 - 1, 9 - 1).slice(2, 3 + 2, 9 + 2)));
 }
 
-TEST(Augmenter, MirrorsWhatWasCutOut) {
+TEST(Augmenter, FlipsTheCrop) {
   const at::Tensor pixels = random_pixels(1, 6);
   const at::Tensor plain = augmented(pixels, {augmentation(0, 2, 1, false, 0)}, false);
   const at::Tensor mirrored = augmented(pixels, {augmentation(0, 2, 1, true, 0)}, false);
@@ -59,7 +59,7 @@ TEST(Augmenter, ARightAngleIsExact) {
   EXPECT_TRUE(at::equal(turned[0], pixels[0].to(at::kFloat).rot90(1, {1, 2})));
 }
 
-TEST(Augmenter, WithoutAngleTurningChangesNothing) {
+TEST(Augmenter, RotatingByZeroChangesNothing) {
   const at::Tensor pixels = random_pixels(3, 8);
   const std::vector<AugmentRow> rows = {augmentation(2, 1, 4, true, 0),
                                         augmentation(0, -4, 0, false, 0), no_augmentation(1)};
@@ -90,7 +90,7 @@ TEST(Augmenter, AGpuGivesTheSameFloats) {
 }
 
 // Pixels outside the crop are black, even if the image has pixels there.
-TEST(Augmenter, TurningShowsNothingFromBeyondTheCut) {
+TEST(Augmenter, RotatingShowsNothingOutsideTheCrop) {
   const at::Tensor white = torch::full({1, 3, 9, 9}, 255, at::kByte);
   const at::Tensor turned = augmented(white, {augmentation(0, 0, 0, false, 45)}, true)[0][0];
   EXPECT_EQ(turned[0][0].item<float>(), 0);
@@ -288,7 +288,7 @@ Words folder_run(const TemporaryFolder& folder) {
 }
 
 // One file is replaced by a file of another size, then restored.
-TEST(ImagefolderTask, ARunGoesOnAndIsMeasuredWithItsOwnDataAlone) {
+TEST(ImagefolderTask, ARunIsResumedAndMeasuredWithItsOwnDataOnly) {
   const TemporaryFolder folder;
   test::put_sample_folder(folder / "images");
   Words words = folder_run(folder);

@@ -165,7 +165,7 @@ TEST(Jpeg, FilesOfVeryManyScansAreRefused) {
 }
 
 // A file that lacks rows that a part needs is refused.
-TEST(Jpeg, PartsOfFilesCutShortAreRefused) {
+TEST(Jpeg, PartsOfTruncatedFilesAreRefused) {
   const std::string file = test::sample_jpeg(64, 64);
   JpegDecoder decoder;
   DecodedPart part;
@@ -193,7 +193,7 @@ TEST(Jpeg, TheLeastScaleThatIsLargeEnough) {
   EXPECT_EQ(decoder.enough_eighths({0, 0, 1, 1}, {10, 10}), 8);
 }
 
-TEST(Jpeg, GreyAndInksBecomeRed_Green_Blue) {
+TEST(Jpeg, GrayAndCmykBecomeRgb) {
   const RgbImage grey = decoded(test::grey_jpeg(20, 10));
   EXPECT_THAT(grey.bytes, ::testing::Each(90));
   // A light of 180 gives 180 − (255 − 200) · 180 / 255 and so on, with Pillow's rounding.
@@ -207,7 +207,7 @@ TEST(Jpeg, GreyAndInksBecomeRed_Green_Blue) {
 
 // Every truncated file is refused with its name, for every kind of request, and the decoder can
 // continue with the next file.
-TEST(Jpeg, FilesCutShortAreRefused) {
+TEST(Jpeg, TruncatedFilesAreRefused) {
   const std::string file = test::sample_jpeg(60, 40);
   JpegDecoder decoder;
   RgbImage image;

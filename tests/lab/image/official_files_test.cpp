@@ -131,7 +131,7 @@ TEST(MnistFiles, PlainAndPackedFilesAreRead) {
   EXPECT_THAT(refused(idx({1, 1}, "\x01")), HasSubstr("wanted an idx file of bytes with 1 axes"));
 }
 
-TEST(MnistFiles, APackedFileCutShortIsRefused) {
+TEST(MnistFiles, ATruncatedPackedFileIsRefused) {
   const test::TemporaryFolder folder;
   write_gzip(folder / "x.gz", std::string(5000, 'q') + "end");
   const std::string packed = test::read_whole(folder / "x.gz");

@@ -50,7 +50,7 @@ TEST(Resizer, GrowingInterpolates) {
             (std::vector<std::uint8_t>{0, 100, 8, 50, 100, 10, 150, 100, 14, 200, 100, 16}));
 }
 
-TEST(Resizer, MirroringTurnsEachRowRound) {
+TEST(Resizer, MirroringReversesEachRow) {
   const RgbImage image = test::sample_image(31, 20);
   const auto plain = resized(image, {12, 9});
   const auto mirrored = resized(image, {12, 9}, true);

@@ -15,7 +15,7 @@ TEST(Prefetcher, GivesItemsInOrderAndStopsWhenNotWanted) {
   EXPECT_EQ(endless.next(), 0);
 }
 
-TEST(Prefetcher, HandsOnWhatTheMakingThrowsAfterTheItemsBeforeIt) {
+TEST(Prefetcher, RethrowsTheMakersExceptionAfterTheItemsBeforeIt) {
   Prefetcher<int> failing(
       [](std::int64_t at) {
         return at < 2 ? static_cast<int>(at) : throw std::runtime_error("no third");

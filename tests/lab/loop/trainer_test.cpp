@@ -205,7 +205,7 @@ double interrupt_in_pass(std::int64_t pass, std::int64_t wanted) {
   return 1;
 }
 
-TEST_F(TrainerTest, AResumedRunGoesOnWithTheNextExamplesAndRates) {
+TEST_F(TrainerTest, AResumedRunContinuesWithTheNextExamplesAndRates) {
   const TrainingPlan plan = plan_of(6, {WarmupCosine{.warmup_steps = 2, .total_steps = 6}});
   const auto example = [](std::int64_t number) {
     return ScriptedExample{.gradient = static_cast<double>(number), .constant = 1};

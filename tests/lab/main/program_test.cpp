@@ -122,7 +122,7 @@ TEST(Program, TheVersionIsThatOfTheLibrary) {
                                      SING_VERSION_PATCH));
 }
 
-TEST(Program, MissingAndBadValuesAreSaid) {
+TEST(Program, MissingAndBadValuesAreReported) {
   expect_usage_error({"data"},
                      "[sing data] wanted one of the commands rde, cifar100, mnist, pack, got none");
   expect_usage_error({"data", "rde"},

@@ -97,7 +97,7 @@ TEST(ThinCurve, KeepsTheMeanAndTheExtremes) {
   EXPECT_EQ(thin[3].y, 5);
 }
 
-TEST(LineChart, GapsBreakACurveAndADivergedOneHasNoSayInTheRange) {
+TEST(LineChart, GapsBreakACurveAndADivergedOneDoesNotAffectTheRange) {
   const ChartOptions options{.title = "t", .x_label = "step", .y_scale = Scale::kLinear};
   const Curve gap{.label = "gap",
                   .style = "color0",

@@ -146,7 +146,7 @@ TEST(RdeBatchFiller, ANullPartIsLeftOut) {
   EXPECT_EQ(batch.levels, whole.levels);
 }
 
-TEST(RdeBatchFiller, HandsOnWhatAThreadThrows) {
+TEST(RdeBatchFiller, RethrowsTheExceptionOfAThread) {
   const RdeOptions impossible{
       .rectangles = 5, .image_size = 4, .min_side = 1, .max_side = 4, .min_visible = 1};
   BatchFiller filler(impossible, 0, 2);

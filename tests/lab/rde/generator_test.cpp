@@ -72,7 +72,7 @@ TEST_P(EveryVariant, PixelsAndHeightsAgreeWithBruteForce) {
   }
 }
 
-TEST_P(EveryVariant, RectanglesLieInsideAndGreysApart) {
+TEST_P(EveryVariant, RectanglesLieInsideAndGrayLevelsApart) {
   const RdeOptions& options = GetParam().options;
   for (std::uint64_t index = 0; index < 500; ++index) {
     const Scene scene = make_scene(options, 7, index);
@@ -136,7 +136,7 @@ TEST(Rde, SidesAndPlacesAreDrawnUniformly) {
 
 // A gray level does not reveal a rectangle's place in the order: each one is the darkest equally
 // often.
-TEST(Rde, GreysDoNotTellTheOrder) {
+TEST(Rde, GrayLevelsDoNotRevealTheOrder) {
   std::vector<int> darkest(4, 0);
   for (std::uint64_t index = 0; index < 8000; ++index) {
     const Scene scene = make_scene({}, 9, index);

@@ -57,7 +57,7 @@ TEST(RdeSolver, SeparateRectanglesLieOnTheGround) {
   EXPECT_EQ(heights_of({"aa..", "aa..", "...b", "...b"}), (Heights{{'a', 1}, {'b', 1}}));
 }
 
-TEST(RdeSolver, PiecesOfOneGreyAreOneRectangle) {
+TEST(RdeSolver, PiecesOfOneGrayLevelAreOneRectangle) {
   EXPECT_EQ(heights_of({".....", "aabaa", "aabaa", "..b..", "....."}),
             (Heights{{'a', 1}, {'b', 2}}));
 }
@@ -89,7 +89,7 @@ TEST(RdeSolver, ACircleIsUndecided) {
   EXPECT_EQ(heights_of({"aaab", "d..b", "d..b", "dccc"}), Heights{});
 }
 
-TEST(RdeSolver, ManyGreysAreRefused) {
+TEST(RdeSolver, TooManyGrayLevelsAreRefused) {
   std::vector<float> image(25);
   for (std::size_t pixel = 0; pixel < image.size(); ++pixel) {
     image[pixel] = static_cast<float>(pixel);
@@ -106,7 +106,7 @@ TEST(RdeSolver, AnEmptyImageIsSolved) {
 }
 
 // An image that is rotated, mirrored and given other gray levels has the same answer.
-TEST(RdeSolver, TurningMirroringAndRecoloringChangeNothing) {
+TEST(RdeSolver, RotatingFlippingAndRecoloringChangeNothing) {
   constexpr std::size_t kSize = 128;
   std::vector<float> image(kSize * kSize);
   std::vector<float> changed(kSize * kSize);

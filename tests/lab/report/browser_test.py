@@ -72,7 +72,7 @@ class Browser(unittest.TestCase):
         # The norm of the layer is 0.46, from 0.3 and 0.4 times exp(-0.8 * 20 / 200).
         self.assertIn('data-norm="patch_embed.proj, step 20: about 0.46"', document)
 
-    def test_a_fault_would_be_seen(self):
+    def test_a_fault_would_be_noticed(self):
         for fault in ("<script>undefinedFunction()</script>", '<img src="https://example.org/x.png">'):
             self.page.write_text(self.page.read_text(encoding="utf-8").replace("</body>", fault + "</body>"), encoding="utf-8")
             self.assertNotEqual(open_page(self.page, self.folder.name, "--dump-dom")[1], [], fault)

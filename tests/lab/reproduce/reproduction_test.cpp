@@ -126,7 +126,7 @@ TEST(Reproduce, ListsWhatIsDone) {
 }
 
 // A row that cannot be trained is reported, never dropped.
-TEST(Reproduce, SaysWhatThisProgramDoesNotHave) {
+TEST(Reproduce, ReportsWhatThisProgramDoesNotHave) {
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder / "recipes");
   for (const PaperRow& row : paper_table("cifar100").rows) {
@@ -196,7 +196,7 @@ TEST(Reproduce, AFlagAfterTheDashesWinsOverTheScale) {
   EXPECT_EQ(without_given(smoke, {"--bat", "--batches"}).flags, smoke.flags);
 }
 
-TEST(Reproduce, GoesOnAfterAFailureAndEndsWithIt) {
+TEST(Reproduce, ContinuesAfterAFailureAndEndsWithIt) {
   const TemporaryFolder folder;
   auto plan = nlohmann::json::parse(kPlan);
   plan["cifar100_sgd_seed0"] = {{"crash", 7}};
@@ -208,7 +208,7 @@ TEST(Reproduce, GoesOnAfterAFailureAndEndsWithIt) {
   EXPECT_THAT(said.error, HasSubstr("1 failed, the first: cifar100_sgd_seed0"));
 }
 
-TEST(Reproduce, RefusesWhatItDoesNotKnow) {
+TEST(Reproduce, RefusesUnknownNames) {
   const TemporaryFolder folder;
   EXPECT_THAT(reproduce(folder, {"--table", "cifar10"}).error, HasSubstr("cifar100"));
   EXPECT_THAT(reproduce(folder, {}).error, HasSubstr("wanted --table or --list"));

@@ -79,7 +79,7 @@ TEST(RunReader, ADivergedRunHasNoNumbers) {
   EXPECT_TRUE(std::isnan(run.steps.back().loss));
 }
 
-TEST(RunReader, ALineCutByACrashIsCountedAndLeftOut) {
+TEST(RunReader, ALineTruncatedByACrashIsCountedAndLeftOut) {
   const RunRecord run = run_of(
       "{\"kind\":\"step\",\"step\":1,\"loss\":0.5}\n{\"kind\":\"step\",\"step\":2,\"loss\":0.");
   EXPECT_THAT(steps_of(run), ElementsAre(1));

@@ -133,7 +133,7 @@ TEST(Estimate, PowerLawsAreFound) {
   EXPECT_GT(fit_power_law(x, Vector{1, 3, 3, 9}).half_width, 0.1);
 }
 
-TEST(Blocks, CentringAndNormsByHand) {
+TEST(Blocks, CenteringAndNormsByHand) {
   const Shapes shapes = {{2, 2}, {2}};
   const Vector values = {1, 3, 5, 9, 3, 4};
   EXPECT_THAT(centred(shapes, values), ElementsAre(-1, 1, -2, 2, 3, 4));

@@ -86,7 +86,7 @@ TEST_F(GpuTraining, FusedLayersTrainAsPlainOnes) {
   EXPECT_THAT(final_loss("fused"), DoubleNear(final_loss("plain"), 0.05 * final_loss("plain")));
 }
 
-TEST_F(GpuTraining, AKilledRunGoesOnToTheSameBits) {
+TEST_F(GpuTraining, AKilledRunResumesToTheSameBits) {
   const Words more = {"--steps", "400", "--evaluate-steps", "20", "--checkpoint-steps", "30"};
   expect_success("whole", more);
   Words resumed = run_of("killed", more);

@@ -73,7 +73,7 @@ TEST(Train, TheLossFallsAndTheRunDirectoryIsComplete) {
   EXPECT_EQ(read_png(run / "pictures/step_00000120.png").width(), 12 + 2 * (4 * 16 + 3 * 4 + 12));
 }
 
-TEST(Train, TheScheduleIsFiveHundredthsOfWarmUpThenACosine) {
+TEST(Train, TheScheduleIsFivePercentOfWarmUpThenACosine) {
   const TemporaryFolder folder;
   ASSERT_EQ(run_sing(tiny_run(folder / "run", {"--steps", "40", "--log-steps", "1"})).code, 0);
   std::vector<double> rates;
@@ -292,7 +292,7 @@ TEST(Train, ARunIsNotOverwritten) {
 }
 
 // With a constant rate, the schedule does not depend on the length.
-TEST(Train, AFinishedRunGoesOnForLongerAsIfItHadNotStopped) {
+TEST(Train, AFinishedRunContinuesForLongerAsIfItHadNotStopped) {
   const TemporaryFolder folder;
   const Words constant = {"--schedule", "constant", "--evaluate-steps", "10"};
   const auto with = [&](const char* name, const Words& length) {

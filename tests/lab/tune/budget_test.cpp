@@ -39,7 +39,7 @@ struct Hill {
 
 using Places = std::vector<int>;
 
-TEST(Budget, EnclosesTheBestThenTriesItsNeighbours) {
+TEST(Budget, EnclosesTheBestThenTriesItsNeighbors) {
   Hill hill{.accuracies = {{-2, 0.1}, {-1, 0.4}, {0, 0.5}, {1, 0.6}, {2, 0.3}, {3, 0.2}, {4, 0.1}}};
   const BudgetResult result = hill.climb(7);
   // 2 is better than −2, so 1 comes before −1. Then 1 is the best, between 0 and 2, which are
@@ -57,7 +57,7 @@ TEST(Budget, GoesBeyondAnEndInWideSteps) {
   EXPECT_TRUE(result.settled);
 }
 
-TEST(Budget, ADivergedNeighbourIsTheWorseSide) {
+TEST(Budget, ADivergedNeighborIsTheWorseSide) {
   Hill hill{.accuracies = {{-2, 0.1}, {0, 0.2}}};
   EXPECT_EQ(hill.climb(4).best, 0);
   EXPECT_THAT(hill.batches, ElementsAre(Places{0, -2, 2}, Places{-1}));
@@ -81,7 +81,7 @@ TEST(Budget, EveryHillGetsTheSameNumberOfRuns) {
   }
 }
 
-TEST(Budget, WhatIsKnownCostsNothing) {
+TEST(Budget, KnownResultsCostNoRuns) {
   Hill hill{.accuracies = {{-2, 0.3}, {-1, 0.4}, {0, 0.5}, {1, 0.4}, {2, 0.2}}};
   const BudgetResult result = hill.climb(4, {{0, finished(0.5)}});
   EXPECT_THAT(hill.batches, ElementsAre(Places{-2, 2}, Places{-1, 1}));

@@ -111,7 +111,7 @@ void wait_until_left(const fs::path& folder) {
 
 // Tries the rates of the grid, then larger ones, because the largest is the best by far, then
 // decays at the best rate; the program is killed in between.
-TEST(RealTuning, FollowsThePaperAndGoesOnAfterAKill) {
+TEST(RealTuning, FollowsThePaperAndContinuesAfterAKill) {
   const TemporaryFolder folder;
   const fs::path out = folder / "runs";
   const Words flags = {"--protocol",   "paper", "--epochs",       "1",

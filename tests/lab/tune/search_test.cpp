@@ -65,7 +65,7 @@ TEST(Walk, ABestAtTheLowerEndGoesDownUntilItIsPassed) {
 }
 
 // "The best learning rate found is the last one before the training explodes."
-TEST(Walk, ADivergedNeighbourIsANeighbour) {
+TEST(Walk, ADivergedNeighborIsANeighbor) {
   Hill hill{.accuracies = {{0, 0.1}, {1, 0.2}, {2, 0.3}}};
   const Walk walked = hill.climb({0, 3}, 4);
   EXPECT_THAT(hill.visited, ElementsAre(0, 1, 2, 3));
@@ -89,7 +89,7 @@ TEST(Walk, WhereAllDivergeSmallerValuesAreTried) {
   EXPECT_FALSE(lost.at_end);
 }
 
-TEST(Walk, TheBoundEndsItAndIsSaid) {
+TEST(Walk, TheBoundEndsItAndIsReported) {
   Hill up{.accuracies = {{0, 0.1}, {1, 0.2}, {2, 0.3}, {3, 0.4}}};
   const Walk walked = up.climb({0, 1}, 2);
   EXPECT_THAT(up.visited, ElementsAre(0, 1, 2, 3));

@@ -163,7 +163,7 @@ TEST(Tune, GridsOfSingBeginTenTimesHigher) {
   EXPECT_EQ(record(folder)["best"]["weight_decay"], 0.05);
 }
 
-TEST(Tune, TheSameCommandGoesOnAfterAStop) {
+TEST(Tune, TheSameCommandContinuesAfterAStop) {
   const TemporaryFolder folder;
   json plan = json::parse(kPlan);
   plan["lr0.005_wd0.05_seed0"]["interrupt"] = true;
@@ -185,7 +185,7 @@ TEST(Tune, TheSameCommandGoesOnAfterAStop) {
   EXPECT_EQ(record(folder)["results"].size(), 9U);
 }
 
-TEST(Tune, AFailedRunEndsItSinceTheNextHangsOnIt) {
+TEST(Tune, AFailedRunEndsItBecauseTheNextDependsOnIt) {
   const TemporaryFolder folder;
   write_whole(folder / "plan", R"({"lr5e-04_wd0.05_seed0": {"crash": 7}})");
   const Said said = tune_by_paper(folder, {"--optimizer", "adamw"});

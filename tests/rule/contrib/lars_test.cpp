@@ -61,7 +61,7 @@ TEST_P(LarsSteps, TheEpsilonIsInTheDenominator) {
   expect_values(path.take({6, 8}), {2.925, 3.9}, kHandTolerance);
 }
 
-TEST_P(LarsSteps, WithoutDecayNoRatioUnlessSaidSo) {
+TEST_P(LarsSteps, WithoutDecayThereIsNoRatioUnlessRequested) {
   Lars rule = short_lars();
   rule.weight_decay = 0;
   Trajectory plain(backend_, bare_rule(rule), {2}, {3, 4});
