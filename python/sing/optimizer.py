@@ -46,7 +46,7 @@ class Optimizer(TorchOptimizer):
     _schema: Schema
     # torch.amp.GradScaler then hands over its scale instead of dividing the gradients by it.
     _step_supports_amp_scaling: ClassVar[bool] = True
-    # Filled by a step that sing.GradScaler asks for.
+    # Flags per device that a step requested by sing.GradScaler sets if a gradient is not finite.
     _found_inf_per_device: dict[torch.device, Tensor] | None = None
     _norm_scale: Tensor | float = 1.0
     _library: LibraryOptimizer | None = None

@@ -126,8 +126,8 @@ void complete_factors(std::span<const ShardJob> jobs, const SumShards& sum_shard
   }
   packed.sum(sum_shards);
 
-  // Row slots of rows that are cut are known only after their blending, so their sums need a second
-  // exchange.
+  // The row slots of cut rows are known only after they are blended. If columns are cut too, the
+  // sums of these slots take a second exchange.
   PackedSums late;
   const auto set_means = [&](const ShardJob& shard, std::span<const double> whole) {
     const auto rows = static_cast<double>(shard.job.step.shard->whole.matrix_rows);

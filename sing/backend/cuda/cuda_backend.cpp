@@ -24,7 +24,7 @@ void check_types(const StepRequest& request) {
   }
 }
 
-// Rejects what would make the planner loop for ever or the kernels read past a tile.
+// Rejects values that would make the planner loop forever or the kernels read past a tile.
 void check_tuning(const StepTuning& tuning) {
   const auto is_tile = [](std::int64_t elements) {
     return elements > 0 && elements % 4 == 0 && elements <= kMaxWholeRow;

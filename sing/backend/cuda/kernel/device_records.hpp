@@ -110,7 +110,7 @@ struct GroupRecord {
   Standardize standardize;
   double learning_rate;               // includes the schedule's factor
   const float* learning_rate_source;  // device memory that replaces learning_rate, or null
-  double learning_rate_factor;        // the schedule's, for the source
+  double learning_rate_factor;        // the schedule's, for a rate from the source
   double weight_decay_vectors;        // rank ≤ 1
   double weight_decay_matrices;       // rank ≥ 2
   std::int64_t lookahead_period;      // 0: no LookAhead

@@ -33,8 +33,8 @@ struct Phase {
 };
 
 // `reading` phases write no parameter or state. Where measures_everything_first() holds, the
-// reading phases of all kernels come before the first writing phase: sums of several devices could
-// be combined at that point. Phases may be empty.
+// reading phases of all kernels come before the first writing phase, with the clipping in between.
+// Phases may be empty.
 struct Phases {
   std::vector<Phase> reading, writing;
 };
