@@ -1,4 +1,4 @@
-"""Writes the table of one changed line: a host optimizer alone beside the same one with PlugSING, seed by seed.
+"""Writes the table of one changed line, which compares a host optimizer alone with the same one under PlugSING, seed by seed.
 
 python tools/make_paired_tables.py [--check] rewrites the text between the markers in docs/results.md and README.md; with --check
 it writes nothing and exits with 1 if a page would change. A pair is two finished runs of docs/results whose options differ in

@@ -248,7 +248,7 @@ def peer_doc(schema):
 
 
 def positional_entries(schema, own):
-    """Yields (name, text) of the arguments by position that are no options of the rule."""
+    """Yields (name, text) of the arguments by position that are not options of the rule."""
     fields = dict(schema.keyword_fields())
     for key in schema.positional:
         if key in schema.fixed:

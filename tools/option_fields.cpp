@@ -134,7 +134,7 @@ int main() {
                sing::make_schedule(name).kind);
     schedules[name] = fields;
   }
-  // The values that each named optimizer sets beside the defaults of its fields.
+  // The values that each named optimizer sets in place of its fields' defaults.
   Json optimizers = Json::object();
   for (const std::string& name : sing::optimizer_names()) {
     const sing::Options named = sing::make_options(name);

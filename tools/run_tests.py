@@ -18,7 +18,7 @@ import xml.etree.ElementTree as ElementTree
 RESULT = re.compile(r" *(\d+)/(\d+) Test +#\d+: (\S+) [.]*(.*?) +[0-9.]+ sec *$")
 START = re.compile(r" +Start +\d+: ")
 SUMMARY = re.compile(r"\d+% tests passed")
-STEPS = 20  # lines of progress where the output is no terminal
+STEPS = 20  # lines of progress where the output is not a terminal
 WIDTH = 100
 
 

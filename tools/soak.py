@@ -69,7 +69,7 @@ class Training:
     """A process that runs `sing train`."""
 
     def __init__(self, program, steps, run, step, log, wrap):
-        self.step = step  # from which it should go on; None: from the start, or not known
+        self.step = step  # from which it should resume; None: from the start, or not known
         self.log = log
         words = wrap([program, "train", *TASK, "--steps", str(steps), "--out", str(run), "--resume"])
         environment = dict(os.environ, OMP_NUM_THREADS="1")
@@ -297,7 +297,7 @@ class Soak:
         deadline = time.monotonic() + self.limit
         while child.is_running() and other.is_running() and time.monotonic() < deadline:
             time.sleep(0.01)
-        # The process that came first to the lock goes on, or has finished.
+        # The process that was first to lock the run continues, or has finished.
         refused, going = (other, child) if child.is_running() else (child, other)
         self.end(TWO, refused, (FAILURE, 0), ["in use by process"])
         time.sleep(self.chance.uniform(0, self.reference_seconds / 10))

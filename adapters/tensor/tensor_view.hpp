@@ -16,7 +16,7 @@ namespace sing {
 
 // Describes a tensor of another library; the spans point into that tensor.
 struct TensorView {
-  bool is_strided = true;             // false: sparse or opaque, and nothing else is known
+  bool is_strided = true;             // false: sparse or opaque, and the other fields are unknown
   std::optional<Device> device = {};  // none: a device that the library has no backend for
   std::optional<Dtype> dtype = {};    // none: a type that the library has no kernels for
   std::span<const std::int64_t> sizes = {};

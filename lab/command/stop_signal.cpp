@@ -13,7 +13,8 @@ static_assert(std::atomic<bool>::is_always_lock_free);  // usable in a signal ha
 
 bool error_is_terminal = false;
 
-// Finishing a step or saving a run may take a while, so the user is told that it stops.
+// Finishing a step or saving a run may take a while, so the user is told that the program will
+// stop.
 void request_stop(int /*signal*/) {
   stop_requested = true;
   if (error_is_terminal) {

@@ -10,7 +10,7 @@ namespace sing::lab::image {
 namespace {
 
 constexpr std::uint32_t kHoldOutPurpose = 4;
-constexpr std::int64_t kHeldPart = 10;  // one of so many images
+constexpr std::int64_t kHeldPart = 10;  // one image in ten
 
 }  // namespace
 

@@ -173,7 +173,7 @@ SafetensorsReader read_header(const std::filesystem::path& path) {
   }
 }
 
-// Throws FileError for a file that is no checkpoint or damaged.
+// Throws FileError for a file that is not a checkpoint or is damaged.
 SafetensorsReader open_checkpoint(const std::filesystem::path& path) {
   SafetensorsReader reader = read_header(path);
   check_file(reader, path.string());

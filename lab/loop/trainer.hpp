@@ -41,8 +41,8 @@ class Trainer {
   std::int64_t parameter_count() const;
   std::int64_t first_step() const { return state_.step; }
 
-  // `small_recipe` is a file of options that the user is told of if this training takes long on a
-  // CPU; it may be empty.
+  // `small_recipe` is a file of options for a shorter training, which is mentioned if this one
+  // takes long on a CPU; it may be empty.
   run::EndRecord run(const command::StopSignal& stop, std::string_view small_recipe);
 
  private:

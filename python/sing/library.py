@@ -47,7 +47,7 @@ class LibraryOptimizer:
         self._copies: list[tuple[Tensor, Tensor]] = []  # parameters and their copies
         self._addresses: list[int] = []
         self._kinds: list[tuple[Any, ...]] = []
-        self._present: list[int] | None = None  # the parameters that have a gradient, if the library was told
+        self._present: list[int] | None = None  # indices of the parameters that have a gradient, as last passed to the library
         self._groups: list[Group] = []
         self._counts: list[int] = []  # parameters per group
         self._overrides: list[dict[str, Any]] = []

@@ -359,7 +359,7 @@ class Optimizer(TorchOptimizer):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._library = None  # made anew when it is needed
+        self._library = None  # rebuilt when it is needed
         for group in self.param_groups:
             self._complete(group)
 

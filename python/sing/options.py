@@ -75,7 +75,7 @@ class Schema:
 
     Args:
         class_name: The class that has them.
-        optimizer: The optimizer's name in the program: a rule, alone or behind one of the prefixes.
+        optimizer: The optimizer's name in the program: a rule, with or without one of the prefixes.
     """
 
     def __init__(self, class_name: str, optimizer: str) -> None:
@@ -147,7 +147,7 @@ class Schema:
         return {**values, COUNTER: 0}
 
     def signature(self) -> inspect.Signature:
-        """What `inspect.signature` shows for the class: the arguments of the peer's class in their order, then the others."""
+        """The signature that `inspect.signature` shows: the arguments of the peer's class in their order, then the others."""
         kinds, defaults = inspect.Parameter, self.defaults()
         listed = {"params": kinds("params", kinds.POSITIONAL_OR_KEYWORD)}
 

@@ -342,7 +342,7 @@ def gradient_of_one_process_only() -> list[str]:
 
 
 def failing_collective() -> list[str]:
-    """What a collective raises is what step() raises."""
+    """step() raises the exception of a collective."""
     layout = Layout((distributed.get_world_size(),), (Shard(0),))
     weight = torch.nn.Parameter(placed(values((8, 3), "weight"), layout))
     weight.grad = placed(values((8, 3), 0), layout)

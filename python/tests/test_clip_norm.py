@@ -10,7 +10,7 @@ import sing
 
 SHAPES = [(7,), (3, 5), (), (13, 11), (2, 3, 4, 5)]
 LIMIT = 0.5
-TOLERANCE = 64 * torch.finfo(torch.float64).eps  # some ten roundings per step and parameter of size 1
+TOLERANCE = 64 * torch.finfo(torch.float64).eps  # about ten roundings per step and parameter of size 1
 
 
 def parameters():

@@ -30,7 +30,7 @@ const std::vector<OptionText>& options_of(const char* rule) {
   if (rule == nullptr) {
     return of_defaults;
   }
-  make_rule(rule);  // throws for a name that is no rule's
+  make_rule(rule);  // throws for an unknown rule
   return of_rules.find(std::string_view(rule))->second;
 }
 

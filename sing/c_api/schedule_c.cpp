@@ -20,7 +20,7 @@ const std::vector<OptionText>& options_of(const char* schedule, std::string_view
     return list_options(make_schedule(name));
   });
   required(schedule, where, "a schedule's name");
-  make_schedule(schedule);  // throws for a name that is no schedule's
+  make_schedule(schedule);  // throws for an unknown schedule
   return texts.find(std::string_view(schedule))->second;
 }
 

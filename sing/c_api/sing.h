@@ -168,9 +168,9 @@ sing_status sing_options_create(sing_options** options);
 void sing_options_destroy(sing_options* options);
 
 /* Sets an option from text, for example ("learning_rate", "0.05"). Options are applied in order;
- * "rule" resets the rule's own options, and "nvlamb" sets clip_norm too. A name that is no option
- * and a value that cannot be parsed are errors here, a value out of its bounds where the options
- * are used. */
+ * "rule" resets the rule's own options, and "nvlamb" sets clip_norm too. An unknown name and a
+ * value that cannot be parsed are errors here, a value out of its bounds where the options are
+ * used. */
 sing_status sing_options_set(sing_options* options, const char* name, const char* text);
 
 /* An optimizer without parameters. Null options are the defaults, a null backend is the CPU with
@@ -209,8 +209,8 @@ sing_status sing_optimizer_set_gradients(sing_optimizer* optimizer, const void* 
 sing_status sing_optimizer_set_curvature(sing_optimizer* optimizer, size_t parameter,
                                          const void* curvature);
 
-/* What steps add up the sums of shards with, required before a step if a parameter is one; null
- * takes it away. */
+/* Sets the function that adds up the sums of shards. A step with a shard requires it; null removes
+ * it. */
 sing_status sing_optimizer_set_sum_shards(sing_optimizer* optimizer, sing_sum_shards sum_shards,
                                           void* context);
 
@@ -250,8 +250,8 @@ sing_status sing_optimizer_counts(sing_optimizer* optimizer, sing_counts* counts
 sing_status sing_optimizer_state_bytes(const sing_optimizer* optimizer, size_t* bytes);
 
 /* For evaluation, the first call replaces the parameters by the slow weights of LookAhead, or by
- * the average that a rule keeps; the second call restores the parameters exactly. No step in
- * between. */
+ * the average that a rule keeps; the second call restores the parameters exactly. No step may be
+ * taken in between. */
 sing_status sing_optimizer_use_slow_weights(sing_optimizer* optimizer);
 sing_status sing_optimizer_use_fast_weights(sing_optimizer* optimizer);
 

@@ -335,7 +335,7 @@ void Optimizer::set_learning_rate_source(std::size_t group, const float* source)
 
 void Optimizer::set_non_finite(NonFinite policy) {
   if (policy == NonFinite::kThrow && policy != defaults_.non_finite) {
-    // A gradient that an earlier policy skipped is no reason for the next step to throw.
+    // A gradient that an earlier policy skipped must not make the next step throw.
     OptimizerProgress progress = progress_->read_whole();
     progress.first_non_finite = 0;
     progress_->write_whole(progress);

@@ -47,8 +47,8 @@ using Overrides = std::vector<std::pair<std::string, Value>>;
 // Every option with its present value. If LookAhead is off, the list leaves out its two options.
 std::vector<OptionInfo> list_options(const Options& options);
 
-// Throws std::invalid_argument for a name that is no option, with the nearest one that is, and for
-// a value of the wrong kind.
+// Throws std::invalid_argument for an unknown name, with the nearest known one, and for a value of
+// the wrong kind.
 void set_option(Options& options, std::string_view name, const Value& value);
 
 Value get_option(const Options& options, std::string_view name);

@@ -134,8 +134,8 @@ std::vector<std::string> schedule_names();
 Schedule make_schedule(std::string_view name);
 
 std::vector<OptionInfo> list_options(const Schedule& schedule);
-// Throws std::invalid_argument for a name that is no option, with the nearest one that is, and for
-// a value of the wrong kind.
+// Throws std::invalid_argument for an unknown name, with the nearest known one, and for a value of
+// the wrong kind.
 void set_option(Schedule& schedule, std::string_view name, const Value& value);
 
 // Throws std::invalid_argument if a value is out of its bounds, if warm-up and hold are longer than

@@ -1,5 +1,5 @@
-# Shows which variables lead to LibTorch, and what is said where none does. The torch folder here is made up. Run with cmake -P
-# and
+# Shows which variables lead to LibTorch, and the message if none does. The torch folder here is made up. Run with cmake
+# -P and
 #   -DSCRATCH=<folder> -DMODULES=<folder of FindLibTorch.cmake>
 cmake_minimum_required(VERSION 3.25)
 

@@ -41,7 +41,7 @@ foreach(language cxx c)
   run(${SCRATCH}/${language}/consumer)
 endforeach()
 
-# The program runs where it is installed, with the recipes beside it.
+# The program runs where it is installed, with the recipes next to it.
 if(EXISTS ${prefix}/bin/sing)
   function(expect_said pattern)
     execute_process(COMMAND ${prefix}/bin/sing ${ARGN} WORKING_DIRECTORY ${SCRATCH} OUTPUT_VARIABLE said ERROR_VARIABLE said)

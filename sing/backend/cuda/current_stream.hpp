@@ -31,9 +31,9 @@ class CurrentStream {
   // The stream of the last piece of work.
   cudaStream_t last() const { return stream_; }
 
-  // The stream for the next piece of work. If it is another one than the last, it waits for what
-  // was started there. A captured stream cannot wait for work outside its graph: a caller that
-  // captures has synchronized before.
+  // The stream for the next piece of work. If it differs from the last one, it waits for the work
+  // on that one. A captured stream cannot wait for work outside its graph: a caller that captures
+  // has synchronized before.
   cudaStream_t next() {
     auto* const wanted = current_ ? static_cast<cudaStream_t>(current_()) : stream_;
     if (wanted != stream_ && !is_capturing(wanted) && !is_capturing(stream_)) {

@@ -186,7 +186,7 @@ class StepList {
 };
 
 // Returns shapes of ranks 0 to 4, with tiny tensors, tensors of one chunk and of several, rows
-// shorter and longer than a segment and than a chunk, and lengths that are no multiple of a pack.
+// shorter and longer than a segment and than a chunk, and lengths that are not multiples of a pack.
 inline std::vector<Shape> mixed_shapes() {
   return {{},          {1},         {7},      {0},          {64},           {700},     {20'001},
           {5, 1},      {3, 7},      {12, 64}, {4, 3, 3, 3}, {300, 333},     {96, 384}, {40, 1536},

@@ -9,8 +9,8 @@
 namespace sing::cpu::SING_ISA {
 namespace {
 
-// A block is what a pass after measure works on at a time, in elements: short enough that its
-// stages hand their results to each other in the first-level cache.
+// Elements per block. A block is the part of a tensor that a pass after measure works on at a time,
+// short enough that the results of one stage are still in the first-level cache for the next.
 inline constexpr std::int64_t kBlock = 1024;
 
 template <class Real>

@@ -73,7 +73,7 @@ struct RowGroup {
 };
 
 // Measures kGroups groups of `rows` rows, reading them in parallel. Squares are summed per group
-// and only means per row, because reducing the lanes costs as much as a row of some hundred
+// and only means per row, because reducing the lanes costs as much as a row of several hundred
 // elements.
 template <std::size_t kGroups, class Real>
 void measure_row_groups(const RowGroup<Real> (&groups)[kGroups], std::int64_t rows,

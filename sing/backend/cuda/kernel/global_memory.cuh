@@ -42,7 +42,7 @@ __device__ __forceinline__ void store_release(unsigned int* flag, unsigned int v
 }
 
 // Reads all 16 bytes in one access, relaxed. No fence follows: an acquire would invalidate L1 for
-// the whole multiprocessor, some thousand times per step. So what the result guards (row means and
+// the whole multiprocessor, thousands of times per step. So what the result guards (row means and
 // prepared constants) must be loaded after the generation was seen, and past L1 (__ldcg).
 __device__ __forceinline__ MeasureResult load_result(const MeasureResult* from) {
   ulonglong2 words;
