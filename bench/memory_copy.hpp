@@ -1,5 +1,5 @@
-// Declares a plain copy of a large buffer by several threads, whose bandwidth a step is compared
-// with.
+// Declares a plain copy of a large buffer by several threads, as the reference for the bandwidth of
+// a step.
 #pragma once
 
 #include "bench/contestant.hpp"

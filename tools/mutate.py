@@ -93,7 +93,7 @@ DECLARATION = re.compile(r"^(?P<head>(const )?[\w:]+(<[^=]*>)?[&*]*( const)? [&*
 HEAD = re.compile(r"^((\} )?else )?(if|while) \((?!const |auto )")
 LOOP = re.compile(r"^for \(")
 
-# Warnings that a mutant may cause; a mutant that causes another one counts as one that does not compile.
+# Warnings that a mutant may cause. A mutant that causes any other warning counts as not compiling.
 WARNINGS = ("parentheses", "conversion", "sign-conversion", "sign-compare", "unused", "unused-variable", "unused-function",
             "unused-parameter", "unused-value", "unused-but-set-variable", "bool-compare", "bool-operation", "int-in-bool-context",
             "type-limits", "div-by-zero", "tautological-compare", "maybe-uninitialized", "uninitialized", "return-type",

@@ -33,7 +33,7 @@ std::vector<std::filesystem::path> find_files(const OfficialSet& set,
 // has more than `most_bytes`.
 std::vector<std::uint8_t> read_content(const std::filesystem::path& path, std::uint64_t most_bytes);
 
-// Describes how a content differs from the official size or SHA-256; "" if both match.
+// Describes how the content differs from the official size or SHA-256; "" if both match.
 std::string fault_of(const OfficialFile& file, std::span<const std::uint8_t> content);
 
 }  // namespace sing::lab::image

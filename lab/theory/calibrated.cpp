@@ -126,7 +126,7 @@ Evidence check_counterexample(const Method& method) {
   return {{close_to("S", found.sum, 1.01, 1e-12),
            close_to("τ", found.least, 0.1, 1e-12),
            close_to("average ‖∇F‖ over T steps", average.mean, 1, 1e-12),
-           at_most("the paper's bound with S for D", both.substituted, 0.99),
+           at_most("the paper's bound with S instead of D", both.substituted, 0.99),
            {"F(x₀)/(ηTτ) + (1 + √S/τ)ε + ηLS/(2τ)", both.right, average.mean, HUGE_VAL}}};
 }
 
@@ -145,8 +145,8 @@ std::vector<Claim> calibrated_claims() {
        "of the 99 % confidence interval.",
        check_convergence},
       {"calibrated", "calibrated-counterexample",
-       "Putting S for D in the paper's bound is false: small tensors move by less than 1, which "
-       "only τ knows.",
+       "Replacing D by S in the paper's bound is wrong: small tensors move by less than 1, which "
+       "only τ takes into account.",
        "Tensors of 400 and 4 elements, n_ref = 400; the small one goes down a slope of 1.",
        check_counterexample}};
 }

@@ -111,11 +111,12 @@ Evidence check_values(const Method& method) {
 std::vector<Claim> clipping_claims() {
   return {{"clipping", "clipping-norms",
            "Clipping by the global norm or by each tensor's norm before SING changes nothing.",
-           "Twenty steps on three tensors with and without, at limits that every step exceeds.",
+           "Twenty steps on three tensors with and without clipping, at limits that every step "
+           "exceeds.",
            check_norms},
           {"clipping", "clipping-values",
-           "Clipping by value and unit-wise adaptive clipping do change the steps: they are no "
-           "multiplication of a whole tensor.",
+           "Clipping by value and unit-wise adaptive clipping do change the steps: they do not "
+           "multiply a whole tensor by one number.",
            "The same.", check_values}};
 }
 

@@ -219,8 +219,8 @@ std::vector<Claim> convergence_claims() {
        "average of E‖∇F(x_t)‖ is at most (2 + √D + D)ε.",
        experiment, check_plain},
       {"convergence", "convergence-centralized",
-       "With centralization the same holds of ‖∇F‖_φ, and of nothing more: the row means of the "
-       "parameters stay, and with them a part of the gradient.",
+       "With centralization the same holds for ‖∇F‖_φ and for nothing more: the row means of the "
+       "parameters do not change, and neither does the part of the gradient that depends on them.",
        experiment, check_centralized},
       {"convergence", "convergence-proof",
        "The step of the proof holds with +η√D‖∇F − ∇f‖ (the centralized proof prints a minus), and "

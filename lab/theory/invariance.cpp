@@ -185,13 +185,13 @@ Evidence check_means(const Method& method) {
 std::vector<Claim> invariance_claims() {
   return {
       {"invariance", "invariance-scale",
-       "Multiplying F by α > 0 leaves the iterates as they are (eps = 0): to the bit for powers of "
-       "two, to rounding for others.",
+       "Multiplying F by α > 0 does not change the iterates (eps = 0): not a bit for powers of "
+       "two, and only rounding for others.",
        "Six steps, three tensors, SGD host; α over 30 orders of magnitude (8 in float16), each "
        "against α = 1.",
        check_scale},
       {"invariance", "invariance-layers",
-       "So does multiplying the gradient of every tensor by a factor of its own.",
+       "Nor does multiplying the gradient of each tensor by its own factor.",
        "The same with factors that differ by up to 30 orders of magnitude between tensors.",
        check_layers},
       {"invariance", "invariance-epsilon",

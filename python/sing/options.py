@@ -120,7 +120,7 @@ class Schema:
         return name if ours in self.peer.names else ours
 
     def _targets(self) -> dict[str, str]:
-        """Every accepted name of an option, and its Python name."""
+        """Maps every accepted name of an option to its Python name."""
         names = {name: self.python_name(name) for name in self.fields}
         found = {**{key: key for key in names.values()}, **names}
         found.update({theirs: names[ours] for theirs, ours in self.peer.names.items() if ours in names})

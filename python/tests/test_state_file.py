@@ -66,7 +66,7 @@ def test_either_side_resumes(order, tmp_path, build_program):
     assert (whole / "state.safetensors").read_bytes() == (parts / "state.safetensors").read_bytes()
 
 
-def test_factor_of_a_schedule_comes_along(tmp_path):
+def test_factor_of_a_schedule_is_saved(tmp_path):
     weight = torch.nn.Parameter(torch.randn(3, 4))
     optimizer = sing.SING([weight], lr=0.5, learning_rate_factor=0.125)
     weight.grad = torch.randn(3, 4)
