@@ -14,6 +14,10 @@ add_library(sing_warnings INTERFACE)
 target_compile_options(
   sing_warnings INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wshadow;-Wconversion>
                           $<$<COMPILE_LANGUAGE:CXX>:-Wold-style-cast;-Wno-missing-field-initializers>)
+# In a unity build, g++ takes a class of a .cpp file for one of a header.
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(sing_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+endif()
 
 add_library(sing_debug_lines INTERFACE)
 target_compile_options(sing_debug_lines INTERFACE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C,CXX>>:-g1>)

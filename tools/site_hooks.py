@@ -48,6 +48,8 @@ def target_path(target, page):
 def page_text(path):
     """Returns the Markdown of the page for a file outside docs/."""
     text = (ROOT / path).read_text(encoding="utf-8")
+    if path == "README.md":
+        return f"---\nhide: [navigation]\n---\n\n{text}"  # the first page's tables need the width
     if path in ROOT_PAGES:
         return text
     head = "---\nsearch:\n  exclude: true\n---\n\n"

@@ -17,7 +17,7 @@ at::Tensor channels_last(const at::Tensor& values) {
   return values.contiguous(at::MemoryFormat::ChannelsLast);
 }
 
-bool is_fusible(const at::Tensor& x) {
+bool fuses_columns_of(const at::Tensor& x) {
   return x.is_cuda() && x.scalar_type() == at::kBFloat16 && x.size(1) % 8 == 0 &&
          x.size(1) <= kMostNormColumns && x.numel() > x.size(1) &&
          x.is_contiguous(at::MemoryFormat::ChannelsLast);
@@ -140,7 +140,7 @@ at::Tensor convolution(const at::Tensor& x, const Copied& weight, const Convolut
 std::pair<at::Tensor, at::Tensor> batch_norm(const at::Tensor& x, const BatchNormParameters& norm,
                                              Activation activation, const at::Tensor& residual) {
   const bool rectify = activation == Activation::kRelu;
-  if (is_fusible(x) && (!residual.defined() || is_fusible(residual))) {
+  if (fuses_columns_of(x) && (!residual.defined() || fuses_columns_of(residual))) {
     const variable_list both = BatchNormFunction::apply(
         x, norm.gain, norm.shift, residual.defined() ? Maybe(residual) : Maybe(), norm, rectify);
     return {both[0], both[1]};

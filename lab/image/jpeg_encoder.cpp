@@ -9,16 +9,16 @@
 namespace sing::lab::image {
 namespace {
 
-struct Encoding {
+struct Compressor {
   jpeg_compress_struct info{};
   JpegErrors errors;
   unsigned char* bytes = nullptr;  // libjpeg allocates this with malloc
   unsigned long size = 0;
 
-  Encoding() = default;
-  Encoding(const Encoding&) = delete;
-  Encoding& operator=(const Encoding&) = delete;
-  ~Encoding() {
+  Compressor() = default;
+  Compressor(const Compressor&) = delete;
+  Compressor& operator=(const Compressor&) = delete;
+  ~Compressor() {
     jpeg_destroy_compress(&info);
     std::free(bytes);
   }
@@ -27,14 +27,14 @@ struct Encoding {
 }  // namespace
 
 std::vector<std::byte> encode_jpeg(const ImageView& image, int quality) {
-  Encoding encoding;
-  jpeg_compress_struct& info = encoding.info;
-  info.err = encoding.errors.start();
-  if (setjmp(encoding.errors.jump) != 0) {
-    throw Error(fmt::format("[jpeg] {}", encoding.errors.message));
+  Compressor compressor;
+  jpeg_compress_struct& info = compressor.info;
+  info.err = compressor.errors.start();
+  if (setjmp(compressor.errors.jump) != 0) {
+    throw Error(fmt::format("[jpeg] {}", compressor.errors.message));
   }
   jpeg_create_compress(&info);
-  jpeg_mem_dest(&info, &encoding.bytes, &encoding.size);
+  jpeg_mem_dest(&info, &compressor.bytes, &compressor.size);
   info.image_width = static_cast<JDIMENSION>(image.width);
   info.image_height = static_cast<JDIMENSION>(image.height);
   info.input_components = 3;
@@ -47,8 +47,8 @@ std::vector<std::byte> encode_jpeg(const ImageView& image, int quality) {
     jpeg_write_scanlines(&info, &row, 1);
   }
   jpeg_finish_compress(&info);
-  const auto* const first = reinterpret_cast<const std::byte*>(encoding.bytes);
-  return {first, first + encoding.size};
+  const auto* const first = reinterpret_cast<const std::byte*>(compressor.bytes);
+  return {first, first + compressor.size};
 }
 
 }  // namespace sing::lab::image

@@ -180,12 +180,6 @@ SafetensorsReader open_checkpoint(const std::filesystem::path& path) {
   return reader;
 }
 
-std::vector<std::byte> read_bytes(const SafetensorsReader& reader, const TensorEntry& entry) {
-  std::vector<std::byte> bytes(*byte_size_of(entry));
-  reader.read(entry, bytes.data());
-  return bytes;
-}
-
 void read_into(const SafetensorsReader& reader, const std::string& path, const std::string& name,
                at::Tensor tensor) {
   const TensorEntry* const entry = reader.find(name);

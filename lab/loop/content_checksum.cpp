@@ -3,8 +3,6 @@
 
 #include <zlib.h>
 
-#include <vector>
-
 #include "sing/base/message.hpp"
 
 namespace sing::lab::loop {
@@ -31,15 +29,15 @@ uLong add(uLong sum, const TensorEntry& entry, const std::byte* data) {
   return add(sum, {data, *byte_size_of(entry)});
 }
 
+std::string text_of(uLong sum) { return fmt::format("{:08x}", sum & 0xffffffffUL); }
+
+}  // namespace
+
 std::vector<std::byte> read_bytes(const SafetensorsReader& reader, const TensorEntry& entry) {
   std::vector<std::byte> bytes(*byte_size_of(entry));
   reader.read(entry, bytes.data());
   return bytes;
 }
-
-std::string text_of(uLong sum) { return fmt::format("{:08x}", sum & 0xffffffffUL); }
-
-}  // namespace
 
 // One sum runs over everything. A CRC is linear: if the sums of the tensors were combined by
 // exclusive or, two tensors could exchange their contents without a change of the result.

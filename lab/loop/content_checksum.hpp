@@ -1,9 +1,11 @@
 // Computes a checksum of a checkpoint's content that does not depend on the order of its tensors.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "sing/io/safetensors.hpp"
 
@@ -11,6 +13,9 @@ namespace sing::lab::loop {
 
 // The metadata key that holds the checksum. The checksum does not cover this key.
 inline constexpr const char* kChecksumKey = "checksum";
+
+// Returns the bytes of one tensor.
+std::vector<std::byte> read_bytes(const SafetensorsReader& reader, const TensorEntry& entry);
 
 // Returns eight hexadecimal digits: the CRC-32 of all metadata entries and of all tensors with
 // their types and shapes, in the order of their names.

@@ -16,8 +16,6 @@
 namespace sing::lab::main {
 namespace {
 
-constexpr const char* kWhere = "[sing reproduce] ";
-
 // Returns the recipes of the installed program, or those of the source tree.
 std::string recipes_folder() {
   const std::filesystem::path installed =
@@ -88,18 +86,20 @@ void train(const ReproduceFlags& flags, const compare::Workplace& place, Command
     context.out << "interrupted; run the same command again to continue\n";
     context.exit_code = command::kInterruptedExit;
   } else if (!reproduction.failures.empty()) {
-    throw Error(fmt::format("{}wanted a result of each run, got {} that failed, the first: {}",
-                            kWhere, reproduction.failures.size(), reproduction.failures.front()));
+    throw Error(
+        fmt::format("[sing reproduce] wanted a result of each run, got {} that failed, the first: {}",
+                    reproduction.failures.size(), reproduction.failures.front()));
   }
 }
 
 void run(ReproduceFlags& flags, CommandContext& context) {
-  SING_CHECK(flags.list || !flags.table.empty(), "{}wanted --table or --list, got neither", kWhere);
+  SING_CHECK(flags.list || !flags.table.empty(),
+             "[sing reproduce] wanted --table or --list, got neither");
   if (!flags.table.empty()) {
     reproduce::paper_table(flags.table);
   }
   compare::check_train_flags(flags.request.train_flags, {"--config", "--seed", "--out", "--resume"},
-                             kWhere);
+                             "[sing reproduce] ");
   flags.request.recipes = flags.recipes;
   flags.request.knows_tasks = flags.program.empty();
   flags.request.tasks = train_tasks(*flags.app);

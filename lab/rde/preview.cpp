@@ -11,10 +11,10 @@
 namespace sing::lab::rde {
 namespace {
 
-constexpr int kColumns = 2;
-constexpr int kTiles = 3;
-constexpr int kGap = 4;      // pixels between the tiles of an image
-constexpr int kMargin = 12;  // pixels around and between images
+constexpr int kPreviewColumns = 2;
+constexpr int kPreviewTiles = 3;
+constexpr int kPreviewGap = 4;      // pixels between the tiles of an image
+constexpr int kPreviewMargin = 12;  // pixels around and between images
 
 }  // namespace
 
@@ -28,23 +28,23 @@ picture::Picture preview(const RdeOptions& options, std::uint64_t seed,
   std::vector<std::uint8_t> rectangle(pixels);
 
   const int count = static_cast<int>(indices.size());
-  const int columns = count < kColumns ? count : kColumns;
-  const int rows = (count + kColumns - 1) / kColumns;
-  const int image_width = kTiles * size + (kTiles - 1) * kGap;
-  picture::Picture picture(kMargin + columns * (image_width + kMargin),
-                           kMargin + rows * (size + kMargin), {255, 255, 255});
+  const int columns = count < kPreviewColumns ? count : kPreviewColumns;
+  const int rows = (count + kPreviewColumns - 1) / kPreviewColumns;
+  const int image_width = kPreviewTiles * size + (kPreviewTiles - 1) * kPreviewGap;
+  picture::Picture picture(kPreviewMargin + columns * (image_width + kPreviewMargin),
+                           kPreviewMargin + rows * (size + kPreviewMargin), {255, 255, 255});
   for (int number = 0; number < count; ++number) {
     const Scene scene = make_scene(options, seed, indices[static_cast<std::size_t>(number)]);
     render(scene, {.image = image.data(), .target = target.data(), .rectangle = rectangle.data()});
-    const int left = kMargin + number % kColumns * (image_width + kMargin);
-    const int top = kMargin + number / kColumns * (size + kMargin);
+    const int left = kPreviewMargin + number % kPreviewColumns * (image_width + kPreviewMargin);
+    const int top = kPreviewMargin + number / kPreviewColumns * (size + kPreviewMargin);
     for (int y = 0; y < size; ++y) {
       for (int x = 0; x < size; ++x) {
         const auto pixel = static_cast<std::size_t>(y * size + x);
         picture.set(left + x, top + y, picture::grey_color(static_cast<double>(image[pixel])));
-        picture.set(left + x + size + kGap, top + y,
+        picture.set(left + x + size + kPreviewGap, top + y,
                     picture::scale_color(static_cast<double>(target[pixel])));
-        picture.set(left + x + 2 * (size + kGap), top + y,
+        picture.set(left + x + 2 * (size + kPreviewGap), top + y,
                     picture::distinct_color(rectangle[pixel]));
       }
     }

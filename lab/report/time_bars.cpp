@@ -13,11 +13,11 @@ namespace sing::lab::report {
 namespace {
 
 // Units of the drawing.
-constexpr double kWidth = 1000;
-constexpr double kLeft = 250;
-constexpr double kRight = 880;
-constexpr double kTop = 6;
-constexpr double kRowHeight = 24;
+constexpr double kBarsWidth = 1000;
+constexpr double kBarsLeft = 250;
+constexpr double kBarsRight = 880;
+constexpr double kBarsTop = 6;
+constexpr double kBarsRowHeight = 24;
 
 struct Part {
   const char* name;
@@ -33,8 +33,8 @@ std::string milliseconds(double seconds) { return page::short_number(1e3 * secon
 
 std::string draw_bar(const run::RunRecord& run, const StepTime& time, const page::Axis& axis,
                      double top) {
-  const std::string middle = page::coordinate(top + kRowHeight / 2);
-  std::string drawn = fmt::format("<text class=\"y\" x=\"{}\" y=\"{}", kLeft - 6, middle);
+  const std::string middle = page::coordinate(top + kBarsRowHeight / 2);
+  std::string drawn = fmt::format("<text class=\"y\" x=\"{}\" y=\"{}", kBarsLeft - 6, middle);
   drawn += fmt::format("\" dy=\".35em\">{}</text>", page::escape_html(run.name));
   double begin = 0;
   for (const Part& part : kParts) {
@@ -43,7 +43,7 @@ std::string draw_bar(const run::RunRecord& run, const StepTime& time, const page
         fmt::format("<rect class=\"{}\" x=\"{}", part.style, page::coordinate(axis.place(begin)));
     drawn += fmt::format("\" y=\"{}\" width=\"", top + 3);
     drawn += page::coordinate(axis.place(end) - axis.place(begin));
-    drawn += fmt::format("\" height=\"{}\"><title>{}: ", kRowHeight - 6, part.name);
+    drawn += fmt::format("\" height=\"{}\"><title>{}: ", kBarsRowHeight - 6, part.name);
     drawn +=
         milliseconds(time.*part.seconds) + ", " + page::percent_text((end - begin) / time.sum());
     drawn += "</title></rect>";
@@ -90,19 +90,19 @@ std::string draw_time_bars(const std::vector<run::RunRecord>& runs) {
     return {};
   }
   range.low = 0;
-  const page::Axis axis(range, page::Scale::kLinear, kLeft, kRight);
+  const page::Axis axis(range, page::Scale::kLinear, kBarsLeft, kBarsRight);
   std::string drawn = "<figure class=\"times\"><figcaption>Time of a training step <small>mean";
   for (const Part& part : kParts) {
     drawn += fmt::format(" <b class=\"{}\"></b> {}", part.style, part.name);
   }
-  drawn += fmt::format("</small></figcaption><svg viewBox=\"0 0 {} ", kWidth);
-  drawn +=
-      fmt::format("{}\" role=\"img\"", kTop + kRowHeight * static_cast<double>(bars.size()) + 6);
+  drawn += fmt::format("</small></figcaption><svg viewBox=\"0 0 {} ", kBarsWidth);
+  drawn += fmt::format("{}\" role=\"img\"",
+                       kBarsTop + kBarsRowHeight * static_cast<double>(bars.size()) + 6);
   drawn += " aria-label=\"Time of a training step\">";
-  double top = kTop;
+  double top = kBarsTop;
   for (const auto& [run, time] : bars) {
     drawn += draw_bar(*run, time, axis, top);
-    top += kRowHeight;
+    top += kBarsRowHeight;
   }
   return drawn + "</svg></figure>\n";
 }

@@ -45,14 +45,14 @@ constexpr Field<EndRecord> kEndFields[] = {{"best_accuracy", &EndRecord::best_ac
                                            {"final_loss", &EndRecord::final_loss},
                                            {kSeconds, &EndRecord::seconds}};
 
-Json to_json(double number) { return std::isfinite(number) ? Json(number) : Json(nullptr); }
+Json number_or_null(double number) { return std::isfinite(number) ? Json(number) : Json(nullptr); }
 
 double to_number(const Json& value) { return value.is_number() ? value.get<double>() : kAbsent; }
 
 template <class Record, std::size_t count>
 void write_fields(Json& json, const Record& record, const Field<Record> (&fields)[count]) {
   for (const Field<Record>& field : fields) {
-    json[field.key] = to_json(record.*field.number);
+    json[field.key] = number_or_null(record.*field.number);
   }
 }
 
@@ -80,7 +80,7 @@ Json json_of(const StepRecord& record) {
   line[fmt::format("{}{}", record.unit, kPerSecond)] = to_json(record.units_per_second);
   write_fields(line[kSeconds], record, kStepSeconds);
   for (const auto& [name, norm] : record.gradient_norms) {
-    line[kGradientNorms][name] = to_json(norm);
+    line[kGradientNorms][name] = number_or_null(norm);
   }
   return line;
 }

@@ -10,7 +10,7 @@
 namespace sing::lab::theory {
 namespace {
 
-constexpr double kPrecisions[] = {0.4, 0.2, 0.1, 0.05, 0.025};
+constexpr double kCoarse[] = {0.4, 0.2, 0.1, 0.05, 0.025};
 
 // Four tensors have rows of four elements, each row with one curvature. The start has nonzero row
 // means.
@@ -50,7 +50,7 @@ std::string at_precision(const Problem& problem, const Plan& plan) {
 std::vector<Number> check_averages(const Method& method, const Standardize& options) {
   std::vector<Number> numbers;
   for (const Problem& problem : {quadratic_problem(), wells_problem()}) {
-    for (const double precision : kPrecisions) {
+    for (const double precision : kCoarse) {
       const Plan plan = plan_for(problem, precision);
       const Estimate average = average_gradient(method, problem, plan, options);
       numbers.push_back(

@@ -93,7 +93,7 @@ std::vector<double> shares_that_leave(const Method& method, const Shapes& shapes
   return shares;
 }
 
-Evidence check_escape(const Method& method) {
+Evidence check_basin(const Method& method) {
   std::vector<double> rates(111);
   for (std::size_t at = 0; at < rates.size(); ++at) {
     rates[at] = 0.02 * static_cast<double>(at);
@@ -176,7 +176,7 @@ std::vector<Claim> figure_claims() {
        "smaller ones.",
        "A radial basin in 50 dimensions, 200 starts at distances uniform in 0 … r, one step at "
        "rates 0 … 2.2.",
-       check_escape},
+       check_basin},
       {"figures", "figure-schedules",
        "Holding the rate and then letting it fall reaches the wide minimum as the cosine does; on "
        "this function neither is better at every rate.",

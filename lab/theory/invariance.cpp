@@ -9,9 +9,9 @@
 namespace sing::lab::theory {
 namespace {
 
-const Shapes kTensors = {{4, 6}, {2, 3, 3}, {7}};
-constexpr int kSteps = 6;
-constexpr double kRate = 0.25;
+const Shapes kShapes = {{4, 6}, {2, 3, 3}, {7}};
+constexpr int kComparedSteps = 6;
+constexpr double kComparedRate = 0.25;
 
 // The elements have magnitudes in (¼, 1) and fixed signs, so that 16-bit types can hold the
 // gradient over nearly their whole range. They change by at most ⅜ of the change of x.
@@ -26,23 +26,23 @@ Vector bounded_gradient(const Vector& x) {
 
 Vector random_start() {
   RandomNumbers random(Experiment::kInvariance, 0);
-  Vector start(size_of(kTensors));
+  Vector start(size_of(kShapes));
   for (double& each : start) {
     each = random.uniform(-0.5, 0.5);
   }
   return start;
 }
 
-// Returns the point after kSteps of SING with an SGD host when tensor k's gradient is multiplied by
-// factors[k].
+// Returns the point after kComparedSteps of SING with an SGD host when tensor k's gradient is
+// multiplied by factors[k].
 Vector end_point(const Method& method, Dtype dtype, const Vector& factors) {
-  Iterates iterates(method,
-                    {.shapes = kTensors, .dtype = dtype, .host = Sgd{.learning_rate = kRate}},
-                    random_start());
-  for (int step = 0; step < kSteps; ++step) {
+  Iterates iterates(
+      method, {.shapes = kShapes, .dtype = dtype, .host = Sgd{.learning_rate = kComparedRate}},
+      random_start());
+  for (int step = 0; step < kComparedSteps; ++step) {
     Vector gradient = bounded_gradient(iterates.values());
     std::size_t tensor = 0;
-    for_each_block(kTensors, gradient, [&](std::span<double> block, std::size_t) {
+    for_each_block(kShapes, gradient, [&](std::span<double> block, std::size_t) {
       for (double& each : block) {
         each *= factors[tensor];
       }
@@ -68,24 +68,24 @@ constexpr Precision kPrecisions[] = {{Dtype::kFloat64, 0x1p-53, 0x1p-53, 1e-15, 
                                      {Dtype::kBFloat16, 0x1p-8, 0x1p-24, 1e-13, 30},
                                      {Dtype::kFloat16, 0x1p-11, 0x1p-24, 2.5e-4, 8}};
 
-// Bounds the difference between two runs of kSteps that differ only in rounding. In each step of a
-// run, an element of the parameter, which is below 2, is rounded by at most one unit. The
+// Bounds the difference between two runs of kComparedSteps that differ only in rounding. In each
+// step of a run, an element of the parameter, which is below 2, is rounded by at most one unit. The
 // standardized gradient is rounded by one unit itself, by ‖g‖/‖c‖ ≤ 4.3 units from the gradient
 // (the signs keep the norms of the centered c above 1.15, 1 and 0.66), and by 16 units of the sums.
-// Earlier differences grow by a factor of at most 1 + kRate · ⅜ / 0.66.
+// Earlier differences grow by a factor of at most 1 + kComparedRate · ⅜ / 0.66.
 double allowed_difference(const Precision& precision) {
   const double once =
-      2 * (precision.unit + kRate * (5.3 * precision.unit + 16 * precision.sum_unit));
+      2 * (precision.unit + kComparedRate * (5.3 * precision.unit + 16 * precision.sum_unit));
   double sum = 0;
-  for (int step = 0; step < kSteps; ++step) {
-    sum = sum * (1 + kRate * 0.375 / 0.66) + once;
+  for (int step = 0; step < kComparedSteps; ++step) {
+    sum = sum * (1 + kComparedRate * 0.375 / 0.66) + once;
   }
   return sum;
 }
 
 // Returns one factor for all tensors, or a different one for each.
 Vector factors_of(double factor, double opposite, bool each_tensor_its_own) {
-  return each_tensor_its_own ? Vector{factor, 1, opposite} : Vector(kTensors.size(), factor);
+  return each_tensor_its_own ? Vector{factor, 1, opposite} : Vector(kShapes.size(), factor);
 }
 
 double power_of_two_below(double value) { return std::ldexp(1.0, std::ilogb(value)); }
@@ -93,7 +93,7 @@ double power_of_two_below(double value) { return std::ldexp(1.0, std::ilogb(valu
 std::vector<Number> compare(const Method& method, bool each_tensor_its_own) {
   std::vector<Number> numbers;
   for (const Precision& precision : kPrecisions) {
-    const Vector plain = end_point(method, precision.dtype, Vector(kTensors.size(), 1.0));
+    const Vector plain = end_point(method, precision.dtype, Vector(kShapes.size(), 1.0));
     const auto apart = [&](double factor, double opposite) {
       const Vector factors = factors_of(factor, opposite, each_tensor_its_own);
       return largest(difference(end_point(method, precision.dtype, factors), plain));
@@ -118,7 +118,7 @@ std::vector<Number> compare(const Method& method, bool each_tensor_its_own) {
 Evidence check_scale(const Method& method) {
   std::vector<Number> numbers = compare(method, false);
   const Vector moved =
-      difference(end_point(method, Dtype::kFloat64, Vector(kTensors.size(), 1.0)), random_start());
+      difference(end_point(method, Dtype::kFloat64, Vector(kShapes.size(), 1.0)), random_start());
   numbers.push_back(at_least("for comparison: largest movement", largest(moved), 0.2));
   return {numbers};
 }
@@ -143,7 +143,7 @@ Evidence check_epsilon(const Method& method) {
   return {numbers};
 }
 
-// Changes of the row means and the overall mean over kSteps, relative to the path's length.
+// Changes of the row means and the overall mean over kComparedSteps, relative to the path's length.
 struct MeanShift {
   double rows;
   double overall;
@@ -154,7 +154,7 @@ MeanShift mean_shift(const Method& method, const Shapes& shapes, const Rule& hos
   const Vector start = random.normals(size_of(shapes));
   const Vector target = random.normals(size_of(shapes));
   Iterates iterates(method, {.shapes = shapes, .host = host}, start);
-  for (int step = 0; step < kSteps; ++step) {
+  for (int step = 0; step < kComparedSteps; ++step) {
     iterates.step(difference(iterates.values(), target));
   }
   const Vector end = iterates.values();
@@ -167,8 +167,8 @@ Evidence check_means(const Method& method) {
   // Means of 20 numbers near 1 over 6 steps have about a hundred roundings of 1.1e-16 each.
   constexpr double kRounding = 1e-14;
   constexpr double kNoticeable = 1e-3;
-  const Rule sgd = Sgd{.learning_rate = kRate};
-  const Rule adamw = AdamW{.learning_rate = kRate};
+  const Rule sgd = Sgd{.learning_rate = kComparedRate};
+  const Rule adamw = AdamW{.learning_rate = kComparedRate};
   const MeanShift matrices = mean_shift(method, {{4, 5}, {2, 3, 4}}, sgd);
   const MeanShift with_vector = mean_shift(method, {{4, 5}, {2, 3, 4}, {6}}, sgd);
   const MeanShift under_adamw = mean_shift(method, {{4, 5}, {2, 3, 4}}, adamw);

@@ -9,7 +9,7 @@ namespace {
 
 // Relative error of sums of up to 200 products: each term is rounded a few times, and each partial
 // sum once.
-constexpr double kRounding = 1e-13;
+constexpr double kLemmaRounding = 1e-13;
 
 struct Sample {
   Shapes shapes;
@@ -107,9 +107,9 @@ Evidence check_length(const Method& method, const Standardize& options,
     degenerate_error = std::max(degenerate_error, relative(length, root(sample.*live)));
     farthest = std::max(farthest, relative(length, root(sample.shapes.size())));
   }
-  return {{at_most("no zero tensor: largest error of √D", error, kRounding),
+  return {{at_most("no zero tensor: largest error of √D", error, kLemmaRounding),
            at_least("with zero tensors: largest error of √D", farthest, 0.1),
-           at_most("with zero tensors: largest error of √D′", degenerate_error, kRounding)}};
+           at_most("with zero tensors: largest error of √D′", degenerate_error, kLemmaRounding)}};
 }
 
 Evidence check_lemma_1(const Method& method) {
@@ -138,8 +138,8 @@ Evidence check_lemma_2(const Method& method) {
     error = std::max(error, relative(product, sum));
     largest_ratio = std::max(largest_ratio, sum > 0 ? norm(sample.values) / product : 0);
   }
-  return {{at_most("largest error of ⟨x, x/Γ(x)⟩ = N(x)", error, kRounding),
-           at_most("largest ‖x‖ / ⟨x, x/Γ(x)⟩", largest_ratio, 1 + kRounding)}};
+  return {{at_most("largest error of ⟨x, x/Γ(x)⟩ = N(x)", error, kLemmaRounding),
+           at_most("largest ‖x‖ / ⟨x, x/Γ(x)⟩", largest_ratio, 1 + kLemmaRounding)}};
 }
 
 Evidence check_lemma_4(const Method& method) {
@@ -160,9 +160,9 @@ Evidence check_lemma_4(const Method& method) {
     to_norm = std::max(to_norm, size > 0 ? norm(centre) / size : 0);
     to_sum = std::max(to_sum, product > 1e-12 * size ? norm(centre) / product : 0);
   }
-  return {{at_most("largest error of ⟨x, φ(x)/Γ(φ(x))⟩ = N_φ(x)", error, kRounding),
-           at_most("largest ‖x‖_φ / ‖x‖", to_norm, 1 + kRounding),
-           at_most("largest ‖x‖_φ / ⟨x, φ(x)/Γ(φ(x))⟩", to_sum, 1 + kRounding)}};
+  return {{at_most("largest error of ⟨x, φ(x)/Γ(φ(x))⟩ = N_φ(x)", error, kLemmaRounding),
+           at_most("largest ‖x‖_φ / ‖x‖", to_norm, 1 + kLemmaRounding),
+           at_most("largest ‖x‖_φ / ⟨x, φ(x)/Γ(φ(x))⟩", to_sum, 1 + kLemmaRounding)}};
 }
 
 struct MapErrors {
@@ -210,10 +210,10 @@ Evidence check_projection(const Method& method) {
     rank_error = std::max(rank_error, std::abs(kernel - rows));
     fewest_constraints = std::min(fewest_constraints, kernel);
   }
-  return {{at_most("φ(ax + by) − aφ(x) − bφ(y), largest element", most.linear, kRounding),
-           at_most("⟨φx, y⟩ − ⟨x, φy⟩, relative", most.self_adjoint, kRounding),
-           at_most("φ(φ(x)) − φ(x), largest element", most.idempotent, kRounding),
-           at_most("largest error of dim Ker φ = number of rows", rank_error, kRounding * 100),
+  return {{at_most("φ(ax + by) − aφ(x) − bφ(y), largest element", most.linear, kLemmaRounding),
+           at_most("⟨φx, y⟩ − ⟨x, φy⟩, relative", most.self_adjoint, kLemmaRounding),
+           at_most("φ(φ(x)) − φ(x), largest element", most.idempotent, kLemmaRounding),
+           at_most("largest error of dim Ker φ = number of rows", rank_error, kLemmaRounding * 100),
            at_least("smallest dim Ker φ tried (the paper: 1)", fewest_constraints, 2)}};
 }
 

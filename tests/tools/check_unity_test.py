@@ -1,0 +1,54 @@
+"""Plants files of one namespace in a scratch tree and expects tools/check_unity.py to report the names that would meet."""
+
+import importlib.util
+import pathlib
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SPEC = importlib.util.spec_from_file_location("check_unity", ROOT / "tools" / "check_unity.py")
+check_unity = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(check_unity)
+
+WRONG = {
+    "a constant": ("constexpr int kGap = 4;", "constexpr double kGap = 5;"),
+    "an array": ("constexpr double kParts[] = {1, 2};", "constexpr Part kParts[] = {};"),
+    "a type": ("struct Part {\n  int size;\n};", "enum class Part { kOne };"),
+    "a function": ("int sum(int a, int b) {\n  return a + b;\n}", "double sum(int first,\n           int second = 2) {\n  return 0;\n}"),
+}
+RIGHT = {
+    "other names": ("constexpr int kGap = 4;", "constexpr int kMargin = 4;"),
+    "overloads": ("void run(const Flags& flags) {\n}", "void run(const Words& words) {\n}"),
+    "functions of classes": ("struct A {\n  int size() const { return 1; }\n};", "struct B {\n  int size() const { return 2; }\n};"),
+    "names in a function": ("int one() {\n  constexpr int kSize = 1;\n  return kSize;\n}", "int two() {\n  constexpr int kSize = 2;\n  return kSize;\n}"),
+}
+
+
+def faults(first, second, namespaces=("sing", "sing")):
+    with tempfile.TemporaryDirectory() as scratch:
+        root = pathlib.Path(scratch)
+        for name, namespace, text in zip(("sing/io/a.cpp", "sing/optim/b.cpp"), namespaces, (first, second)):
+            (root / name).parent.mkdir(parents=True)
+            (root / name).write_text(f"namespace {namespace} {{\nnamespace {{\n\n{text}\n\n}}  // namespace\n}}\n", encoding="utf-8")
+        return list(check_unity.faults(root))
+
+
+class CheckUnity(unittest.TestCase):
+    def test_equal_names_are_reported_with_both_files(self):
+        for name, texts in WRONG.items():
+            with self.subTest(name):
+                found = faults(*texts)
+                self.assertEqual(len(found), 1)
+                self.assertTrue(found[0].endswith("in sing/io/a.cpp and sing/optim/b.cpp"), found)
+
+    def test_what_may_stand_in_one_file_is_not_reported(self):
+        for name, texts in RIGHT.items():
+            with self.subTest(name):
+                self.assertEqual(faults(*texts), [])
+
+    def test_namespaces_have_names_of_their_own(self):
+        self.assertEqual(faults(*WRONG["a constant"], namespaces=("sing::io", "sing::optim")), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
