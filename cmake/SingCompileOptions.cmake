@@ -14,9 +14,11 @@ add_library(sing_warnings INTERFACE)
 target_compile_options(
   sing_warnings INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wshadow;-Wconversion>
                           $<$<COMPILE_LANGUAGE:CXX>:-Wold-style-cast;-Wno-missing-field-initializers>)
-# In a unity build, g++ takes a class of a .cpp file for one of a header.
-if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(sing_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+# In a unity build a file sees the names of the others: a constant of a function may hide one of another file, and g++ takes
+# a class of a .cpp file for one of a header.
+if(CMAKE_UNITY_BUILD)
+  target_compile_options(sing_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>
+                                                 $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endif()
 
 add_library(sing_debug_lines INTERFACE)

@@ -8,6 +8,7 @@
 #include "lab/loop/training_setup.hpp"
 #include "lab/main/commands.hpp"
 #include "lab/main/task_registry.hpp"
+#include "lab/picture/png.hpp"
 #include "lab/run/scores_text.hpp"
 #include "sing/base/message.hpp"
 
@@ -51,6 +52,9 @@ void check_evaluation_set(const EvalFlags& flags, const command::OptionTexts& op
 void run(const EvalFlags& flags, std::ostream& out) {
   const run::RecordedConfig config = run::read_config(run::RunDirectory(flags.run).config());
   loop::TrainingSetup recorded(find_task(config.task));
+  if (!flags.picture.empty() && !recorded.task().picture_legend().empty()) {
+    picture::check_png_name(flags.picture, "--picture"); // a sample text has any name
+  }
   CLI::App recorded_flags;
   recorded.add_flags(recorded_flags);
   command::OptionTexts options = config.options;

@@ -86,6 +86,7 @@ void add_rde_data_command(CLI::App& data, CommandContext& context) {
   command
       ->add_option("--preview", flags->preview,
                    "PNG of the first images: input, target, rectangles")
+      ->each([](const std::string& name) { picture::check_png_name(name, "--preview"); })
       ->type_name("FILE");
   command::add_field_flags(*command, *flags);
   command::add_field_flags(*command, flags->options);

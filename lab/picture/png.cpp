@@ -21,6 +21,11 @@ namespace {
 
 }  // namespace
 
+void check_png_name(const std::filesystem::path& path, std::string_view flag) {
+  SING_CHECK(path.extension() == ".png", "[{}] wanted a file name that ends in .png, got '{}'",
+             flag, path.string());
+}
+
 void write_png(const std::filesystem::path& path, const Picture& picture) {
   png_image image;
   std::memset(&image, 0, sizeof(image));

@@ -19,6 +19,7 @@
 #include "lab/run/run_directory.hpp"
 #include "lab/run/run_reader.hpp"
 #include "sing/base/message.hpp"
+#include "sing/base/name_list.hpp"
 #include "sing/io/atomic_file.hpp"
 
 namespace sing::lab::report {
@@ -158,6 +159,17 @@ std::string run_section(const run::RunRecord& run, std::size_t runs) {
          page::escape_html(run.name) + "</summary>\n" + content + "</details>\n";
 }
 
+std::string runs_section(const std::vector<run::RunRecord>& runs) {
+  std::string content;
+  for (const run::RunRecord& run : runs) {
+    content += run_section(run, runs.size());
+  }
+  if (content.empty()) {  // every run diverged before its first evaluation
+    return {};
+  }
+  return "<section id=\"runs\"><h2>Pictures and gradients</h2>\n" + content + "</section>\n";
+}
+
 // The page may be shared without the command line, so it has to say that the data is not real.
 std::string stand_in_note(const std::vector<run::RunRecord>& runs) {
   const auto count = std::count_if(runs.begin(), runs.end(), [](const run::RunRecord& run) {
@@ -175,16 +187,25 @@ std::string stand_in_note(const std::vector<run::RunRecord>& runs) {
       which);
 }
 
-std::string heading(const std::vector<run::RunRecord>& runs) {
-  std::string tasks;
+// Returns the values of a setting, each once, with commas between them.
+std::string values_of(const std::vector<run::RunRecord>& runs, const char* setting) {
+  std::vector<std::string> values;
   for (const run::RunRecord& run : runs) {
-    const std::string task = run.setting("task");
-    if (!task.empty() && tasks.find(task) == std::string::npos) {
-      tasks += (tasks.empty() ? "" : ", ") + task;
+    const std::string value = run.setting(setting);
+    if (!value.empty() && std::find(values.begin(), values.end(), value) == values.end()) {
+      values.push_back(value);
     }
   }
-  const std::string what =
-      runs.size() == 1 ? runs.front().name : fmt::format("{} runs", runs.size());
+  return joined_names(values);
+}
+
+std::string heading(const std::vector<run::RunRecord>& runs) {
+  const std::string tasks = values_of(runs, "task");
+  const std::string optimizers = values_of(runs, "optimizer");
+  const std::string many = optimizers.empty()
+                               ? fmt::format("{} runs", runs.size())
+                               : fmt::format("{} runs with {}", runs.size(), optimizers);
+  const std::string what = runs.size() == 1 ? runs.front().name : many;
   return page::escape_html(tasks.empty() ? what : fmt::format("{}: {}", tasks, what));
 }
 
@@ -208,11 +229,8 @@ std::string report_page(const std::vector<run::RunRecord>& runs, const std::stri
   page += "<section><h2>Results</h2>\n" + results_table(runs, styles) + "</section>\n";
   page += curves_section(subject);
   page += "<section id=\"time\">" + draw_time_bars(runs) + "</section>\n";
-  page += "<section id=\"runs\"><h2>Pictures and gradients</h2>\n";
-  for (const run::RunRecord& run : runs) {
-    page += run_section(run, runs.size());
-  }
-  page += "</section>\n<section id=\"options\"><h2>Options</h2>\n" + options_tables(runs);
+  page += runs_section(runs);
+  page += "<section id=\"options\"><h2>Options</h2>\n" + options_tables(runs);
   return page + fmt::format("</section>\n</main>\n<script>{}</script>\n</body></html>\n",
                             page::page_script());
 }

@@ -55,6 +55,10 @@ std::string verdicts_page(std::span<const Verdict> verdicts) {
   std::string page = fmt::format("{}<title>SING: the theory</title>\n<style>", page::page_head());
   page += fmt::format("{}</style></head><body>\n<h1>SING: the theory</h1>\n<main>\n",
                       page::page_style());
+  page +=
+      "<p>Each claim of the paper, and of the page on the algorithm, is checked by an experiment. "
+      "It "
+      "holds if every measured number is within the bounds beside it.</p>\n";
   page += overview(verdicts);
   for (const Verdict& verdict : verdicts) {
     page += section(verdict);

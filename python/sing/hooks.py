@@ -155,7 +155,7 @@ class Attachment:
     def _hand_over(self, optimizer: Optimizer) -> None:
         """Replaces the parameters' gradients by standardized ones."""
         updated = list(_updated(optimizer))
-        self._check(updated)
+        self._check(updated, optimizer)
         jobs = [each.job for each in updated]
         scale = getattr(optimizer, "grad_scale", None)
         found_inf = getattr(optimizer, "found_inf", None)
@@ -175,7 +175,7 @@ class Attachment:
         for index, ((parameter, job, lookahead), result) in enumerate(zip(updated, results)):
             given = None if refuse_all or index in refused else result.gradient
             assert parameter.grad is not None
-            self._swaps.append(Swap(parameter, parameter.grad, given, 0 if given is None else given._version))
+            self._swaps.append(Swap(parameter, parameter.grad, given, _version_of(given)))
             parameter.grad = given
             if given is not None:
                 self._updated[parameter] = None
@@ -191,7 +191,7 @@ class Attachment:
             return tensor.device, tensor.dtype, tensor.shape, tensor.stride()
 
         known, gradient = self._results.get(updated.parameter), updated.job.gradient
-        if known is None or kind_of(known) != kind_of(gradient):
+        if known is None or known.is_inference() or kind_of(known) != kind_of(gradient):
             self._results[updated.parameter] = torch.empty_like(gradient)
         return self._results[updated.parameter]
 
@@ -208,9 +208,15 @@ class Attachment:
             raise FloatingPointError(f"[{WHERE}] wanted finite gradients, got non-finite ones in {names}")
         return refused
 
-    def _check(self, updated: list[Updated]) -> None:
+    def _check(self, updated: list[Updated], optimizer: Optimizer) -> None:
         for each in updated:
             check_job(each.job, f"{WHERE}, parameter")
+            slow = optimizer.state.get(each.parameter, {}).get(SLOW) if each.lookahead else None
+            if slow is not None and slow.shape != each.parameter.shape:
+                raise ValueError(
+                    f"[{WHERE}, parameter '{each.job.name}'] wanted slow weights of shape {list(each.parameter.shape)}, got "
+                    f"{list(slow.shape)}; change state[parameter]['slow'] with the parameter, or call reset_lookahead()"
+                )
         waits = self.non_finite != "pass_through" or any(each.lookahead for each in updated)
         if waits and any(each.parameter.is_cuda for each in updated) and torch.cuda.is_current_stream_capturing():
             raise RuntimeError(
@@ -226,7 +232,7 @@ class Attachment:
     def _give_back(self, optimizer: Optimizer, *, after_failure: bool = False) -> None:
         """Restores the parameters' own gradients. After a step that raised, only those whose replacement is unchanged."""
         for swap in self._swaps:
-            untouched = swap.given is not None and swap.given._version == swap.version
+            untouched = swap.given is not None and _version_of(swap.given) == swap.version
             if swap.parameter.grad is swap.given and (untouched or not after_failure):
                 swap.parameter.grad = swap.original
         self._swaps = []
@@ -318,6 +324,11 @@ def _is_nested(optimizer: Optimizer) -> bool:
         found += frame.f_code is _HOOKED_STEP and frame.f_locals.get("self") is optimizer
         frame = frame.f_back  # type: ignore[assignment]
     return found == 2
+
+
+def _version_of(tensor: Tensor | None) -> int:
+    """How often a tensor was written to; tensors made in inference mode do not count it."""
+    return 0 if tensor is None or tensor.is_inference() else tensor._version
 
 
 def _match(optimizer: Optimizer, saved_groups: list[dict[str, Any]]) -> dict[Any, Tensor]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 
 from sing.operators import has_kernels, why_no_cuda
 from sing.sharding import check_placements, is_dtensor, local
@@ -32,6 +33,8 @@ def check_parameter(parameter: Tensor, name: str, where: str) -> None:
             f"{who} wanted a tensor or a DTensor, got a piece of flattened parameters ({kind}), which does not say where its rows "
             "are; shard with torch.distributed.fsdp.fully_shard, which gives DTensors"
         )
+    if is_lazy(parameter):  # type: ignore[no-untyped-call]
+        raise TypeError(f"{who} wanted a parameter with a shape, got that of a lazy module; run the model once first")
     if is_dtensor(parameter):
         check_placements(parameter, who)
         parameter = local(parameter)

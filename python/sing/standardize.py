@@ -38,6 +38,8 @@ def check_job(job: Job, where: str) -> None:
         check_placements(gradient, who)
     if gradient.layout != torch.strided:
         raise TypeError(f"{who} wanted a dense gradient, got {gradient.layout}")
+    if gradient.is_meta:
+        raise TypeError(f"{who} wanted memory, got a gradient on the meta device")
     if not gradient.is_floating_point():
         raise TypeError(f"{who} wanted a floating-point gradient, got {gradient.dtype}")
     if gradient.element_size() == 1:

@@ -577,6 +577,41 @@ def test_bad_input_is_refused_with_nothing_changed():
     assert equal(parameters, before) and twice.param_groups[0]["lookahead_step"] == 0
 
 
+def test_a_parameter_that_grew_without_its_slow_weights_is_refused():
+    small, grown = torch.nn.Parameter(torch.ones(5, 3)), torch.nn.Parameter(torch.ones(7, 3))
+    optimizer = attach(torch.optim.SGD([small], lr=0.1))
+    small.grad = torch.ones(5, 3)
+    optimizer.step()
+    optimizer.param_groups[0]["params"] = [grown]
+    optimizer.state[grown] = optimizer.state.pop(small)
+    grown.grad = torch.ones(7, 3)
+    with pytest.raises(ValueError, match=r"parameter '0'\] wanted slow weights of shape \[7, 3\], got \[5, 3\]"):
+        optimizer.step()
+    assert torch.equal(grown, torch.ones(7, 3))
+    sing.attachment(optimizer).reset_lookahead()
+    optimizer.step()
+    assert not torch.equal(grown, torch.ones(7, 3))
+
+
+def test_a_gradient_on_the_meta_device_is_refused():
+    weight = torch.nn.Parameter(torch.ones(2, 2, device="meta"))
+    weight.grad = torch.ones(2, 2, device="meta")
+    with pytest.raises(TypeError, match="parameter '0'] wanted memory, got a gradient on the meta device"):
+        attach(torch.optim.SGD([weight], lr=0.1)).step()
+
+
+@pytest.mark.parametrize("make", [sing.SING, lambda parameters: attach(torch.optim.SGD(parameters, lr=0.1))])
+def test_a_step_in_inference_mode_is_that_outside(make):
+    inside, outside = (torch.nn.Parameter(torch.tensor([[1.0, 2.0], [3.0, 5.0]])) for _ in range(2))
+    for weight, mode in ((inside, torch.inference_mode()), (outside, torch.no_grad())):
+        optimizer = make([weight])
+        for step in range(2):
+            weight.grad = torch.tensor([[1.0, -1.0], [2.0, 4.0]]) + step
+            with mode:
+                optimizer.step()
+    assert torch.equal(inside, outside)
+
+
 def test_options_of_lookahead_are_refused_before_the_host_steps():
     parameters = make_parameters()
     optimizer = attach(torch.optim.SGD(parameters, lr=0.1))

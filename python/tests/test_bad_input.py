@@ -74,6 +74,7 @@ def flattened():
         (lambda: torch.nn.Parameter(torch.ones(2, 2).to_sparse()), TypeError, "'bad': wanted a dense tensor"),
         (lambda: torch.nn.Parameter(torch.ones(3, 1).expand(3, 4)), ValueError, "'bad': wanted memory of its own for each element"),
         (lambda: torch.nn.Parameter(torch.ones(2, 2, device="meta")), TypeError, "'bad': wanted memory"),
+        (lambda: torch.nn.LazyLinear(2).weight, TypeError, "'bad': wanted a parameter with a shape, got that of a lazy module"),
         (flattened, TypeError, "'bad': wanted a tensor or a DTensor, got a piece of .*fully_shard"),
     ],
 )

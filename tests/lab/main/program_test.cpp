@@ -127,6 +127,8 @@ TEST(Program, MissingAndBadValuesAreReported) {
                      "[sing data] wanted one of the commands rde, cifar100, mnist, pack, got none");
   expect_usage_error({"data", "rde"},
                      "[sing data rde] wanted --out, --preview or --check, got none of them");
+  expect_usage_error({"data", "rde", "--count", "1", "--preview", "picture.jpg"},
+                     "[--preview] wanted a file name that ends in .png, got 'picture.jpg'");
   expect_usage_error({"data", "rde", "--labels", "chan", "--check", "1"},
                      "[--labels] wanted one of stack, chain, got 'chan'");
   expect_usage_error({"data", "rde", "--check", "1", "--rectangles", "17"},

@@ -42,7 +42,7 @@ std::size_t count(const std::string& page, const std::string& text) {
 
 TEST(ReportPage, DrawsEveryRunInEveryChart) {
   const std::string page = report_page(fixture_runs());
-  EXPECT_THAT(page, HasSubstr("<title>rde: 4 runs</title>"));
+  EXPECT_THAT(page, HasSubstr("<title>rde: 4 runs with adamw, sing-adamw</title>"));
   EXPECT_EQ(count(page, "<figure class=\"chart\">"), 10U) << "five over steps, five over epochs";
   for (const char* title :
        {"Training loss", "Evaluation loss", "Accuracy, %", "Learning rate", "Images per second"}) {
@@ -83,6 +83,12 @@ TEST(ReportPage, SaysWhichResultsAreOfStandInData) {
   EXPECT_THAT(report_page({real}), Not(HasSubstr(words)));
   EXPECT_THAT(report_page({generated}), HasSubstr(">" + words));
   EXPECT_THAT(report_page({real, generated, real}), HasSubstr(">1 of the 3 runs: " + words));
+}
+
+TEST(ReportPage, HasNoSectionForPicturesAndGradientsWhereThereAreNone) {
+  const std::string words = "Pictures and gradients";
+  EXPECT_THAT(report_page(fixture_runs()), HasSubstr(words));
+  EXPECT_THAT(report_page({RunRecord{.name = "diverged"}}), Not(HasSubstr(words)));
 }
 
 TEST(ReportPage, CarriesEverythingInside) {
@@ -192,7 +198,7 @@ TEST(ReportCommand, WritesThePageWhereItIsAskedToOrIntoTheFolder) {
   const Said said = report_command({kRuns / "sing", kRuns / "adamw_0", "--out", page});
   EXPECT_EQ(said.code, command::kSuccess) << said.error;
   EXPECT_EQ(said.out, page + ": 2 runs\n");
-  EXPECT_THAT(read_whole(page), HasSubstr("rde: 2 runs"));
+  EXPECT_THAT(read_whole(page), HasSubstr("<h1>rde: 2 runs with sing-adamw, adamw</h1>"));
 
   std::filesystem::copy(kRuns / "sing", folder / "run", std::filesystem::copy_options::recursive);
   EXPECT_EQ(report_command({folder / "run"}).out,
