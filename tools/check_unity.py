@@ -1,8 +1,8 @@
 """Checks that C++ files can be compiled together as one, as the preset `program` does so that headers are read once.
 
-python tools/check_unity.py [ROOT] prints one line per fault and exits with 1 if there is any. A fault is a name that two files
-define in an unnamed namespace inside the same namespace. Functions of one name are allowed if their parameters differ, and so
-are aliases.
+python tools/check_unity.py [ROOT] prints one line per fault and exits with 1 if there is any. A fault is a name in a file's unnamed
+namespace that another file, or a header, has in the same namespace too. Functions of one name are allowed if their parameters
+differ, and so are aliases.
 """
 
 import collections
@@ -15,6 +15,8 @@ FOLDERS = ("sing", "adapters", "lab")
 ELSEWHERE = re.compile(r"sing/backend/cuda/|adapters/torch/operators/")
 NAMESPACE = re.compile(r"^namespace ([\w:]+) \{$", re.MULTILINE)
 UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
+# Names without a scope of their own: those of an enumeration that is no class.
+ENUMERATION = re.compile(r"^enum (?!class)\w+[^{;]*\{(.*?)\};", re.MULTILINE | re.DOTALL)
 # A definition begins in the first column.
 TYPE = re.compile(r"^(?:struct|class|enum class|enum) (\w+)", re.MULTILINE)
 VARIABLE = re.compile(r"^(?:constexpr|const|inline|static|thread_local) [^\n(){}=;]*?(\w+)(?:\[\])?(?: = |\{|;|\()", re.MULTILINE)
@@ -25,6 +27,14 @@ def types_of(parameters):
     """Returns a parameter list without names and default values."""
     each = re.sub(r"\s*=\s*[^,]+", "", parameters)
     return " ".join(re.sub(r"\b\w+(?=\s*(?:,|$))", "", each).split())
+
+
+def declarations(text):
+    """Returns the types, constants and enumerators of a header."""
+    found = set(TYPE.findall(text)) | set(VARIABLE.findall(text))
+    for enumerators in ENUMERATION.findall(text):
+        found |= set(re.findall(r"^\s*(\w+)", re.sub(r"//.*", "", enumerators), re.MULTILINE))
+    return found
 
 
 def definitions(text):
@@ -38,18 +48,18 @@ def definitions(text):
 
 
 def faults(root):
-    files = collections.defaultdict(lambda: collections.defaultdict(list))
-    for path in sorted(each for folder in FOLDERS for each in (root / folder).rglob("*.cpp")):
+    found = collections.defaultdict(lambda: collections.defaultdict(list))
+    for path in sorted(each for folder in FOLDERS for each in (root / folder).rglob("*.[ch]pp")):
         name = path.relative_to(root).as_posix()
         text = path.read_text(encoding="utf-8")
         namespace = NAMESPACE.search(text)
         if namespace and not ELSEWHERE.match(name):
-            for definition in definitions(text):
-                files[name.partition("/")[0], namespace[1]][definition].append(name)
-    for names in files.values():
-        for definition, places in sorted(names.items()):
-            if len(places) > 1:
-                yield f"wanted '{definition}' in one file, got it in {' and '.join(places)}"
+            for each in definitions(text) if path.suffix == ".cpp" else declarations(text):
+                found[name.partition("/")[0], namespace[1]][each].append(name)
+    for names in found.values():
+        for each, places in sorted(names.items()):
+            if len(places) > 1 and any(place.endswith(".cpp") for place in places):
+                yield f"wanted '{each}' in one file, got it in {' and '.join(places)}"
 
 
 def main():

@@ -12,7 +12,7 @@ namespace sing::lab::image {
 namespace {
 
 constexpr std::int64_t kPictureImages = 32;
-constexpr int kColumns = 8;
+constexpr int kPictureColumns = 8;
 constexpr int kFrame = 2;
 constexpr int kGap = 2;
 constexpr picture::Color kRight = {40, 160, 70};
@@ -72,13 +72,13 @@ void write_class_picture(const std::filesystem::path& path, const at::Tensor& va
   const int width = static_cast<int>(shown.size(2));
   const int step_x = width + 2 * kFrame + kGap;
   const int step_y = height + 2 * kFrame + kGap;
-  const int columns = std::min(kColumns, static_cast<int>(count));
-  const int rows = (static_cast<int>(count) + kColumns - 1) / kColumns;
+  const int columns = std::min(kPictureColumns, static_cast<int>(count));
+  const int rows = (static_cast<int>(count) + kPictureColumns - 1) / kPictureColumns;
   picture::Picture picture(kGap + columns * step_x, kGap + rows * step_y, {255, 255, 255});
   const std::uint8_t* pixel = shown.const_data_ptr<std::uint8_t>();
   for (int image = 0; image < static_cast<int>(count); ++image) {
-    const int left = kGap + image % kColumns * step_x;
-    const int top = kGap + image / kColumns * step_y;
+    const int left = kGap + image % kPictureColumns * step_x;
+    const int top = kGap + image / kPictureColumns * step_y;
     const picture::Color frame = right[image].item<bool>() ? kRight : kWrong;
     for (int y = 0; y < height + 2 * kFrame; ++y) {
       for (int x = 0; x < width + 2 * kFrame; ++x) {

@@ -24,12 +24,16 @@ RIGHT = {
 }
 
 
-def faults(first, second, namespaces=("sing", "sing")):
+def faults(first, second, namespaces=("sing", "sing"), header=None):
+    unnamed = "namespace {{\n\n{}\n\n}}  // namespace"
+    texts = {"sing/io/a.cpp": unnamed.format(first), "sing/optim/b.cpp": unnamed.format(second)}
+    if header is not None:
+        texts["sing/optim/b.cpp"], texts["sing/base/c.hpp"] = "", header
     with tempfile.TemporaryDirectory() as scratch:
         root = pathlib.Path(scratch)
-        for name, namespace, text in zip(("sing/io/a.cpp", "sing/optim/b.cpp"), namespaces, (first, second)):
+        for (name, text), namespace in zip(texts.items(), (*namespaces, namespaces[0])):
             (root / name).parent.mkdir(parents=True)
-            (root / name).write_text(f"namespace {namespace} {{\nnamespace {{\n\n{text}\n\n}}  // namespace\n}}\n", encoding="utf-8")
+            (root / name).write_text(f"namespace {namespace} {{\n{text}\n}}\n", encoding="utf-8")
         return list(check_unity.faults(root))
 
 
@@ -45,6 +49,13 @@ class CheckUnity(unittest.TestCase):
         for name, texts in RIGHT.items():
             with self.subTest(name):
                 self.assertEqual(faults(*texts), [])
+
+    def test_a_name_that_a_header_has_too_is_reported(self):
+        headers = ("enum Column : int {\n  kIndex,  // of the image\n  kGap\n};", "inline constexpr int kGap = 1;", "struct kGap {};")
+        for header in headers:
+            with self.subTest(header):
+                self.assertEqual(len(faults("constexpr int kGap = 4;", "", header=header)), 1)
+        self.assertEqual(faults("constexpr int kGap = 4;", "", header="enum class Column {\n  kGap\n};"), [])
 
     def test_namespaces_have_names_of_their_own(self):
         self.assertEqual(faults(*WRONG["a constant"], namespaces=("sing::io", "sing::optim")), [])
