@@ -53,7 +53,7 @@ void run(const EvalFlags& flags, std::ostream& out) {
   const run::RecordedConfig config = run::read_config(run::RunDirectory(flags.run).config());
   loop::TrainingSetup recorded(find_task(config.task));
   if (!flags.picture.empty() && !recorded.task().picture_legend().empty()) {
-    picture::check_png_name(flags.picture, "--picture"); // a sample text has any name
+    picture::check_png_name(flags.picture, "--picture");  // a sample text has any name
   }
   CLI::App recorded_flags;
   recorded.add_flags(recorded_flags);

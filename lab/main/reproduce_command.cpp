@@ -86,9 +86,9 @@ void train(const ReproduceFlags& flags, const compare::Workplace& place, Command
     context.out << "interrupted; run the same command again to continue\n";
     context.exit_code = command::kInterruptedExit;
   } else if (!reproduction.failures.empty()) {
-    throw Error(
-        fmt::format("[sing reproduce] wanted a result of each run, got {} that failed, the first: {}",
-                    reproduction.failures.size(), reproduction.failures.front()));
+    throw Error(fmt::format(
+        "[sing reproduce] wanted a result of each run, got {} that failed, the first: {}",
+        reproduction.failures.size(), reproduction.failures.front()));
   }
 }
 
