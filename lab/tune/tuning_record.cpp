@@ -232,8 +232,7 @@ std::string text_of(const TuningRequest& request, const Tuning& tuning) {
                      is_best(tuning, trial) ? "best" : (trial.finished() ? "" : status_of(trial))});
   }
   return command::text_table(lines) +
-         fmt::format("{} and loss: on the {} set
-", score, name_of(request.evaluate_on));
+         fmt::format("{} and loss: on the {} set\n", score, name_of(request.evaluate_on));
 }
 
 std::string section_of(const TuningRequest& request, const Tuning& tuning) {
