@@ -41,7 +41,7 @@ struct EvaluationRecord {
   double epoch = kAbsent;
   double loss = kAbsent;
   double accuracy = kAbsent;  // 0 … 1
-  // What the accuracy is, and other scores with their names.
+  // The name of the accuracy, and other scores with their names.
   std::string score_name = kAccuracy;
   std::vector<std::pair<std::string, double>> others = {};
 };
