@@ -115,15 +115,17 @@ TEST(Rows, OtherScoresHaveColumnsAndReplaceAnAccuracyThatNobodyHas) {
     result.end->others = {{"perplexity", perplexity}};
     return result;
   };
-  EXPECT_EQ(text_of(rows_of({scored(0.25, 4), scored(0.25, 6)})),
-            "optimizer  learning rate  runs  BLEU        loss   perplexity  time\n"
-            "adamw      0.1            2     25 % ± 0 %  2 ± 0  5 ± 1.4     10 s\n"
-            "runs: number of finished runs; the other numbers are their mean ± standard deviation\n");
-  EXPECT_EQ(text_of(rows_of({scored(kAbsent, 4), diverged("sgd", 1)})),
-            "optimizer  learning rate  runs  loss  perplexity  time\n"
-            "adamw      0.1            1     2     4           10 s\n"
-            "sgd        1              0     –     –           –     1 of 1 diverged\n"
-            "runs: number of finished runs; the other numbers are their mean ± standard deviation\n");
+  EXPECT_EQ(
+      text_of(rows_of({scored(0.25, 4), scored(0.25, 6)})),
+      "optimizer  learning rate  runs  BLEU        loss   perplexity  time\n"
+      "adamw      0.1            2     25 % ± 0 %  2 ± 0  5 ± 1.4     10 s\n"
+      "runs: number of finished runs; the other numbers are their mean ± standard deviation\n");
+  EXPECT_EQ(
+      text_of(rows_of({scored(kAbsent, 4), diverged("sgd", 1)})),
+      "optimizer  learning rate  runs  loss  perplexity  time\n"
+      "adamw      0.1            1     2     4           10 s\n"
+      "sgd        1              0     –     –           –     1 of 1 diverged\n"
+      "runs: number of finished runs; the other numbers are their mean ± standard deviation\n");
 }
 
 }  // namespace
