@@ -33,7 +33,7 @@ def check_parameter(parameter: Tensor, name: str, where: str) -> None:
             f"{who} wanted a tensor or a DTensor, got a piece of flattened parameters ({kind}), which does not say where its rows "
             "are; shard with torch.distributed.fsdp.fully_shard, which gives DTensors"
         )
-    if is_lazy(parameter):  # type: ignore[no-untyped-call]
+    if is_lazy(parameter):
         raise TypeError(f"{who} wanted a parameter with a shape, got that of a lazy module; run the model once first")
     if is_dtensor(parameter):
         check_placements(parameter, who)

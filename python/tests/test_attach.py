@@ -584,7 +584,7 @@ def test_a_parameter_that_grew_without_its_slow_weights_is_refused():
     optimizer.step()
     optimizer.param_groups[0]["params"] = [grown]
     optimizer.state[grown] = optimizer.state.pop(small)
-    grown.grad = torch.ones(7, 3)
+    grown.grad = torch.arange(21.0).reshape(7, 3)
     with pytest.raises(ValueError, match=r"parameter '0'\] wanted slow weights of shape \[7, 3\], got \[5, 3\]"):
         optimizer.step()
     assert torch.equal(grown, torch.ones(7, 3))
