@@ -55,6 +55,8 @@ class MultiDeviceOptimizer {
 
   // As Optimizer::set_sum_shards(). An optimizer with shards has one device.
   void set_sum_shards(const SumShards& sum_shards);
+  // As Optimizer::set_exchange_parts().
+  void set_exchange_parts(const ExchangeParts& exchange_parts);
 
   // Under skip_step and throw, and where a group clips, with gradients on several devices, this
   // measures all gradients twice and waits for the devices: no device may change anything before
@@ -127,6 +129,7 @@ class MultiDeviceOptimizer {
   MakeBackend make_backend_;
   Options defaults_;
   SumShards sum_shards_;
+  ExchangeParts exchange_parts_;
   double learning_rate_factor_ = 1;
   std::size_t group_count_ = 0;
   std::vector<OnDevice> devices_;

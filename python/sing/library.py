@@ -22,6 +22,8 @@ State = MutableMapping[Tensor, dict[str, Any]]
 
 _CPU = torch.device("cpu")
 _END = object()
+# Rules that work on whole matrices: the processes exchange their parts.
+_WHOLE_MATRICES = ("muon",)
 
 
 def _kind_of(parameter: Tensor) -> tuple[Any, ...]:
@@ -89,11 +91,12 @@ class LibraryOptimizer:
         tensors = [tensor for tensor, _ in served]
         overrides = self.schema.overrides(group)
         steps = steps_of(group, COUNTER, f"{self.schema.where} group {len(self._groups)}")
-        shards = self.shard_sums.describe(parameters, names, self.schema.where)
+        shards = self.shard_sums.describe(parameters, names, self.schema.where, self._needs_whole_matrices)
         operators.add_group(self._handle, tensors, names, copied, shards, json.dumps(overrides))
         self._parts.add(parameters)
         if self._parts.any:
             operators.set_sum_shards(self._handle, self.shard_sums.address)
+            operators.set_exchange_parts(self._handle, self.shard_sums.exchange_address)
         self._devices = [torch.device(each) for each in operators.devices(self._handle).split(",")]
         self._progress = [operators.device_progress(self._handle, i).view(torch.int64) for i in range(len(self._devices))]
         self._has_cuda = any(each.type == "cuda" for each in self._devices)
@@ -118,11 +121,18 @@ class LibraryOptimizer:
         self._set_learning_rate(index, group["lr"])
         operators.set_group_steps(self._handle, index, steps)
 
+    @property
+    def _needs_whole_matrices(self) -> bool:
+        return self.schema.rule in _WHOLE_MATRICES
+
     def _serve(self, parameter: Tensor, name: str) -> tuple[Tensor, bool]:
         """The tensor that the kernels work on, and whether it is a copy of the parameter."""
         part = local(parameter).detach()
         device = kernel_device(part, name, self.schema.where)
-        if device == part.device and operators.takes_order(part, self.schema.rule):
+        has_order = operators.takes_order(part, self.schema.rule)
+        if is_dtensor(parameter) and self._needs_whole_matrices:
+            has_order = has_order and part.is_contiguous()
+        if device == part.device and has_order:
             return part, False
         return torch.empty(part.shape, dtype=part.dtype, device=device), True
 

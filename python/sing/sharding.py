@@ -13,6 +13,10 @@ import torch
 from torch import Tensor
 
 _SUM_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int32)
+_SIZES = ctypes.POINTER(ctypes.c_size_t)
+_EXCHANGE_FUNCTION = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, _SIZES, ctypes.c_void_p, _SIZES, ctypes.c_size_t, ctypes.c_int32
+)
 # The axis, from the end, that a slot of factored moments does not have.
 _MISSING_AXIS = {"row_second_moment": 1, "column_second_moment": 2}
 
@@ -209,6 +213,31 @@ def _are_blocks(mesh: Any, placements: Sequence[Any]) -> bool:
     return True
 
 
+def _block_at(mesh: Any, placements: Sequence[Any], whole: torch.Size, rank: int) -> tuple[list[int], list[int]]:
+    """Offset and shape of the part of a process of the mesh, cut as torch.chunk does."""
+    place = (mesh.mesh == rank).nonzero()[0].tolist()
+    strided = [axis for axis, each in enumerate(placements) if getattr(each, "split_factor", None) is not None]
+    plain = [axis for axis, each in enumerate(placements) if axis not in strided and not each.is_replicate()]
+    offset, shape = [0] * len(whole), list(whole)
+    for axis in [*plain, *reversed(strided)]:  # a strided cut is one of what the later cuts of its axis leave
+        dim = placements[axis].dim
+        chunk = -(-shape[dim] // mesh.size(axis))
+        begin = min(shape[dim], chunk * place[axis])
+        offset[dim] += begin
+        shape[dim] = min(chunk, shape[dim] - begin)
+    return offset, shape
+
+
+@functools.lru_cache(maxsize=4096)
+def _blocks_of(
+    mesh: Any, placements: tuple[Any, ...], whole: torch.Size, ranks: tuple[int, ...]
+) -> list[tuple[list[int], list[int]]]:
+    """Offsets and shapes of the parts of the processes of these ranks."""
+    if not _are_blocks(mesh, placements):
+        raise TypeError(f"wanted parts that are blocks, because the rule works on whole matrices, got {placements}")
+    return [_block_at(mesh, placements, whole, rank) for rank in ranks]
+
+
 # The process groups over several axes of a mesh, by ranks, with the default group they were made under.
 _made: dict[tuple[int, ...], tuple[Any, Any]] = {}
 
@@ -233,7 +262,8 @@ def _placement_of(tensor: Any) -> tuple[Any, tuple[Any, ...], torch.Size, torch.
 
 
 class ShardSums:
-    """Adds up what the library finds in parts of tensors, with one collective per set of processes that share tensors.
+    """Adds up what the library finds in parts of tensors, with one collective per set of processes that share tensors, and
+    exchanges the parts of matrices that a rule needs whole.
 
     Attributes:
         collectives: How many collectives it has run.
@@ -244,32 +274,51 @@ class ShardSums:
         self._groups: list[Any] = []
         self._numbers: dict[tuple[int, ...], int] = {}  # of the groups, by ranks
         self._failure: BaseException | None = None
-        self._function = _SUM_FUNCTION(self._sum)  # must live as long as the library may call it
+        # They must live as long as the library may call them.
+        self._sum_function = _SUM_FUNCTION(self._sum)
+        self._exchange_function = _EXCHANGE_FUNCTION(self._exchange)
 
     @property
     def address(self) -> int:
-        """The address of the function that the library calls."""
-        return ctypes.cast(self._function, ctypes.c_void_p).value or 0
+        """The address of the function by which the library adds up sums."""
+        return ctypes.cast(self._sum_function, ctypes.c_void_p).value or 0
 
-    def describe(self, tensors: Iterable[Tensor], names: Iterable[str], where: str) -> str:
-        """The shards among the tensors as the library reads them; an empty list if there are none."""
+    @property
+    def exchange_address(self) -> int:
+        """The address of the function by which the library exchanges parts of matrices."""
+        return ctypes.cast(self._exchange_function, ctypes.c_void_p).value or 0
+
+    def describe(self, tensors: Iterable[Tensor], names: Iterable[str], where: str, whole_matrices: bool = False) -> str:
+        """The shards among the tensors as the library reads them; an empty list if there are none.
+
+        With `whole_matrices` it says of matrices which parts the other processes have.
+        """
         found: list[dict[str, Any] | None] = []
         for tensor, name in zip(tensors, names):
             try:
-                part = _part_of(*_placement_of(tensor)) if is_dtensor(tensor) else None
+                found.append(self._described(tensor, whole_matrices and tensor.dim() >= 2) if is_dtensor(tensor) else None)
             except TypeError as problem:
                 raise TypeError(f"[{where}] parameter '{name}': {problem}") from None
-            if part is None:
-                found.append(None)
-                continue
-            number = self._numbers.get(part.ranks)
-            if number is None:
-                number = self._numbers[part.ranks] = len(self._groups)
-                self._groups.append(_process_group(tensor, part))
-            found.append(
-                {"whole_shape": part.whole_shape, "offset": part.offset, "cut_axes": part.cut_axes, "sum_group": number}
-            )
         return json.dumps(found if any(found) else [])
+
+    def _described(self, tensor: Tensor, needs_whole: bool) -> dict[str, Any] | None:
+        part = _part_of(*_placement_of(tensor))
+        if part is None:
+            return None
+        number = self._numbers.get(part.ranks)
+        if number is None:
+            number = self._numbers[part.ranks] = len(self._groups)
+            self._groups.append(_process_group(tensor, part))
+        shard = {"whole_shape": part.whole_shape, "offset": part.offset, "cut_axes": part.cut_axes, "sum_group": number}
+        if needs_whole:
+            mesh, placements, whole, own = _placement_of(tensor)
+            ranks = _ranks_of(self._groups[number])
+            own_part = ranks.index(_own_rank())
+            parts = _blocks_of(mesh, placements, whole, ranks)
+            if parts[own_part][1] != list(own):
+                raise TypeError(f"wanted parts cut as torch.chunk cuts them, {parts[own_part][1]} here, got {list(own)}")
+            shard |= {"offset": parts[own_part][0], "parts": parts, "own_part": own_part}
+        return shard
 
     def _sum(self, address: int, count: int, number: int) -> int:
         """Called by the library, which takes no exceptions: they are raised by raise_failure()."""
@@ -288,12 +337,50 @@ class ShardSums:
             return 1
         return 0
 
+    def _exchange(self, sent: int, sent_bytes: Any, received: int, received_bytes: Any, processes: int, number: int) -> int:
+        """As _sum(). The collective has ended when it returns, so that it may work in the library's memory."""
+        try:
+            from torch import distributed
+
+            group = self._groups[number]
+            given, expected = sent_bytes[:processes], received_bytes[:processes]
+            target = _bytes_at(received, sum(expected))
+            on_device = target.to(_device_of(group))
+            self.collectives += 1
+            distributed.all_to_all_single(
+                on_device, _bytes_at(sent, sum(given)).to(on_device.device), expected, given, group=group
+            )
+            if on_device is not target:
+                target.copy_(on_device)
+        except BaseException as failure:
+            self._failure = failure
+            return 1
+        return 0
+
     def raise_failure(self) -> None:
         """Raises the exception of a collective since the last call, if there was one."""
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
 
+
+def _bytes_at(address: int | None, count: int) -> Tensor:
+    if count == 0:
+        return torch.empty(0, dtype=torch.uint8)
+    return torch.frombuffer((ctypes.c_uint8 * count).from_address(address or 0), dtype=torch.uint8)
+
+
+def _ranks_of(group: Any) -> tuple[int, ...]:
+    """The global ranks of a group's processes, in the order in which its collectives number them."""
+    from torch import distributed
+
+    return tuple(distributed.get_process_group_ranks(group))
+
+
+def _own_rank() -> int:
+    from torch import distributed
+
+    return distributed.get_rank()
 
 
 def _device_of(group: Any) -> torch.device:

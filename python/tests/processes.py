@@ -12,12 +12,12 @@ import pickle
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-DEADLINE = 240.0  # seconds for one call, on a machine that does other work
+DEADLINE = 240.0  # seconds for one call, on a machine that does other work; a test may shorten that of its pool
 COLLECTIVE_TIMEOUT = datetime.timedelta(seconds=120)
 
 
@@ -62,6 +62,7 @@ class Processes:
         for member in self._members:
             member.start()
         self.is_broken = False
+        self.deadline = DEADLINE
 
     def run(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Calls a function of a test module in every process at once; returns the results by rank."""
@@ -70,8 +71,8 @@ class Processes:
             pipe.send_bytes(pickle.dumps((function, arguments)))
         answers = []
         for rank, pipe in enumerate(self._pipes):
-            if not pipe.poll(DEADLINE):
-                self._give_up(f"rank {rank} has not returned from {function.__name__}{arguments} in {DEADLINE:.0f} s")
+            if not pipe.poll(self.deadline):
+                self._give_up(f"rank {rank} has not returned from {function.__name__}{arguments} in {self.deadline:.0f} s")
             try:
                 answers.append(pipe.recv())
             except EOFError:
@@ -99,3 +100,21 @@ class Processes:
         for member in self._members:
             member.join(20)
             member.kill()
+
+
+def pool_of(world: int) -> Any:
+    """A fixture of a module: a pool that its tests share."""
+
+    @pytest.fixture(scope="module")
+    def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
+        processes = Processes(world, tmp_path_factory.mktemp(f"processes{world}"))
+        yield processes
+        processes.close()
+
+    return pool
+
+
+def expect_none(answers: list[list[str]]) -> None:
+    """No process has found a problem."""
+    problems = [problem for found in answers for problem in found]
+    assert not problems, "\n".join(problems)

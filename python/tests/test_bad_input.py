@@ -60,9 +60,10 @@ def test_group_options():
     assert len(optimizer.param_groups) == 1
 
 
-def flattened():
+def flattened(mark):
+    """A parameter with the mark of FSDP1's flat parameters, of its views of them (use_orig_params=True), or of ZeRO stage 3."""
     parameter = torch.nn.Parameter(torch.ones(4))
-    parameter._is_flat_param = True
+    setattr(parameter, mark, True)
     return parameter
 
 
@@ -75,7 +76,9 @@ def flattened():
         (lambda: torch.nn.Parameter(torch.ones(3, 1).expand(3, 4)), ValueError, "'bad': wanted memory of its own for each element"),
         (lambda: torch.nn.Parameter(torch.ones(2, 2, device="meta")), TypeError, "'bad': wanted memory"),
         (lambda: torch.nn.LazyLinear(2).weight, TypeError, "'bad': wanted a parameter with a shape, got that of a lazy module"),
-        (flattened, TypeError, "'bad': wanted a tensor or a DTensor, got a piece of .*fully_shard"),
+        (lambda: flattened("_is_flat_param"), TypeError, "'bad': wanted a tensor or a DTensor, got a piece of .*fully_shard"),
+        (lambda: flattened("_fsdp_flattened"), TypeError, "'bad': wanted a tensor or a DTensor, got a piece of .*fully_shard"),
+        (lambda: flattened("ds_tensor"), TypeError, "'bad': wanted a tensor or a DTensor, got a piece of .*fully_shard"),
     ],
 )
 def test_parameters(make, error, message):

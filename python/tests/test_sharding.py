@@ -9,7 +9,7 @@ import sharded_models
 import sharded_steps
 import torch
 from conftest import ROOT
-from processes import Processes
+from processes import expect_none, pool_of
 from sharded_steps import Case
 
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="torch without distributed")
@@ -19,16 +19,6 @@ COMPLETE = os.environ.get("SING_DISTRIBUTED") == "complete"
 
 ATTACHED = ("AdamW", "SGD")
 POLICIES = ("skip_tensor", "skip_step", "throw", "pass_through")
-
-
-def pool_of(world):
-    @pytest.fixture(scope="module")
-    def pool(tmp_path_factory):
-        processes = Processes(world, tmp_path_factory.mktemp(f"processes{world}"))
-        yield processes
-        processes.close()
-
-    return pool
 
 
 one = pool_of(1)
@@ -63,7 +53,7 @@ def test_every_rule_takes_the_step_of_whole_tensors(four, rule):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_takes_the_step_of_whole_tensors(four, layout, sizes):
     if takes(layout, sizes):
-        for rule in ("SING", "SING:adafactor", "SING:lamb"):
+        for rule in ("SING", "SING:adafactor", "SING:lamb", "Muon"):
             expect_whole(four, Case(rule, layout, sizes))
 
 
@@ -77,14 +67,14 @@ def test_two_processes(two, layout):
 @pytest.mark.parametrize("layout", list(sharded_steps.LAYOUTS[8]))
 def test_eight_processes(eight, layout):
     for sizes in SIZES:
-        for rule in ("SING", "SING:adafactor", "SING:lamb"):
+        for rule in ("SING", "SING:adafactor", "SING:lamb", "Muon"):
             expect_whole(eight, Case(rule, layout, sizes))
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_nan_on_one_process_is_that_of_all(four, layout, policy):
-    for rule in sharded_steps.rules() if COMPLETE else ["SING"]:
+    for rule in sharded_steps.rules() if COMPLETE else ["SING", "Muon"]:
         for sizes in SIZES if COMPLETE else ["uneven"]:
             if takes(layout, sizes):
                 expect_whole(four, Case(rule, layout, sizes, non_finite=policy))
@@ -104,21 +94,18 @@ def test_attached_optimizers(four, host):
 @pytest.mark.parametrize(
     ("layout", "rule", "wanted"),
     [
-        ("Shard(0)", "SING", 1),
-        ("HSDP", "SING", 1),
-        ("FSDP and colwise TP", "SING", 1),
-        ("Replicate", "SING", 0),
-        ("Shard(0)", "SING:lamb", 2),
-        ("Shard(1)", "SING", 2),  # the row sums are a vector of their own
+        ("Shard(0)", "SING", (1, 0)),
+        ("HSDP", "SING", (1, 0)),
+        ("FSDP and colwise TP", "SING", (1, 0)),
+        ("Replicate", "SING", (0, 0)),
+        ("Shard(0)", "SING:lamb", (2, 0)),
+        ("Shard(1)", "SING", (2, 0)),  # the row sums are a vector of their own
+        ("FSDP and rowwise TP", "Muon", (2, 2)),  # the norms of the matrices; the parts there and back
+        ("Replicate", "Muon", (0, 0)),
     ],
 )
 def test_a_step_has_one_collective_per_set_of_processes(four, layout, rule, wanted):
     assert four.run(sharded_steps.collectives_per_step, layout, rule) == [wanted] * 4
-
-
-def expect_none(answers):
-    problems = [problem for found in answers for problem in found]
-    assert not problems, "\n".join(problems)
 
 
 def test_a_gradient_scaler_skips_on_all_processes(two):
@@ -133,11 +120,16 @@ def test_state_stays_on_the_cpu_beside_its_parameter(one):
     expect_none(one.run(sharded_steps.state_on_the_cpu_of_a_mesh_elsewhere))
 
 
-def test_step_raises_the_exception_of_a_collective(two):
-    expect_none(two.run(sharded_steps.failing_collective))
+@pytest.mark.parametrize(("rule", "collective"), [("SING", "all_reduce"), ("Muon", "all_to_all_single")])
+def test_step_raises_the_exception_of_a_collective(two, rule, collective):
+    expect_none(two.run(sharded_steps.failing_collective, rule, collective))
 
 
-KINDS = ("SING", "SING:adafactor", "SING:lamb", "attached")
+def test_the_state_of_dtensors_exists_from_construction(four):
+    expect_none(four.run(sharded_steps.state_from_construction))
+
+
+KINDS = ("SING", "SING:adafactor", "SING:lamb", "Muon", "attached")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -152,13 +144,21 @@ def test_fsdp2_trains_as_one_process(four, kind, replicas):
 
 
 # Every checkpoint but the last is in the middle of a period of LookAhead.
-@pytest.mark.parametrize("kind", ["SING", "SING:adafactor", "attached"])
+@pytest.mark.parametrize("kind", ["SING", "SING:adafactor", "SING:muon", "attached"])
 def test_checkpoints_are_resumed_on_other_numbers_of_processes(one, two, four, tmp_path, kind):
     source = None
     for index, (pool, first, steps) in enumerate([(four, 0, 3), (two, 3, 4), (one, 7, 1), (four, 8, 4)]):
         target = str(tmp_path / str(index))
         expect_none(pool.run(sharded_models.resume, source, target, first, steps, kind))
         source = target
+
+
+def test_an_option_may_change_after_loading(two, tmp_path):
+    expect_none(two.run(sharded_models.resume_with_another_rate, str(tmp_path)))
+
+
+def test_a_checkpoint_from_before_an_option_loads_with_a_partial_load(two, tmp_path):
+    expect_none(two.run(sharded_models.resume_without_an_option, str(tmp_path)))
 
 
 def losses_of(*command):

@@ -94,6 +94,18 @@ inline constexpr std::size_t kMaxSlots = 4;
 // up.
 using SumShards = std::function<void(std::span<double> values, std::int32_t sum_group)>;
 
+// What a process sends to the processes of a sum group, itself among them, and what it receives
+// from them: one message after the other, in the order of Shard::parts. A message may be empty.
+struct PartMessages {
+  std::span<const std::byte> sent;
+  std::span<const std::size_t> sent_bytes;  // of each message
+  std::span<std::byte> received;
+  std::span<const std::size_t> received_bytes;
+};
+
+// Exchanges messages; all processes of the sum group call it. An exception gives the step up.
+using ExchangeParts = std::function<void(const PartMessages& messages, std::int32_t sum_group)>;
+
 // One parameter and all memory that its step uses. Arrays marked "state type" hold
 // state_dtype(dtype). All arrays have the layout of the parameter.
 struct TensorStep {
@@ -115,8 +127,9 @@ struct TensorStep {
   Dtype low_precision_dtype = Dtype::kBFloat16;
   TensorProgress* progress = nullptr;  // backend memory
 
-  // Number of elements of the tensor that the parameter is, or is a part of.
-  std::int64_t whole_size() const { return shard != nullptr ? shard->whole.size : layout.size; }
+  // The layout of the tensor that the parameter is, or is a part of.
+  const Layout& whole() const { return shard != nullptr ? shard->whole : layout; }
+  std::int64_t whole_size() const { return whole().size; }
 };
 
 struct StepRequest {
@@ -129,6 +142,8 @@ struct StepRequest {
   // the step computes that of its finite gradients. Only groups that clip use it.
   std::optional<double> total_norm = std::nullopt;
   const SumShards* sum_shards = nullptr;  // not null if a tensor is a shard
+  // Not null if a shard's rule makes whole matrices orthogonal.
+  const ExchangeParts* exchange_parts = nullptr;
   // Changes whenever tensors, their layouts or their memory change. Gradients may appear, disappear
   // and move without a change. Backends compare it to keep their work plan (plan_key.hpp).
   std::uint64_t version = 0;

@@ -28,6 +28,12 @@ struct Matrices {
   std::int64_t square_elements() const { return count * side() * side(); }
 };
 
+// The matrix that a tensor is: the first axis are its rows.
+inline Matrices matrix_of(const Layout& layout) {
+  return {.rows = layout.leading,
+          .columns = layout.leading == 0 ? 0 : layout.size / layout.leading};
+}
+
 // Elements of scratch that newton_schulz() needs in addition to the matrices.
 inline std::size_t newton_schulz_scratch(const Matrices& shape) {
   return static_cast<std::size_t>(shape.elements() + 4 * shape.square_elements());

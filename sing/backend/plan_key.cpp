@@ -6,15 +6,8 @@
 namespace sing {
 
 PlanKey::GroupOptions PlanKey::options_of(const GroupStep& group) {
-  const auto newton_schulz = [&]<class R>(const R& rule) -> std::optional<NewtonSchulz> {
-    if constexpr (kIsOrthogonal<R>) {
-      return rule.orthogonalizes(true) ? std::optional(rule.newton_schulz()) : std::nullopt;
-    } else {
-      return std::nullopt;
-    }
-  };
   return {.rule = group.rule.index(),
-          .newton_schulz = std::visit(newton_schulz, group.rule),
+          .newton_schulz = newton_schulz_of(group.rule, true),
           .clips = group.clip_limit().has_value(),
           .centralizes = group.standardize.centralize,
           .normalizes = group.standardize.normalize != Normalize::kOff};

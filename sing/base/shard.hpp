@@ -1,6 +1,7 @@
 // A parameter that is one part of a tensor which several processes hold together.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -9,6 +10,14 @@
 
 namespace sing {
 
+// A block of a tensor: where its first element is along each axis, and its extents.
+struct Block {
+  std::vector<std::int64_t> offset = {};
+  std::vector<std::int64_t> shape = {};
+
+  bool operator==(const Block&) const = default;
+};
+
 // Which part of a whole tensor a parameter is. The parts are blocks, which may be empty.
 struct Shard {
   std::vector<std::int64_t> whole_shape = {};
@@ -16,11 +25,16 @@ struct Shard {
   std::vector<std::int64_t> cut_axes = {};  // the same for all parts, whatever their extents are
   // Names the processes whose parts together contain every element once.
   std::int32_t sum_group = 0;
+  // The parts of all processes of sum_group, and the place of this process among them. Only rules
+  // that make whole matrices orthogonal need them.
+  std::vector<Block> parts = {};
+  std::size_t own_part = 0;
 
   bool operator==(const Shard&) const = default;
 };
 
-// Which positions a part has in an array with one value per row, column or matrix of the tensor.
+// Which positions a part has in an array with one value per element, row, column or matrix of the
+// tensor.
 struct Region {
   std::vector<std::int64_t> part = {};  // extents
   std::vector<std::int64_t> whole = {};
@@ -53,6 +67,9 @@ struct ShardLayout {
   Region matrix_rows = {};
   Region matrix_columns = {};
   Region matrices = {};
+  Region elements = {};
+  std::vector<Region> parts = {};  // the elements of all processes, as Shard::parts
+  std::size_t own_part = 0;
 };
 
 // `part` is the shape of the parameter; `axis` is the centralized one.
@@ -68,6 +85,11 @@ inline ShardLayout make_shard_layout(const Shard& shard, std::span<const std::in
   if (rank < 2) {
     return layout;
   }
+  for (const Block& block : shard.parts) {
+    layout.parts.push_back({block.shape, shard.whole_shape, block.offset});
+  }
+  layout.own_part = shard.own_part;
+  layout.elements = {{part.begin(), part.end()}, shard.whole_shape, shard.offset};
   add_axis(layout.rows, static_cast<std::size_t>(axis));
   for (std::size_t each = 0; each < rank; ++each) {
     if (each + 2 < rank) {

@@ -146,6 +146,10 @@ void Optimizer::set_low_precision_copy(std::size_t parameter, void* copy, Dtype 
 
 void Optimizer::set_sum_shards(SumShards sum_shards) { sum_shards_ = std::move(sum_shards); }
 
+void Optimizer::set_exchange_parts(ExchangeParts exchange_parts) {
+  exchange_parts_ = std::move(exchange_parts);
+}
+
 void Optimizer::create_state(std::size_t parameter) {
   parameters_->check_index(parameter);
   if (state_->find(parameter) != nullptr) {
@@ -195,10 +199,18 @@ void Optimizer::upload(double loss_scale) { backend_->upload(prepare_request(los
 StepRequest Optimizer::prepare_request(double loss_scale) {
   parameters_->check_moved();
   for (const auto& each : *parameters_) {
-    SING_CHECK(each.shard == nullptr || sum_shards_,
+    if (each.shard == nullptr) {
+      continue;
+    }
+    SING_CHECK(sum_shards_,
                "[optimizer] parameter {}: wanted set_sum_shards() before a step with shards, got "
                "none",
                describe(each.parameter));
+    SING_CHECK(
+        exchange_parts_ || !newton_schulz_of(options_[each.group].rule, each.layout.factored()),
+        "[optimizer] parameter {}: wanted set_exchange_parts() before a step with parts of "
+        "matrices that rule '{}' makes orthogonal, got none",
+        describe(each.parameter), name_of(options_[each.group].rule));
   }
   allocate_missing_state();
   return {.groups = group_steps_,
@@ -208,6 +220,7 @@ StepRequest Optimizer::prepare_request(double loss_scale) {
           .loss_scale = loss_scale,
           .total_norm = total_norm_,
           .sum_shards = sum_shards_ ? &sum_shards_ : nullptr,
+          .exchange_parts = exchange_parts_ ? &exchange_parts_ : nullptr,
           .version = version_};
 }
 

@@ -81,6 +81,10 @@ class Optimizer {
   // rows are whole.
   void set_sum_shards(SumShards sum_shards);
 
+  // The function that exchanges parts of matrices; a step needs it if a rule that makes matrices
+  // orthogonal has a shard. Steps of the CPU backend call it twice for each sum group in use.
+  void set_exchange_parts(ExchangeParts exchange_parts);
+
   // Allocates the state of a parameter, which otherwise happens in the first
   // step with a gradient.
   void create_state(std::size_t parameter);
@@ -175,6 +179,7 @@ class Optimizer {
   double learning_rate_factor_ = 1;
   std::optional<double> total_norm_;
   SumShards sum_shards_;
+  ExchangeParts exchange_parts_;
   std::vector<Options> options_;  // by group
   std::unique_ptr<ParameterStore> parameters_;
   std::unique_ptr<StateStore> state_;

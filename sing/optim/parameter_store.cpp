@@ -34,19 +34,16 @@ void check_suits(const Parameter& parameter, const Options& options) {
       describe(parameter), name_of(options.rule), fmt::join(parameter.strides, ", "));
   const auto rank = static_cast<std::int64_t>(parameter.shape.size());
   const std::int64_t axis = options.standardize.centralize_axis;
-  const bool is_orthogonal = std::visit(
-      [&]<class R>(const R& rule) {
-        if constexpr (kIsOrthogonal<R>) {
-          return rule.orthogonalizes(rank >= 2);
-        } else {
-          return false;
-        }
-      },
-      options.rule);
-  SING_CHECK(!parameter.shard || !is_orthogonal,
-             "[optimizer] parameter {}: wanted a whole tensor for rule '{}', which makes whole "
-             "matrices orthogonal, got a shard",
-             describe(parameter), name_of(options.rule));
+  if (parameter.shard && newton_schulz_of(options.rule, rank >= 2)) {
+    SING_CHECK(!parameter.shard->parts.empty(),
+               "[optimizer] parameter {}: wanted a shard with the parts of all processes for rule "
+               "'{}', which makes whole matrices orthogonal, got none",
+               describe(parameter), name_of(options.rule));
+    SING_CHECK(
+        parameter.strides.empty() || is_contiguous(parameter.shape, parameter.strides),
+        "[optimizer] parameter {}: wanted a contiguous shard for rule '{}', got strides [{}]",
+        describe(parameter), name_of(options.rule), fmt::join(parameter.strides, ", "));
+  }
   SING_CHECK(rank < 2 || axis < rank,
              "[optimizer] parameter {}: wanted a centralize_axis below its rank {}, got {}",
              describe(parameter), rank, axis);
@@ -96,6 +93,51 @@ void check_parameter(const Parameter& parameter) {
                 parameter.low_precision_dtype);
 }
 
+// The parts must contain as many elements as the whole; that none contains an element of another is
+// left to the caller.
+void check_parts(const Parameter& parameter, const Shard& shard) {
+  const std::string who = describe(parameter);
+  SING_CHECK(shard.own_part < shard.parts.size(),
+             "[optimizer] parameter {}: wanted own_part below {}, got {}", who, shard.parts.size(),
+             shard.own_part);
+  const Block own{.offset = shard.offset, .shape = parameter.shape};
+  SING_CHECK(shard.parts[shard.own_part] == own,
+             "[optimizer] parameter {}: wanted part {} to be the parameter, ({}) at ({}), got ({}) "
+             "at ({})",
+             who, shard.own_part, fmt::join(own.shape, ", "), fmt::join(own.offset, ", "),
+             fmt::join(shard.parts[shard.own_part].shape, ", "),
+             fmt::join(shard.parts[shard.own_part].offset, ", "));
+  std::int64_t elements = 0;
+  for (std::size_t i = 0; i < shard.parts.size(); ++i) {
+    const auto& [offset, shape] = shard.parts[i];
+    bool is_inside = offset.size() == own.shape.size() && shape.size() == own.shape.size();
+    for (std::size_t axis = 0; is_inside && axis < shape.size(); ++axis) {
+      is_inside = shape[axis] >= 0 && offset[axis] >= 0 &&
+                  offset[axis] <= shard.whole_shape[axis] - shape[axis];
+    }
+    SING_CHECK(is_inside,
+               "[optimizer] parameter {}: wanted part {} inside of ({}), got ({}) at ({})", who, i,
+               fmt::join(shard.whole_shape, ", "), fmt::join(shape, ", "),
+               fmt::join(offset, ", "));
+    elements += product(shape);
+  }
+  SING_CHECK(elements == product(shard.whole_shape),
+             "[optimizer] parameter {}: wanted parts with the {} elements of the whole tensor, got "
+             "{}",
+             who, product(shard.whole_shape), elements);
+}
+
+// Shards of one sum group that have parts must number the processes alike.
+void check_alike(const Parameter& parameter, const Parameter& earlier) {
+  const Shard& shard = *parameter.shard;
+  const Shard& first = *earlier.shard;
+  SING_CHECK(shard.parts.size() == first.parts.size() && shard.own_part == first.own_part,
+             "[optimizer] parameter {}: wanted part {} of {} as parameter {} of sum_group {} has, "
+             "got part {} of {}",
+             describe(parameter), first.own_part, first.parts.size(), describe(earlier),
+             shard.sum_group, shard.own_part, shard.parts.size());
+}
+
 void check_shard(const Parameter& parameter, const Shard& shard) {
   const std::string who = describe(parameter);
   const std::size_t rank = parameter.shape.size();
@@ -119,6 +161,9 @@ void check_shard(const Parameter& parameter, const Shard& shard) {
                "[optimizer] parameter {}: wanted a part of the whole tensor along axis {}, got {} "
                "elements from {} on of {}, {}cut",
                who, axis, extent, offset, whole, is_cut ? "" : "not ");
+  }
+  if (!shard.parts.empty()) {
+    check_parts(parameter, shard);
   }
 }
 
@@ -193,10 +238,19 @@ std::vector<Parameter> ParameterStore::prepare(std::vector<Parameter> parameters
   std::vector<Parameter> added = without_repeats(std::move(parameters));
   check_overlap(added);
   std::unordered_set<std::string_view> names;
+  std::unordered_map<std::int32_t, const Parameter*> sharers;  // a shard with parts by sum group
+  const auto check_parts_alike = [&](const Parameter& parameter) {
+    if (parameter.shard && !parameter.shard->parts.empty()) {
+      const auto found = sharers.emplace(parameter.shard->sum_group, &parameter).first;
+      check_alike(parameter, *found->second);
+    }
+  };
   for (const Entry& entry : entries_) {
     names.insert(entry.parameter.name);
+    check_parts_alike(entry.parameter);
   }
   for (const Parameter& parameter : added) {
+    check_parts_alike(parameter);
     SING_CHECK(names.insert(parameter.name).second,
                "[optimizer] wanted names that differ, got two parameters named '{}'",
                parameter.name);

@@ -52,4 +52,16 @@ double weight_decay_of(const Rule& rule) {
   return std::visit([](const auto& each) { return each.weight_decay; }, rule);
 }
 
+std::optional<NewtonSchulz> newton_schulz_of(const Rule& rule, bool factored) {
+  return std::visit(
+      [&]<class R>(const R& each) -> std::optional<NewtonSchulz> {
+        if constexpr (kIsOrthogonal<R>) {
+          return each.orthogonalizes(factored) ? std::optional(each.newton_schulz()) : std::nullopt;
+        } else {
+          return std::nullopt;
+        }
+      },
+      rule);
+}
+
 }  // namespace sing

@@ -69,5 +69,8 @@ std::optional<double> clip_norm_of_form(std::string_view name);
 
 double learning_rate_of(const Rule& rule);
 double weight_decay_of(const Rule& rule);
+// The iteration that makes a tensor orthogonal; none if the rule does not do that. `factored` is
+// whether the tensor has rank 2 or more.
+std::optional<NewtonSchulz> newton_schulz_of(const Rule& rule, bool factored);
 
 }  // namespace sing

@@ -1,6 +1,7 @@
 // Compares steps over the parts of tensors with the same steps over whole tensors.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <limits>
 
 #include "tests/contract/agreement.hpp"
@@ -26,14 +27,6 @@ using MakeBackend = std::shared_ptr<Backend> (*)();
 
 std::shared_ptr<Backend> two_threads() { return make_cpu_backend({.threads = 2}); }
 std::shared_ptr<Backend> reference() { return make_reference_backend(); }
-
-// Rules that make matrices orthogonal take whole tensors only.
-std::vector<test::RuleVariant> shardable_rules(std::vector<test::RuleVariant> rules) {
-  std::erase_if(rules, [](const test::RuleVariant& variant) {
-    return std::visit([]<class R>(const R&) { return kIsOrthogonal<R>; }, variant.rule);
-  });
-  return rules;
-}
 
 // Even, uneven, fewer rows than processes, rows of one element, and none.
 std::vector<Shape> shapes() {
@@ -94,7 +87,8 @@ void expect_whole(const Mesh& mesh, const std::vector<SharedTensor>& tensors, Dt
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       SCOPED_TRACE(fmt::format("rank {} tensor {} placement {} {}", rank, i,
                                tensors[i].placement[0], tensors[i].placement[1]));
-      const test::Agreement agreement{dtype, steps, update[i], false};
+      const test::Agreement agreement{dtype, steps, update[i],
+                                      newton_schulz_of(options.rule, true).has_value()};
       test::expect_close(process.parameters[i].values(),
                          test::part_of(whole.parameter(i).values(), process.shards[i],
                                        process.parameters[i].shape()),
@@ -113,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, Shards, testing::Values(two_threads, referenc
                          [](const auto& each) { return each.index == 0 ? "cpu" : "reference"; });
 
 TEST_P(Shards, EveryRuleTakesTheStepOfTheWholeTensors) {
-  for (const test::RuleVariant& variant : shardable_rules(test::rule_variants())) {
+  for (const test::RuleVariant& variant : test::rule_variants()) {
     SCOPED_TRACE(variant.name);
     Options options;
     options.rule = variant.rule;
@@ -122,7 +116,7 @@ TEST_P(Shards, EveryRuleTakesTheStepOfTheWholeTensors) {
 }
 
 TEST_P(Shards, EveryPlacementTakesTheStepOfTheWholeTensors) {
-  for (const test::RuleVariant& variant : shardable_rules(test::all_rules())) {
+  for (const test::RuleVariant& variant : test::all_rules()) {
     SCOPED_TRACE(variant.name);
     Options options;
     options.rule = variant.rule;
@@ -140,7 +134,7 @@ TEST_P(Shards, EveryPlacementTakesTheStepOfTheWholeTensors) {
 }
 
 TEST_P(Shards, LargeTensorsInSeveralChunksPerPart) {
-  for (const test::RuleVariant& variant : shardable_rules(test::all_rules())) {
+  for (const test::RuleVariant& variant : test::all_rules()) {
     SCOPED_TRACE(variant.name);
     Options options;
     options.rule = variant.rule;
@@ -169,7 +163,7 @@ TEST_P(Shards, EveryWayToStandardize) {
 
 // Gradients are clipped by the norm of all whole tensors, each counted once.
 TEST_P(Shards, ClippingSeesWholeTensors) {
-  for (const test::RuleVariant& variant : shardable_rules(test::all_rules())) {
+  for (const test::RuleVariant& variant : test::all_rules()) {
     SCOPED_TRACE(variant.name);
     Options options;
     options.rule = variant.rule;
@@ -315,8 +309,85 @@ TEST_P(Shards, WhatIsNoPartOfATensorIsRefused) {
   Options options;
   options.rule = Muon{};
   EXPECT_EQ(message({.whole_shape = {4, 2}, .offset = {0, 0}, .cut_axes = {0}}, options),
-            "[optimizer] parameter 'w' (2, 2): wanted a whole tensor for rule 'muon', which makes "
-            "whole matrices orthogonal, got a shard");
+            "[optimizer] parameter 'w' (2, 2): wanted a shard with the parts of all processes for "
+            "rule 'muon', which makes whole matrices orthogonal, got none");
+}
+
+TEST_P(Shards, PartsMustBeThoseOfTheWholeTensor) {
+  float value[4] = {};
+  const auto message = [&](const std::vector<Block>& parts, std::size_t own_part) {
+    return test::message_of<std::invalid_argument>([&] {
+      Parameter parameter{.name = "w", .data = value, .shape = {2, 2}};
+      parameter.shard = Shard{.whole_shape = {4, 2},
+                              .offset = {2, 0},
+                              .cut_axes = {0},
+                              .parts = parts,
+                              .own_part = own_part};
+      Optimizer({parameter}, {}, GetParam()());
+    });
+  };
+  const Block first{.offset = {0, 0}, .shape = {2, 2}};
+  const Block second{.offset = {2, 0}, .shape = {2, 2}};
+  EXPECT_EQ(message({first, second}, 2),
+            "[optimizer] parameter 'w' (2, 2): wanted own_part below 2, got 2");
+  EXPECT_EQ(message({first, second}, 0),
+            "[optimizer] parameter 'w' (2, 2): wanted part 0 to be the parameter, (2, 2) at (2, "
+            "0), got (2, 2) at (0, 0)");
+  EXPECT_EQ(message({{.offset = {3, 0}, .shape = {2, 2}}, second}, 1),
+            "[optimizer] parameter 'w' (2, 2): wanted part 0 inside of (4, 2), got (2, 2) at (3, "
+            "0)");
+  EXPECT_EQ(message({first, second, second}, 1),
+            "[optimizer] parameter 'w' (2, 2): wanted parts with the 8 elements of the whole "
+            "tensor, got 12");
+  EXPECT_EQ(message({second}, 0),
+            "[optimizer] parameter 'w' (2, 2): wanted parts with the 8 elements of the whole "
+            "tensor, got 4");
+}
+
+// Two matrices on two processes: each owns one. The exchanges carry 4 bytes per element of a part,
+// there and back, and the sums are one exchange for the gradients and one for the matrices' norms.
+TEST(ShardsOnTheCpu, EachMatrixIsMadeOrthogonalByOneProcess) {
+  Options options;
+  options.rule = Muon{};
+  const std::vector<SharedTensor> tensors(2, {{4, 6}, {0, kReplicate}});
+  std::atomic<int> products = 0;
+  const auto count_products = [&](const MatrixProduct&) { ++products; };
+  const int alone = [&] {
+    test::Model whole(make_cpu_backend({.multiply = count_products}), {{4, 6}, {4, 6}},
+                      {Dtype::kFloat32, Dtype::kFloat32}, options);
+    whole.take_step(0);
+    return products.exchange(0);
+  }();
+  Processes processes({2, 1}, tensors, Dtype::kFloat32, options,
+                      [&] { return make_cpu_backend({.multiply = count_products}); },
+                      [](std::size_t i) { return start_of({4, 6}, i); });
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    processes.set_gradient(i, test::well_conditioned_values(i, {4, 6}));
+  }
+  expect_no_failure(processes.step());
+  EXPECT_EQ(products, alone);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    EXPECT_EQ(processes[rank].sums, 2);
+    EXPECT_EQ(processes[rank].exchanges, 2);
+    EXPECT_EQ(processes[rank].sent_bytes, 2 * (2 * 2 * 6) * 4);
+  }
+}
+
+TEST(ShardsOnTheCpu, PartsOfMatricesNeedSomethingToBeExchangedWith) {
+  float value[4] = {};
+  Parameter parameter{.name = "w", .data = value, .shape = {2, 2}, .gradient = value};
+  parameter.shard = Shard{.whole_shape = {4, 2},
+                          .offset = {0, 0},
+                          .cut_axes = {0},
+                          .parts = {{{0, 0}, {2, 2}}, {{2, 0}, {2, 2}}},
+                          .own_part = 0};
+  Options options;
+  options.rule = Muon{};
+  Optimizer optimizer({parameter}, options, two_threads());
+  optimizer.set_sum_shards([](std::span<double>, std::int32_t) {});
+  EXPECT_EQ(test::message_of<std::invalid_argument>([&] { optimizer.step(); }),
+            "[optimizer] parameter 'w' (2, 2): wanted set_exchange_parts() before a step with "
+            "parts of matrices that rule 'muon' makes orthogonal, got none");
 }
 
 TEST_P(Shards, AStepNeedsAFunctionThatAddsUpSums) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <barrier>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <map>
@@ -18,10 +19,12 @@
 
 namespace sing::test {
 
-// Adds up vectors of a number of threads, always in the order of their ranks.
+// Adds up vectors of a number of threads, always in the order of their ranks, and exchanges their
+// messages.
 class Team {
  public:
-  explicit Team(std::size_t size) : barrier_(static_cast<std::ptrdiff_t>(size)), given_(size) {}
+  explicit Team(std::size_t size)
+      : barrier_(static_cast<std::ptrdiff_t>(size)), given_(size), messages_(size) {}
 
   void sum(std::size_t rank, std::span<double> values) {
     given_[rank] = values;
@@ -41,9 +44,34 @@ class Team {
     std::copy(total.begin(), total.end(), values.begin());
   }
 
+  void exchange(std::size_t rank, const PartMessages& messages) {
+    messages_[rank] = &messages;
+    barrier_.arrive_and_wait();
+    bool is_alike = true;
+    std::size_t received = 0;
+    for (std::size_t from = 0; from < messages_.size(); ++from) {
+      const PartMessages& theirs = *messages_[from];
+      std::size_t begin = 0;
+      for (std::size_t to = 0; to < rank; ++to) {
+        begin += theirs.sent_bytes[to];
+      }
+      const std::size_t bytes = theirs.sent_bytes[rank];
+      is_alike = is_alike && bytes == messages.received_bytes[from];
+      if (is_alike && bytes > 0) {
+        std::memcpy(messages.received.data() + received, theirs.sent.data() + begin, bytes);
+      }
+      received += bytes;
+    }
+    barrier_.arrive_and_wait();
+    if (!is_alike) {
+      throw std::logic_error("[Team] wanted messages of the lengths received, got others");
+    }
+  }
+
  private:
   std::barrier<> barrier_;
   std::vector<std::span<double>> given_;
+  std::vector<const PartMessages*> messages_;
 };
 
 inline constexpr int kReplicate = -1;
@@ -97,7 +125,9 @@ struct Process {
   std::vector<DeviceTensor> parameters = {};
   std::vector<DeviceTensor> gradients = {};
   std::unique_ptr<Optimizer> optimizer = {};
-  int sums = 0;  // vectors that it has exchanged
+  int sums = 0;       // vectors that it has added up with others
+  int exchanges = 0;  // of parts of matrices
+  std::size_t sent_bytes = 0;
 };
 
 struct SharedTensor {
@@ -122,29 +152,29 @@ class Processes {
       std::vector<Parameter> list;
       for (std::size_t i = 0; i < tensors.size(); ++i) {
         std::vector<std::int64_t> part;
-        const Shard shard = shard_of(mesh, rank, tensors[i].placement, tensors[i].shape, part);
+        Shard shard = shard_of(mesh, rank, tensors[i].placement, tensors[i].shape, part);
         process.shards.push_back(shard);
         process.parameters.emplace_back(backend, dtype, part, part_of(start(i), shard, part));
         process.gradients.emplace_back(backend, dtype, part);
         list.push_back(process.parameters[i].parameter(std::to_string(i), process.gradients[i]));
         if (!shard.cut_axes.empty()) {
-          list.back().shard = shard;
+          add_parts(rank, tensors[i], shard);
+          list.back().shard = std::move(shard);
         }
       }
       process.optimizer = std::make_unique<Optimizer>(std::move(list), options, backend);
       process.optimizer->set_sum_shards([this, rank](std::span<double> values, std::int32_t group) {
         ++processes_[rank].sums;
-        // The processes that differ in the coordinates of the group's axes of the mesh.
-        const std::size_t row = rank / mesh_.columns;
-        const std::size_t column = rank % mesh_.columns;
-        if (group == 3) {
-          team(group, 0, mesh_.size()).sum(rank, values);
-        } else if (group == 1) {
-          team(group, column, mesh_.rows).sum(row, values);
-        } else {
-          team(group, row, mesh_.columns).sum(column, values);
-        }
+        const Place place = place_of(rank, group);
+        team(group, place.team, place.size).sum(place.member, values);
       });
+      process.optimizer->set_exchange_parts(
+          [this, rank](const PartMessages& messages, std::int32_t group) {
+            ++processes_[rank].exchanges;
+            processes_[rank].sent_bytes += messages.sent.size();
+            const Place place = place_of(rank, group);
+            team(group, place.team, place.size).exchange(place.member, messages);
+          });
     }
   }
 
@@ -178,6 +208,33 @@ class Processes {
   }
 
  private:
+  // A team of processes, which differ in the coordinates of a sum group's axes of the mesh.
+  struct Place {
+    std::size_t team, size, member;
+  };
+
+  Place place_of(std::size_t rank, std::int32_t group) const {
+    const std::size_t row = rank / mesh_.columns;
+    const std::size_t column = rank % mesh_.columns;
+    if (group == 3) {
+      return {0, mesh_.size(), rank};
+    }
+    return group == 1 ? Place{column, mesh_.rows, row} : Place{row, mesh_.columns, column};
+  }
+
+  // Lists the parts of the processes that share a tensor with one, which finds itself among them.
+  void add_parts(std::size_t rank, const SharedTensor& tensor, Shard& shard) const {
+    const Place own = place_of(rank, shard.sum_group);
+    shard.own_part = own.member;
+    for (std::size_t other = 0; other < mesh_.size(); ++other) {
+      if (place_of(other, shard.sum_group).team == own.team) {
+        Block block;
+        block.offset = shard_of(mesh_, other, tensor.placement, tensor.shape, block.shape).offset;
+        shard.parts.push_back(std::move(block));
+      }
+    }
+  }
+
   Team& team(std::int32_t group, std::size_t number, std::size_t size) {
     const std::lock_guard lock(mutex_);
     std::unique_ptr<Team>& found = teams_[{group, number}];

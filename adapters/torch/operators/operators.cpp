@@ -85,6 +85,11 @@ void set_sum_shards(std::int64_t handle, std::int64_t function) {
   optimizer_of(handle).set_sum_shards(sum_by(function));
 }
 
+// The address of an ExchangeFunction, or 0.
+void set_exchange_parts(std::int64_t handle, std::int64_t function) {
+  optimizer_of(handle).set_exchange_parts(exchange_by(function));
+}
+
 // Lists the parameters' devices, such as "cpu,cuda:0", in the order in which they were added.
 std::string devices(std::int64_t handle) {
   std::string names;
@@ -231,6 +236,7 @@ double schedule_factor(const std::string& kind, const std::string& options_json,
     "(int handle, Tensor[] parameters, str[] names, int[] copies, str shards_json, "         \
     "str overrides_json) -> ()")                                                             \
   X(set_sum_shards, "(int handle, int function) -> ()")                                      \
+  X(set_exchange_parts, "(int handle, int function) -> ()")                                  \
   X(devices, "(int handle) -> str")                                                          \
   X(set_options, "(int handle, int group, str overrides_json) -> ()")                        \
   X(options, "(int handle, int group) -> str")                                               \

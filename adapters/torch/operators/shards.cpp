@@ -1,4 +1,4 @@
-// Shards as JSON text, and a function by its address.
+// Shards as JSON text, and functions by their addresses.
 #include "adapters/torch/operators/shards.hpp"
 
 #include <nlohmann/json.hpp>
@@ -20,6 +20,19 @@ SumShards sum_by(std::int64_t address) {
   };
 }
 
+ExchangeParts exchange_by(std::int64_t address) {
+  if (address == 0) {
+    return {};
+  }
+  const auto function = reinterpret_cast<ExchangeFunction>(static_cast<std::uintptr_t>(address));
+  return [function](const PartMessages& messages, std::int32_t sum_group) {
+    if (function(messages.sent.data(), messages.sent_bytes.data(), messages.received.data(),
+                 messages.received_bytes.data(), messages.sent_bytes.size(), sum_group) != 0) {
+      throw Error("[operators] wanted the parts of the other processes, got an error of the caller");
+    }
+  };
+}
+
 std::vector<std::optional<Shard>> shards_of(const std::string& text) {
   std::vector<std::optional<Shard>> shards;
   try {
@@ -28,10 +41,17 @@ std::vector<std::optional<Shard>> shards_of(const std::string& text) {
         shards.emplace_back();
         continue;
       }
-      shards.push_back(Shard{.whole_shape = each.at("whole_shape"),
-                             .offset = each.at("offset"),
-                             .cut_axes = each.at("cut_axes"),
-                             .sum_group = each.at("sum_group")});
+      Shard shard{.whole_shape = each.at("whole_shape"),
+                  .offset = each.at("offset"),
+                  .cut_axes = each.at("cut_axes"),
+                  .sum_group = each.at("sum_group")};
+      if (each.contains("parts")) {
+        for (const nlohmann::json& part : each.at("parts")) {
+          shard.parts.push_back({.offset = part.at(0), .shape = part.at(1)});
+        }
+        shard.own_part = each.at("own_part");
+      }
+      shards.push_back(std::move(shard));
     }
   } catch (const nlohmann::json::exception& error) {
     throw std::invalid_argument(

@@ -26,14 +26,14 @@ struct RuleNeeds {
   bool orthogonal;
 };
 
-RuleNeeds needs_of(const Rule& rule, const Layout& layout) {
+RuleNeeds needs_of(const Rule& rule, const TensorStep& tensor) {
   return std::visit(
-      [&]<class R>(const R& each) {
-        RuleNeeds needs{.factored = kIsFactored<R>, .sums = kSumCount<R>, .orthogonal = false};
-        if constexpr (kIsOrthogonal<R>) {
-          needs.orthogonal = each.orthogonalizes(layout.factored()) && layout.size > 0;
-        }
-        return needs;
+      [&]<class R>(const R&) {
+        return RuleNeeds{
+            .factored = kIsFactored<R>,
+            .sums = kSumCount<R>,
+            .orthogonal = tensor.whole_size() > 0 &&
+                          newton_schulz_of(rule, tensor.layout.factored()).has_value()};
       },
       rule);
 }
@@ -65,7 +65,7 @@ void cut_factor(TensorPlan& plan, const Layout& layout) {
 
 TensorPlan plan_tensor(const TensorStep& tensor, const GroupStep& group, bool may_update_first) {
   const Layout& layout = tensor.layout;
-  const RuleNeeds needs = needs_of(group.rule, layout);
+  const RuleNeeds needs = needs_of(group.rule, tensor);
   TensorPlan plan;
   plan.centralizes = group.standardize.centralizes(layout.rank);
   plan.is_orthogonal = needs.orthogonal;
@@ -90,10 +90,8 @@ TensorPlan plan_tensor(const TensorStep& tensor, const GroupStep& group, bool ma
 
 // Bytes for the matrix, for what its iterations need and for aligning it.
 std::size_t workspace_bytes(const TensorStep& tensor) {
-  const Layout& layout = tensor.layout;
-  return (static_cast<std::size_t>(layout.size) +
-          newton_schulz_scratch(
-              {.rows = layout.leading, .columns = layout.size / layout.leading})) *
+  const Matrices matrix = matrix_of(tensor.whole());
+  return (static_cast<std::size_t>(matrix.elements()) + newton_schulz_scratch(matrix)) *
              size_of(state_dtype(tensor.dtype)) +
          kWorkspaceAlignment;
 }
@@ -121,7 +119,8 @@ std::size_t place_scratch(StepPlan& plan, const StepRequest& request, std::byte*
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
     TensorPlan& tensor = plan.tensors[i];
     const Layout& layout = request.tensors[i].layout;
-    const RuleNeeds needs = needs_of(request.groups[request.tensors[i].group].rule, layout);
+    const RuleNeeds needs =
+        needs_of(request.groups[request.tensors[i].group].rule, request.tensors[i]);
     if (tensor.is_shard && needs.factored && layout.factored()) {
       constexpr auto kBytes = static_cast<std::int64_t>(sizeof(double));
       arena.place(tensor.matrix_row_sums, layout.matrix_row_count() * kBytes);

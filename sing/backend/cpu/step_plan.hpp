@@ -34,6 +34,8 @@ enum class ItemKind : std::uint8_t {
   kWholeTensors,    // all passes of consecutive small tensors
   kMeasureTensors,  // their measure pass
   kUpdateTensors,   // their other passes
+  kWriteMatrix,     // one matrix of those that are cut: this process's part, for its owner
+  kOwnMatrix,       // one matrix that this process owns
   kNothing,         // fills up a row
 };
 
@@ -41,7 +43,7 @@ enum class ItemKind : std::uint8_t {
 struct Item {
   ItemKind kind;
   Pass pass;             // ItemKind::kChunk
-  std::uint32_t tensor;  // the first one
+  std::uint32_t tensor;  // the first one, or a number in MatrixExchange
   std::uint32_t end;     // the chunk, or one past the last tensor
 };
 
@@ -69,7 +71,9 @@ struct TensorPlan {
   bool is_small = false;
   bool is_shard = false;            // its sums are completed by other processes
   bool measured_by_update = false;  // nothing waits for its sums: its gradient is read once
-  bool is_orthogonal = false;       // the rule makes it orthogonal: one worker does all of it
+  // The rule makes it orthogonal: one worker does all of it, or that part of it which follows the
+  // exchange of a shard.
+  bool is_orthogonal = false;
   std::int64_t real_bytes = 0;      // size of an element of its state
   std::size_t large_index = 0;      // among the large tensors
   // A chunk of the measure pass is a run of rows, of elements of one piece if pieces > 0, or of

@@ -11,6 +11,8 @@
 namespace sing::cpu {
 namespace {
 
+std::size_t divide_up(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
+
 void pause_briefly(int attempt) {
   if (attempt > 64) {
     std::this_thread::yield();
@@ -33,7 +35,7 @@ StepRun::StepRun(StepPlan plan, const Kernels& kernels, const Multiply& multiply
 
 std::size_t StepRun::bytes() const {
   return plan_.bytes() + scales_.capacity() * sizeof(GradientScale) +
-         plan_.large_tensors * sizeof(LargeTensorRun) + queue_.bytes() +
+         plan_.large_tensors * sizeof(LargeTensorRun) + queue_.bytes() + matrices_.bytes() +
          workspaces_.size() * plan_.workspace_bytes;
 }
 
@@ -75,6 +77,7 @@ void StepRun::run(const StepRequest& request, int workers, const Executor& execu
       complete_factors(shards_, *request.sum_shards, packed_);
       run_items(plan_.sum_items, workers, executor);
       complete_sums(shards_, *request.sum_shards, packed_);
+      orthogonalize_shards(workers, executor);
     }
     run_items(plan_.items, workers, executor);
   } else {
@@ -144,6 +147,14 @@ void StepRun::run_item(const Item& item, Worker& worker) {
     run_chunk(item, worker);
     return;
   }
+  if (item.kind == ItemKind::kWriteMatrix) {
+    matrices_.write_part(item.tensor);
+    return;
+  }
+  if (item.kind == ItemKind::kOwnMatrix) {
+    matrices_.orthogonalize_own(item.tensor, multiply_, worker.workspace);
+    return;
+  }
   for (std::size_t tensor = item.tensor; tensor < item.end; ++tensor) {
     if (has_gradient(tensor)) {
       run_small_tensor(tensor, item.kind, worker);
@@ -178,7 +189,9 @@ void StepRun::update_small_tensor(std::size_t tensor, Worker& worker) {
   TensorUpdate update(job(tensor), scales_[tensor], worker.constants);
   for (const Pass pass : {Pass::kFactor, Pass::kSum, Pass::kApply}) {
     if (pass == Pass::kApply && plan.is_orthogonal) {
-      update.orthogonalize(multiply_, worker.workspace);
+      void* const matrix = TensorUpdate::matrix_in(worker.workspace);
+      update.write_matrix(matrix);
+      update.use_orthogonal(update.orthogonalize(multiply_, matrix));
     }
     for (std::int64_t chunk = 0; chunk < plan.chunks(pass).count; ++chunk) {
       update.run_chunk(pass, chunk);
@@ -265,6 +278,26 @@ void StepRun::measure_shards() {
       }
     }
   }
+}
+
+void StepRun::orthogonalize_shards(int workers, const Executor& executor) {
+  matrices_.begin(shards_);
+  if (matrices_.count() == 0) {
+    return;
+  }
+  const auto run_all = [&](ItemKind kind, std::size_t count) {
+    std::vector<Item> items;
+    for (std::size_t i = 0; i < count; ++i) {
+      items.push_back({kind, Pass::kSum, static_cast<std::uint32_t>(i), 0});
+    }
+    items.resize(divide_up(count, plan_.columns) * plan_.columns,
+                 {ItemKind::kNothing, Pass::kSum, 0, 0});
+    run_items(items, workers, executor);
+  };
+  run_all(ItemKind::kWriteMatrix, matrices_.count());
+  matrices_.hand_in(*request_->exchange_parts);
+  run_all(ItemKind::kOwnMatrix, matrices_.own_count());
+  matrices_.hand_back(*request_->exchange_parts);
 }
 
 void StepRun::clip_measured() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sing/backend/cpu/column_queue.hpp"
+#include "sing/backend/cpu/matrix_exchange.hpp"
 #include "sing/backend/cpu/shard_stages.hpp"
 #include "sing/backend/cpu/step_plan.hpp"
 #include "sing/backend/cpu/tensor_update.hpp"
@@ -58,6 +59,8 @@ class StepRun {
 
   // Measures the whole tensors that shards are parts of, after the measure pass over the parts.
   void measure_shards();
+  // Makes the matrices orthogonal that shards are parts of, between the sum and the apply pass.
+  void orthogonalize_shards(int workers, const Executor& executor);
 
   // Limits the norm of all gradients together, for the groups that ask for it.
   void clip_measured();
@@ -81,6 +84,7 @@ class StepRun {
   std::vector<ShardJob> shards_;           // of this step
   std::optional<TensorUpdate> no_update_;  // of shards without a gradient
   PackedSums packed_;
+  MatrixExchange matrices_;
   ColumnQueue queue_;
   std::vector<std::vector<std::byte>> workspaces_;  // of each worker
   std::exception_ptr executor_failure_;             // until the step is complete

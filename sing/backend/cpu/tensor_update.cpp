@@ -25,12 +25,13 @@ void shift_square(Real* to, const Real* from, std::int64_t side, std::int64_t /*
 
 StepScalars scalars_of(const TensorJob& job) {
   const Layout& layout = job.step.layout;
+  const Matrices matrix = matrix_of(job.step.whole());
   return {.step = job.step.progress->steps,
           .learning_rate = job.group.learning_rate(),
           .weight_decay = job.group.weight_decay(layout.rank),
           .factored = layout.factored(),
-          .rows = job.plan.is_orthogonal ? layout.leading : 0,
-          .columns = job.plan.is_orthogonal ? layout.size / layout.leading : 0};
+          .rows = job.plan.is_orthogonal ? matrix.rows : 0,
+          .columns = job.plan.is_orthogonal ? matrix.columns : 0};
 }
 
 // Adds up the column sums of one matrix, `parts` consecutive arrays.
@@ -288,23 +289,34 @@ void TensorUpdate::advance_scalars() {
   });
 }
 
-void TensorUpdate::orthogonalize(const Multiply& multiply, std::span<std::byte> workspace) {
+void* TensorUpdate::matrix_in(std::span<std::byte> workspace) {
   void* aligned = workspace.data();
   std::size_t room = workspace.size();
-  std::align(kWorkspaceAlignment, 1, aligned, room);
-  const Layout& layout = job_.step.layout;
+  return std::align(kWorkspaceAlignment, 1, aligned, room);
+}
+
+void TensorUpdate::write_matrix(void* matrix) const {
+  visit([&]<class R, class Real>(const R&) {
+    if constexpr (kIsOrthogonal<R>) {
+      job_.rule_kernels().matrix_input(arguments_, matrix);
+    }
+  });
+}
+
+const void* TensorUpdate::orthogonalize(const Multiply& multiply, void* matrix) const {
+  const void* result = nullptr;
   visit([&]<class R, class Real>(const R& rule) {
     if constexpr (kIsOrthogonal<R>) {
-      auto* matrix = static_cast<Real*>(aligned);
-      job_.rule_kernels().matrix_input(arguments_, matrix);
       const auto product = [&](const MatrixProduct& each) {
         multiply ? multiply(each) : job_.kernels.multiply(each);
       };
-      arguments_.orthogonal = newton_schulz(
-          rule.newton_schulz(), {.rows = layout.leading, .columns = layout.size / layout.leading},
-          matrix, matrix + layout.size, MatrixWork{product, shift_square<Real>});
+      const Matrices shape = matrix_of(job_.step.whole());
+      auto* elements = static_cast<Real*>(matrix);
+      result = newton_schulz(rule.newton_schulz(), shape, elements, elements + shape.elements(),
+                             MatrixWork{product, shift_square<Real>});
     }
   });
+  return result;
 }
 
 void TensorUpdate::apply_chunk(std::int64_t chunk) {

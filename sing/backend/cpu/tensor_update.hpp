@@ -65,9 +65,15 @@ class TensorUpdate {
   RuleSums collect_sums() const;
   void finish_sums(const RuleSums& sums);
 
-  // Makes the tensor's matrix orthogonal, between the sum pass and the apply pass. An empty
-  // `multiply` stands for the library's own loops.
-  void orthogonalize(const Multiply& multiply, std::span<std::byte> workspace);
+  // Between the sum pass and the apply pass, for tensors that the rule makes orthogonal: the first
+  // writes the matrix, or this process's part of it; the second takes a whole matrix, followed by
+  // room for the iterations, and returns the orthogonal one; the third takes that, or a part. An
+  // empty `multiply` stands for the library's own loops.
+  void write_matrix(void* matrix) const;
+  const void* orthogonalize(const Multiply& multiply, void* matrix) const;
+  void use_orthogonal(const void* matrix) { arguments_.orthogonal = matrix; }
+  // Where a matrix lies in a worker's memory.
+  static void* matrix_in(std::span<std::byte> workspace);
 
  private:
   void factor_chunk(std::int64_t chunk);

@@ -114,7 +114,7 @@ class ReferenceUpdate {
                                              .learning_rate = group.learning_rate(),
                                              .weight_decay = group.weight_decay(tensor.layout.rank),
                                              .factored = tensor.layout.factored(),
-                                             .rows = kIsOrthogonal<R> ? layout_.leading : 0,
+                                             .rows = kIsOrthogonal<R> ? whole().leading : 0,
                                              .columns = kIsOrthogonal<R> ? row_length() : 0})) {
     if constexpr (kIsOrthogonal<R>) {
       orthogonalizes_ = rule.orthogonalizes(layout_.factored());
@@ -177,20 +177,33 @@ class ReferenceUpdate {
 
  private:
   std::int64_t row_length() const {
-    return layout_.leading == 0 ? 0 : layout_.size / layout_.leading;
+    return whole().leading == 0 ? 0 : whole().size / whole().leading;
   }
 
   // Computes the second input of all elements.
   void orthogonalize() {
-    if (!orthogonalizes_ || layout_.size == 0) {
+    if (!orthogonalizes_ || whole().size == 0) {
       return;
     }
-    std::vector<double> matrix(static_cast<std::size_t>(layout_.size));
+    // Every process makes the whole matrix orthogonal and keeps its part of the result.
+    std::vector<double> matrix(static_cast<std::size_t>(whole().size));
     for (std::int64_t i = 0; i < layout_.size; ++i) {
-      matrix[static_cast<std::size_t>(i)] = R::matrix_input(constants_, element(i), state(i));
+      matrix[place_in_whole(i)] = R::matrix_input(constants_, element(i), state(i));
     }
-    orthogonal_ =
-        textbook_newton_schulz(newton_schulz_, layout_.leading, row_length(), std::move(matrix));
+    if (tensor_.shard != nullptr) {
+      (*request_.sum_shards)(matrix, tensor_.shard->sum_group);
+    }
+    matrix =
+        textbook_newton_schulz(newton_schulz_, whole().leading, row_length(), std::move(matrix));
+    orthogonal_.resize(static_cast<std::size_t>(layout_.size));
+    for (std::int64_t i = 0; i < layout_.size; ++i) {
+      orthogonal_[static_cast<std::size_t>(i)] = matrix[place_in_whole(i)];
+    }
+  }
+
+  std::size_t place_in_whole(std::int64_t i) const {
+    return static_cast<std::size_t>(tensor_.shard != nullptr ? tensor_.shard->elements.in_whole(i)
+                                                             : i);
   }
 
   double working(std::int64_t i) const {
@@ -283,7 +296,7 @@ class ReferenceUpdate {
     }
   }
 
-  const Layout& whole() const { return tensor_.shard != nullptr ? tensor_.shard->whole : layout_; }
+  const Layout& whole() const { return tensor_.whole(); }
 
   void blend(const std::vector<double>& means, void* slot) const {
     for (std::size_t k = 0; k < means.size(); ++k) {

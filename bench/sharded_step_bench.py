@@ -1,0 +1,172 @@
+"""Compares steps over DTensors on the CPU, as FSDP2 with CPUOffloadPolicy has them, with torch's fused AdamW over the same DTensors.
+
+python bench/sharded_step_bench.py [--processes 1,2] [--models vit_s,small] [--rounds N] [--machine NAME] [--print-only] [--despite-load]
+
+Every process has its part of each parameter, cut along axis 0 by gloo's mesh, and one thread. Only optimizer.step() is
+measured: no gradient comes from a device and no parameter goes there. The contestants take turns of ten steps in rotating
+order, and ratios are taken within a round. The "small" model has 151 tensors of 4 × 4, so that its times are those of the host's
+work per tensor: they show what DTensors cost beside plain tensors.
+"""
+
+import argparse
+import os
+import pathlib
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tools"), str(ROOT / "python")]
+
+import gloo_processes  # noqa: E402
+import make_benchmark_tables  # noqa: E402
+import run_bench  # noqa: E402
+
+STEPS = 10  # two LookAhead periods
+SMALL = "small"
+
+
+def shapes_of(model):
+    if model == SMALL:
+        return [[4, 4]] * 151
+    import python_step_bench
+
+    return python_step_bench.shapes_of(model)
+
+
+def measure(model, rounds):
+    """Runs in every process; returns milliseconds per step by contestant."""
+    import torch
+    from torch import distributed
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Shard, distribute_tensor
+
+    import sing
+
+    mesh = init_device_mesh("cpu", (distributed.get_world_size(),))
+    generator = torch.Generator().manual_seed(1)
+    gradients = [torch.randn(shape, generator=generator) for shape in shapes_of(model)]
+    cut = [distribute_tensor(each, mesh, [Shard(0)]) for each in gradients]
+
+    def parameters(are_cut):
+        own = []
+        for whole, part in zip(gradients, cut):
+            # The plain tensors are as large as the parts.
+            given = part if are_cut else part.to_local()
+            own.append(torch.nn.Parameter(torch.full_like(given, 0.5)))
+            own[-1].grad = given
+        return own
+
+    options = {"lr": 1e-3, "weight_decay": 0.05}
+    made = {
+        "torch_fused_adamw": torch.optim.AdamW(parameters(True), fused=True, **options),
+        "torch_fused_adamw_plain": torch.optim.AdamW(parameters(False), fused=True, **options),
+        "sing": sing.SING(parameters(True), **options),
+        "sing_plain": sing.SING(parameters(False), **options),
+        "sing_adamw": sing.AdamW(parameters(True), **options),
+    }
+    return gloo_processes.interleaved({name: each.step for name, each in made.items()}, rounds, STEPS)
+
+
+def summary(model, processes, times):
+    shapes = shapes_of(model)
+    parameters = 0
+    for shape in shapes:
+        size = 1
+        for extent in shape:
+            size *= extent
+        parameters += size
+    return {
+        "model": model,
+        "processes": processes,
+        "tensors": len(shapes),
+        "parameters": parameters,
+        "milliseconds": {name: gloo_processes.spread(each) for name, each in times.items()},
+        "ratio": {name: gloo_processes.ratios(times, name, "torch_fused_adamw") for name in ("sing", "sing_adamw")},
+        "ratio_to_plain": {
+            "sing": gloo_processes.ratios(times, "sing", "sing_plain"),
+            "torch_fused_adamw": gloo_processes.ratios(times, "torch_fused_adamw", "torch_fused_adamw_plain"),
+        },
+    }
+
+
+def argument_parser(description, rounds):
+    """Returns a parser of the arguments that the benchmarks of shards share."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--machine", help="name of the result file (processor and number of cores)")
+    parser.add_argument("--print-only", action="store_true", help="write no file")
+    parser.add_argument("--despite-load", action="store_true", help="write a result of a busy machine, which says so")
+    return parser
+
+
+def with_load(measurement):
+    """Returns the result and the share of all cores' time that was used by programs other than this one and its processes."""
+    import resource
+
+    def own_seconds():
+        found = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(each.ru_utime + each.ru_stime for each in found)
+
+    start, busy, own = time.monotonic(), run_bench.busy_seconds(), own_seconds()
+    result = measurement()
+    others = run_bench.busy_seconds() - busy - (own_seconds() - own)
+    return result, max(0.0, others / (os.cpu_count() * (time.monotonic() - start)))
+
+
+def write(options, benchmark, prefix, rows, other_load):
+    """Writes bench/results/<prefix>-<machine>.json and the tables."""
+    import torch
+
+    hardware = run_bench.hardware()
+    print(f"other programs used {other_load:.1%} of the cores' time")
+    if options.print_only:
+        return
+    if other_load > run_bench.MOST_OTHER_LOAD and not options.despite_load:
+        sys.exit(
+            f"[bench] wanted at most {run_bench.MOST_OTHER_LOAD:.0%} of other load, got {other_load:.1%}; no result was written; "
+            "--despite-load writes it with that figure"
+        )
+    result = {
+        "benchmark": benchmark,
+        "machine": options.machine or run_bench.machine_name(hardware),
+        "device": hardware["processor"],
+        "cores": hardware["cores"],
+        "torch": torch.__version__,
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "commit": run_bench.commit(),
+        "rounds": options.rounds,
+        "other_load": round(other_load, 4),
+        "rows": rows,
+    }
+    import json
+
+    path = make_benchmark_tables.RESULTS / f"{prefix}-{result['machine']}.json"
+    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    make_benchmark_tables.write()
+    print(f"wrote {path.relative_to(ROOT)} and docs/distributed.md")
+
+
+def main():
+    parser = argument_parser(__doc__.splitlines()[0], rounds=15)
+    parser.add_argument("--processes", default="1,2")
+    parser.add_argument("--models", default=f"vit_s,{SMALL}")
+    options = parser.parse_args()
+
+    def all_rows():
+        return [
+            summary(model, int(count), gloo_processes.run(int(count), measure, model, options.rounds)[0])
+            for model in options.models.split(",")
+            for count in options.processes.split(",")
+        ]
+
+    rows, other_load = with_load(all_rows)
+    for row in rows:
+        medians = ", ".join(f"{name} {each['median']:.3f} ms" for name, each in row["milliseconds"].items())
+        print(f"{row['model']}, {row['processes']} processes: {medians}; ratio {row['ratio']['sing']['median']:.2f}, "
+              f"to plain {row['ratio_to_plain']['sing']['median']:.2f}")  # fmt: skip
+    write(options, make_benchmark_tables.SHARDED_STEP, "sharded-step", rows, other_load)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
