@@ -1,4 +1,4 @@
-"""Writes the tables of docs/benchmarks.md and docs/notes/cuda_step.md from bench/results/*.json.
+"""Writes the tables of docs/benchmarks.md, docs/distributed.md and docs/notes/cuda_step.md from bench/results/*.json.
 
 python tools/make_benchmark_tables.py [--check] rewrites the text between the markers; with --check it writes nothing and
 exits with 1 if a page would change.
@@ -14,14 +14,19 @@ from generated_text import ROOT
 RESULTS = ROOT / "bench" / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
 CUDA_NOTES = ROOT / "docs" / "notes" / "cuda_step.md"
+DISTRIBUTED = ROOT / "docs" / "distributed.md"
 # The values of "benchmark" in the result files, which tools/run_bench.py, bench/cuda/cuda_step_bench.py,
-# bench/python_step_bench.py, bench/peers_step_bench.py, bench/image_bench.py and `sing bench --json` write.
+# bench/python_step_bench.py, bench/peers_step_bench.py, bench/image_bench.py, `sing bench --json`, bench/sharded_step_bench.py,
+# bench/sharded_muon_bench.py and bench/shard_sums_bench.py write.
 CPU_STEP = "cpu_step"
 CUDA_STEP = "cuda_step"
 PYTHON_STEP = "python_step"
 PEERS_STEP = "peers_step"
 IMAGES = "images"
 TRAINING_STEP = "training_step"
+SHARDED_STEP = "sharded_step"
+SHARDED_MUON = "sharded_muon"
+SHARD_SUMS = "shard_sums"
 LINE_LENGTH = 125
 
 
@@ -236,6 +241,76 @@ def training_lines(result):
         )
 
 
+def shard_machine_lines(result):
+    yield ""
+    yield from wrapped(
+        f"{result['device']}, {result['cores']} cores, gloo, one thread per process; torch {result['torch']}; medians of "
+        f"{result['rounds']} rounds on {result['date']}, commit {result['commit'][:12]}; other programs used "
+        f"{result['other_load']:.0%} of the cores' time."
+    )
+    yield ""
+
+
+def sharded_step_lines(result):
+    yield from shard_machine_lines(result)
+    yield (
+        "| | tensors | processes | torch's fused AdamW, ms | `sing.SING`, ms | ratio | `sing.AdamW`, ms | ratio | SING: to plain tensors "
+        "| torch: to plain tensors |"
+    )
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    for row in result["rows"]:
+        ms, ratio, plain = row["milliseconds"], row["ratio"], row["ratio_to_plain"]
+        cells = (
+            row["model"],
+            f"{row['tensors']}",
+            f"{row['processes']}",
+            number(ms["torch_fused_adamw"]["median"]),
+            number(ms["sing"]["median"]),
+            f"{ratio['sing']['median']:.2f}",
+            number(ms["sing_adamw"]["median"]),
+            f"{ratio['sing_adamw']['median']:.2f}",
+            f"{plain['sing']['median']:.2f}",
+            f"{plain['torch_fused_adamw']['median']:.2f}",
+        )
+        yield "| " + " | ".join(cells) + " |"
+
+
+def sharded_muon_lines(result):
+    yield from shard_machine_lines(result)
+    yield (
+        "| processes | `sing.Muon`, ms | `torch.optim.Muon`, ms | ratio | every process computes all, ms | ratio | collectives of ours, torch's "
+        "| KB sent per process | parts there and back, ms | gathered everywhere, ms |"
+    )
+    yield "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    for row in result["rows"]:
+        ms, ratio, count = row["milliseconds"], row["ratio"], row["collectives"]
+        cells = (
+            f"{row['processes']}",
+            number(ms["sing"]["median"]),
+            number(ms["torch"]["median"]),
+            f"{ratio['torch']['median']:.2f}",
+            number(ms["all"]["median"]),
+            f"{ratio['all']['median']:.2f}",
+            f"{count['sing']}, {count['torch']}",
+            f"{row['bytes_sent_per_process'] / 1e3:,.0f}",
+            number(ms["there_and_back"]["median"]),
+            number(ms["gather"]["median"]),
+        )
+        yield "| " + " | ".join(cells) + " |"
+
+
+def shard_sums_lines(result):
+    yield from shard_machine_lines(result)
+    yield "| processes | step, ms | packed sum, KB | ms | of the step | sums of rows, KB | ms | of the step |"
+    yield "|---:|---:|---:|---:|---:|---:|---:|---:|"
+    for row in result["rows"]:
+        ms, share, doubles = row["milliseconds"], row["share_of_step"], row["doubles"]
+        cells = [f"{row['processes']}", number(ms["step"]["median"])]
+        for name in ("packed", "rows"):
+            cells += [f"{8 * doubles[name] / 1e3:,.1f}", number(ms[name]["median"]), f"{share[name]['median']:.1%}"]
+        yield "| " + " | ".join(cells) + " |"
+
+
 # Page -> name of each generated part, the benchmark that it shows and the function that writes it.
 PARTS = {
     PAGE: (
@@ -247,6 +322,11 @@ PARTS = {
         (TRAINING_STEP, TRAINING_STEP, training_lines),
     ),
     CUDA_NOTES: (("cuda_sweep", CUDA_STEP, sweep_lines),),
+    DISTRIBUTED: (
+        (SHARDED_STEP, SHARDED_STEP, sharded_step_lines),
+        (SHARDED_MUON, SHARDED_MUON, sharded_muon_lines),
+        (SHARD_SUMS, SHARD_SUMS, shard_sums_lines),
+    ),
 }
 
 

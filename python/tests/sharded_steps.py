@@ -316,7 +316,7 @@ def state_from_construction() -> list[str]:
     layout = Layout((distributed.get_world_size(),), (Shard(0),))
     whole = values((7, 5), "weight")
     problems = []
-    for rule, key, shape in (("SING", "slow", (7, 5)), ("SING:adafactor", "row_second_moment", (7,)), ("SING:muon", "momentum", (7, 5))):
+    for rule, key, shape in (("SING", "slow", (7, 5)), ("SING:adafactor", "exp_avg_sq_row", (7,)), ("SING:muon", "momentum_buffer", (7, 5))):
         parameter = torch.nn.Parameter(placed(whole, layout))
         optimizer = make(rule, [parameter], lr=0.1)
         found = optimizer.state[parameter].get(key)
