@@ -38,7 +38,7 @@ def measure(model, rounds):
     import torch
     from torch import distributed
     from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.tensor import Shard, distribute_tensor
+    from torch.distributed.tensor import DTensor, Shard, distribute_tensor
 
     import sing
 
@@ -52,8 +52,10 @@ def measure(model, rounds):
         for whole, part in zip(gradients, cut):
             # The plain tensors are as large as the parts.
             given = part if are_cut else part.to_local()
-            own.append(torch.nn.Parameter(torch.full_like(given, 0.5)))
-            own[-1].grad = given
+            parameter = torch.nn.Parameter(torch.full_like(given, 0.5))
+            # FSDP2 makes the gradient with the parameter's own specification.
+            parameter.grad = DTensor(part.to_local(), parameter._spec, requires_grad=False) if are_cut else given
+            own.append(parameter)
         return own
 
     options = {"lr": 1e-3, "weight_decay": 0.05}

@@ -45,18 +45,26 @@ class Parts:
 
     def __init__(self, where: str) -> None:
         self._where = where
-        self._are_dtensors: list[bool] = []
+        self._specs: list[Any] = []  # of each parameter; None for a plain tensor
+        self._indices = range(0)
+        self._kind: type | None = None  # DTensor
         self.any = False
 
     def add(self, parameters: Sequence[Tensor]) -> None:
-        self._are_dtensors += map(is_dtensor, parameters)
-        self.any = any(self._are_dtensors)
+        for each in parameters:
+            if is_dtensor(each):
+                self._specs.append(each._spec)  # type: ignore[attr-defined]
+                self._kind = type(each)
+            else:
+                self._specs.append(None)
+        self._indices = range(len(self._specs))
+        self.any = self._kind is not None
 
-    def of_parameters(self, parameters: Sequence[Tensor]) -> Sequence[Tensor]:
+    def of_parameters(self, parameters: Sequence[Any]) -> Sequence[Tensor]:
         """The parts of all parameters that were added."""
         if not self.any:
             return parameters
-        return [_part(each) if cut else each for each, cut in zip(parameters, self._are_dtensors)]
+        return [each if spec is None else each._local_tensor for each, spec in zip(parameters, self._specs)]
 
     def of_gradients(
         self, gradients: Sequence[Tensor | None], parameters: Sequence[Tensor], names: Sequence[str]
@@ -64,22 +72,19 @@ class Parts:
         """The same of their gradients, which may be placed otherwise than the parameters."""
         if not self.any:
             return gradients
+        kind = self._kind
         return [
-            each
-            if each is None
-            else _part(each)
-            if cut and _are_placed_alike(each, parameter)
-            else self._brought(each, parameter, name)
-            for each, parameter, name, cut in zip(gradients, parameters, names, self._are_dtensors)
+            part
+            # A gradient of FSDP2 has the very specification of its parameter, so that there is nothing to compare.
+            if type(each) is kind and each._spec is spec and type(part := each._local_tensor) is Tensor  # type: ignore[union-attr]
+            else self._brought(each, parameters[index], names[index])
+            for each, spec, index in zip(gradients, self._specs, self._indices)
         ]
 
-    def _brought(self, gradient: Tensor, parameter: Tensor, name: str) -> Tensor:
+    def _brought(self, gradient: Tensor | None, parameter: Tensor, name: str) -> Tensor | None:
+        if gradient is None:
+            return None
         return local(placed_as(parameter, gradient, f"[{self._where}] gradient of '{name}'"))
-
-
-def _are_placed_alike(gradient: Any, parameter: Any) -> bool:
-    """Whether both have the same specification, as FSDP2 gives them, so that there is nothing to compare."""
-    return getattr(gradient, "_spec", None) is parameter._spec
 
 
 def like(tensor: Tensor, part: Tensor) -> Tensor:

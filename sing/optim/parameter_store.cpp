@@ -117,8 +117,7 @@ void check_parts(const Parameter& parameter, const Shard& shard) {
     }
     SING_CHECK(is_inside,
                "[optimizer] parameter {}: wanted part {} inside of ({}), got ({}) at ({})", who, i,
-               fmt::join(shard.whole_shape, ", "), fmt::join(shape, ", "),
-               fmt::join(offset, ", "));
+               fmt::join(shard.whole_shape, ", "), fmt::join(shape, ", "), fmt::join(offset, ", "));
     elements += product(shape);
   }
   SING_CHECK(elements == product(shard.whole_shape),

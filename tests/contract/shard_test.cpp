@@ -358,9 +358,10 @@ TEST(ShardsOnTheCpu, EachMatrixIsMadeOrthogonalByOneProcess) {
     whole.take_step(0);
     return products.exchange(0);
   }();
-  Processes processes({2, 1}, tensors, Dtype::kFloat32, options,
-                      [&] { return make_cpu_backend({.multiply = count_products}); },
-                      [](std::size_t i) { return start_of({4, 6}, i); });
+  Processes processes(
+      {2, 1}, tensors, Dtype::kFloat32, options,
+      [&] { return make_cpu_backend({.multiply = count_products}); },
+      [](std::size_t i) { return start_of({4, 6}, i); });
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     processes.set_gradient(i, test::well_conditioned_values(i, {4, 6}));
   }

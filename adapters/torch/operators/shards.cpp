@@ -28,7 +28,8 @@ ExchangeParts exchange_by(std::int64_t address) {
   return [function](const PartMessages& messages, std::int32_t sum_group) {
     if (function(messages.sent.data(), messages.sent_bytes.data(), messages.received.data(),
                  messages.received_bytes.data(), messages.sent_bytes.size(), sum_group) != 0) {
-      throw Error("[operators] wanted the parts of the other processes, got an error of the caller");
+      throw Error(
+          "[operators] wanted the parts of the other processes, got an error of the caller");
     }
   };
 }

@@ -74,8 +74,8 @@ struct TensorPlan {
   // The rule makes it orthogonal: one worker does all of it, or that part of it which follows the
   // exchange of a shard.
   bool is_orthogonal = false;
-  std::int64_t real_bytes = 0;      // size of an element of its state
-  std::size_t large_index = 0;      // among the large tensors
+  std::int64_t real_bytes = 0;  // size of an element of its state
+  std::size_t large_index = 0;  // among the large tensors
   // A chunk of the measure pass is a run of rows, of elements of one piece if pieces > 0, or of
   // elements of the tensor if nothing is centralized.
   std::int64_t pieces = 0;  // parts of each row that are measured on their own; 0: whole rows
