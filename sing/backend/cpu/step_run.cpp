@@ -11,8 +11,6 @@
 namespace sing::cpu {
 namespace {
 
-std::size_t divide_up(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
-
 void pause_briefly(int attempt) {
   if (attempt > 64) {
     std::this_thread::yield();
@@ -290,8 +288,9 @@ void StepRun::orthogonalize_shards(int workers, const Executor& executor) {
     for (std::size_t i = 0; i < count; ++i) {
       items.push_back({kind, Pass::kSum, static_cast<std::uint32_t>(i), 0});
     }
-    items.resize(divide_up(count, plan_.columns) * plan_.columns,
-                 {ItemKind::kNothing, Pass::kSum, 0, 0});
+    while (items.size() % plan_.columns != 0) {
+      items.push_back({ItemKind::kNothing, Pass::kSum, 0, 0});
+    }
     run_items(items, workers, executor);
   };
   run_all(ItemKind::kWriteMatrix, matrices_.count());
