@@ -17,7 +17,7 @@ constexpr std::size_t kCountsRequired = SING_SIZE_THROUGH(sing_counts, skipped_t
 // A field that is added after padding would be read from bytes that older callers never set.
 static_assert(SING_SIZE_THROUGH(sing_backend, stream) == sizeof(sing_backend));
 static_assert(SING_SIZE_THROUGH(sing_parameter, shard) == sizeof(sing_parameter));
-static_assert(kShardRequired == sizeof(sing_shard));
+static_assert(SING_SIZE_THROUGH(sing_shard, own_part) == sizeof(sing_shard));
 static_assert(kCountsRequired == sizeof(sing_counts));
 
 Dtype dtype_from(sing_dtype dtype, Dtype otherwise, std::string_view where) {
@@ -86,10 +86,23 @@ Shard shard_from(const sing_shard& given, std::size_t rank, const std::string& w
                  (given.cut_axis_count == 0 || given.cut_axes != nullptr),
              "[{}] wanted at most {} cut axes, got {} at {}", where, rank, given.cut_axis_count,
              static_cast<const void*>(given.cut_axes));
-  return {.whole_shape = {given.whole_shape, given.whole_shape + rank},
-          .offset = {given.offset, given.offset + rank},
-          .cut_axes = {given.cut_axes, given.cut_axes + given.cut_axis_count},
-          .sum_group = given.sum_group};
+  SING_CHECK(given.part_count >= 0 && given.own_part >= 0,
+             "[{}] wanted a part_count and an own_part of at least 0, got {} and {}", where,
+             given.part_count, given.own_part);
+  const auto parts = static_cast<std::size_t>(given.part_count);
+  SING_CHECK(parts * rank == 0 || (given.part_offsets != nullptr && given.part_shapes != nullptr),
+             "[{}] wanted offsets and shapes of {} parts, got a null pointer", where, parts);
+  Shard shard{.whole_shape = {given.whole_shape, given.whole_shape + rank},
+              .offset = {given.offset, given.offset + rank},
+              .cut_axes = {given.cut_axes, given.cut_axes + given.cut_axis_count},
+              .sum_group = given.sum_group,
+              .own_part = static_cast<std::size_t>(given.own_part)};
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::int64_t* offset = given.part_offsets + part * rank;
+    const std::int64_t* shape = given.part_shapes + part * rank;
+    shard.parts.push_back({.offset = {offset, offset + rank}, .shape = {shape, shape + rank}});
+  }
+  return shard;
 }
 
 Parameter parameter_from(const sing_parameter& given, std::size_t index) {
@@ -256,6 +269,25 @@ sing_status sing_optimizer_set_sum_shards(sing_optimizer* optimizer, sing_sum_sh
       if (failure != 0) {
         throw sing::Error(
             fmt::format("[optimizer_step] wanted 0 from sum_shards, got {}", failure));
+      }
+    });
+  });
+}
+
+sing_status sing_optimizer_set_exchange_parts(sing_optimizer* optimizer,
+                                              sing_exchange_parts exchange_parts, void* context) {
+  return act(optimizer, "optimizer_set_exchange_parts", [&](sing::Optimizer& owner) {
+    if (exchange_parts == nullptr) {
+      owner.set_exchange_parts({});
+      return;
+    }
+    owner.set_exchange_parts([=](const sing::PartMessages& messages, std::int32_t sum_group) {
+      const std::int32_t failure = exchange_parts(
+          context, messages.sent.data(), messages.sent_bytes.data(), messages.received.data(),
+          messages.received_bytes.data(), messages.sent_bytes.size(), sum_group);
+      if (failure != 0) {
+        throw sing::Error(
+            fmt::format("[optimizer_step] wanted 0 from exchange_parts, got {}", failure));
       }
     });
   });

@@ -100,11 +100,25 @@ typedef struct sing_shard {
   const int32_t* cut_axes;    /* the same for all parts, whatever their extents are */
   int32_t cut_axis_count;
   int32_t sum_group; /* names the processes whose parts together contain every element once */
+  /* The parts of all processes of sum_group, `rank` numbers for each, and the place of this process
+   * among them. Only rules that make whole matrices orthogonal need them. */
+  const int64_t* part_offsets;
+  const int64_t* part_shapes;
+  int32_t part_count;
+  int32_t own_part;
 } sing_shard;
 
 /* Replaces the values by their sums over the processes of a sum group, each of which calls it with
  * as many values. Returns 0; any other value gives the step up with SING_INTERNAL_ERROR. */
 typedef int32_t (*sing_sum_shards)(void* context, double* values, size_t count, int32_t sum_group);
+
+/* Exchanges messages between the `processes` processes of a sum group, in the order of the parts of
+ * their shards: sends sent_bytes[k] bytes to process k and receives received_bytes[k] bytes from
+ * it. The messages lie one after the other. Returns 0; any other value gives the step up with
+ * SING_INTERNAL_ERROR. */
+typedef int32_t (*sing_exchange_parts)(void* context, const void* sent, const size_t* sent_bytes,
+                                       void* received, const size_t* received_bytes,
+                                       size_t processes, int32_t sum_group);
 
 /* One dense tensor in the backend's memory, with axis 0 outermost. The optimizer keeps the
  * addresses of data, gradient and low_precision_copy, and copies name and shape. The first six
@@ -213,6 +227,11 @@ sing_status sing_optimizer_set_curvature(sing_optimizer* optimizer, size_t param
  * it. */
 sing_status sing_optimizer_set_sum_shards(sing_optimizer* optimizer, sing_sum_shards sum_shards,
                                           void* context);
+
+/* What steps exchange the parts of matrices with, required before a step if a rule that makes
+ * matrices orthogonal has a shard; null takes it away. */
+sing_status sing_optimizer_set_exchange_parts(sing_optimizer* optimizer,
+                                              sing_exchange_parts exchange_parts, void* context);
 
 /* Updates every parameter that has a gradient. `loss_scale` is the factor that the gradients were
  * multiplied by, or 1. */

@@ -131,6 +131,65 @@ static void test_shard(void) {
   sing_optimizer_destroy(optimizer);
 }
 
+static int32_t sum_of_one(void* context, double* values, size_t count, int32_t sum_group) {
+  (void)context, (void)values, (void)count, (void)sum_group;
+  return 0;
+}
+
+/* Stands for a group of one process. */
+static int32_t exchange_with_oneself(void* context, const void* sent, const size_t* sent_bytes,
+                                     void* received, const size_t* received_bytes, size_t processes,
+                                     int32_t sum_group) {
+  if (processes != 1 || sent_bytes[0] != received_bytes[0] || sum_group != 2) {
+    return 7;
+  }
+  memcpy(received, sent, sent_bytes[0]);
+  ++*(int*)context;
+  return 0;
+}
+
+/* A matrix whose only part is the whole takes the step of a matrix that is no shard. */
+static void test_matrix_in_parts(void) {
+  const float gradient[4] = {1, -2, 3, 5};
+  const int64_t shape[2] = {2, 2};
+  const int64_t offset[2] = {0, 0};
+  const int32_t cut_axes[1] = {0};
+  float weights[2][4] = {{1, 2, 3, 4}, {1, 2, 3, 4}};
+  int exchanges = 0;
+  int is_shard;
+  for (is_shard = 0; is_shard < 2; ++is_shard) {
+    sing_shard shard;
+    sing_optimizer* optimizer = NULL;
+    sing_options* options = make_options("muon", "0.5");
+    sing_parameter parameter = make_parameter("weight", weights[is_shard], shape, 2);
+    memset(&shard, 0, sizeof shard);
+    shard.struct_size = sizeof shard;
+    shard.whole_shape = shape;
+    shard.offset = offset;
+    shard.cut_axes = cut_axes;
+    shard.cut_axis_count = 1;
+    shard.sum_group = 2;
+    shard.part_offsets = offset;
+    shard.part_shapes = shape;
+    shard.part_count = 1;
+    parameter.gradient = gradient;
+    parameter.shard = is_shard ? &shard : NULL;
+    CHECK_OK(sing_optimizer_create(options, NULL, &optimizer));
+    sing_options_destroy(options);
+    CHECK_OK(sing_optimizer_add_group(optimizer, &parameter, 1, NULL, NULL));
+    if (is_shard) {
+      CHECK_OK(sing_optimizer_set_sum_shards(optimizer, sum_of_one, NULL));
+      CHECK_FAILS(sing_optimizer_step(optimizer, 1), SING_INVALID_ARGUMENT, "set_exchange_parts()");
+      CHECK_OK(sing_optimizer_set_exchange_parts(optimizer, exchange_with_oneself, &exchanges));
+    }
+    CHECK_OK(sing_optimizer_step(optimizer, 1));
+    sing_optimizer_destroy(optimizer);
+  }
+  CHECK(exchanges == 2);
+  CHECK(weights[0][0] != 1);
+  CHECK(memcmp(weights[0], weights[1], sizeof weights[0]) == 0);
+}
+
 /* With the defaults, the first step of an element of standardized size 0.1 is 0.005 * 0.1 /
  * softplus(0.1), and softplus(0.1) = ln(1 + e^5) / 50. */
 static void test_default_step_by_hand(void) {
@@ -390,6 +449,7 @@ int main(int argument_count, char** arguments) {
   CHECK(strlen(sing_last_error()) == 0);
   test_sgd_step_by_hand();
   test_shard();
+  test_matrix_in_parts();
   test_default_step_by_hand();
   test_groups_override_defaults();
   test_low_precision_copy();
