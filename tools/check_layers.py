@@ -21,6 +21,7 @@ TORCH = re.compile(r"(torch/|ATen/|c10/)")
 # The folders of lab/ from the bottom: a file may include files of its own folder and of lower floors.
 LAB_FLOORS = (
     ("command",),  # the vocabulary of the command line
+    ("ranks",),  # the processes of one training
     ("random", "picture", "data"),  # parts that know no model
     ("page",),  # HTML pages and drawings
     ("fused", "optimizer"),  # layers and optimizers
@@ -35,7 +36,7 @@ LAB_FLOORS = (
     ("main",),  # the program
 )
 # The parts of the library that the lab may use: all but the backends.
-LIBRARY = ("sing/base/", "sing/io/", "sing/rule/", "sing/optim/", "sing/c_api/", "sing/sing.hpp", "adapters/torch/")
+LIBRARY = ("sing/base/", "sing/io/", "sing/rule/", "sing/optim/", "sing/c_api/", "sing/sing.hpp", "adapters/")
 
 
 def lab_rules():
@@ -60,10 +61,12 @@ ALLOWED = {
     "sing/": ("sing/base/", "sing/rule/", "sing/optim/", "sing/backend/backend.hpp"),
     "adapters/tensor/": ("sing/", "adapters/tensor/"),
     "adapters/torch/": ("sing/", "adapters/tensor/", "adapters/torch/"),
+    "adapters/mpi/": ("sing/", "adapters/mpi/"),
+    "adapters/nccl/": ("sing/", "adapters/nccl/"),
     "lab/": (),  # a folder without a floor
     **lab_rules(),
 }
-MAY_INCLUDE_CUDA = ("sing/backend/cuda/", "lab/fused/", "tests/backend/cuda/")
+MAY_INCLUDE_CUDA = ("sing/backend/cuda/", "adapters/nccl/", "lab/fused/", "lab/ranks/nccl_link.cpp", "tests/backend/cuda/")
 MAY_INCLUDE_TORCH = ("adapters/torch/", "lab/", "bench/", "tests/torch/", "tests/lab/", "examples/libtorch/")
 OURS = ("sing/", "adapters/", "lab/", "bench/", "examples/", "python/", "tests/")
 TREES = ("sing/", "adapters/", "lab/")  # whose folders have no cycle

@@ -18,6 +18,9 @@ namespace {
 
 constexpr const char* kArchiveKey = "sing_optimizer_state";
 
+// Stands for the gradient of a part without elements, because null would leave the tensor out.
+constexpr double kEmptyPart = 0;
+
 Subject subject(std::string_view role, std::string_view name) {
   return {.where = "torch", .role = role, .name = name};
 }
@@ -33,7 +36,7 @@ Optimizer::Optimizer(const std::vector<ParameterGroup>& groups, Options defaults
       optimizer_(std::move(defaults), make_libtorch_backend) {
   static_cast<GroupOptions&>(*defaults_).set_lr(learning_rate_of(optimizer_.defaults().rule));
   for (const ParameterGroup& group : groups) {
-    add_group(group.parameters, group.overrides);
+    add_group(group.parameters, group.overrides, group.shards);
   }
 }
 
@@ -61,8 +64,10 @@ std::vector<NamedTensor> Optimizer::without_repeats(const Parameters& parameters
   return kept;
 }
 
-void Optimizer::register_group(const Parameters& parameters, const Overrides& overrides) {
+void Optimizer::register_group(const Parameters& parameters, const Overrides& overrides,
+                               const Shards& shards) {
   std::vector<PlacedParameter> placed;
+  std::size_t shards_found = 0;
   std::vector<Entry> added;
   for (const auto& [name, tensor] : without_repeats(parameters)) {
     TensorFacts facts = facts_of("parameter", name, tensor);
@@ -73,9 +78,21 @@ void Optimizer::register_group(const Parameters& parameters, const Overrides& ov
                        .shape = facts.sizes,
                        .strides = facts.strides,
                        .dtype = facts.dtype}});
-    added.push_back(
-        {.tensor = tensor, .group = listed_.size(), .facts = std::move(facts), .data = data});
+    const auto shard = shards.find(name);
+    if (shard != shards.end()) {
+      placed.back().parameter.shard = shard->second;
+      ++shards_found;
+    }
+    added.push_back({.tensor = tensor,
+                     .group = listed_.size(),
+                     .facts = std::move(facts),
+                     .data = data,
+                     .is_shard = shard != shards.end()});
   }
+  SING_CHECK(shards_found == shards.size(),
+             "[torch] group {}: wanted shards of parameters by their names, got {} shards of which "
+             "{} name one",
+             listed_.size(), shards.size(), shards_found);
   optimizer_.add_group(placed, overrides);
   std::ranges::move(added, std::back_inserter(entries_));
   std::vector<at::Tensor>& listed = listed_.emplace_back();
@@ -84,9 +101,10 @@ void Optimizer::register_group(const Parameters& parameters, const Overrides& ov
   }
 }
 
-std::size_t Optimizer::add_group(const Parameters& parameters, const Overrides& overrides) {
+std::size_t Optimizer::add_group(const Parameters& parameters, const Overrides& overrides,
+                                 const Shards& shards) {
   take_up_groups();
-  register_group(parameters, overrides);
+  register_group(parameters, overrides, shards);
   const std::size_t group = listed_.size() - 1;
   auto own = std::make_unique<GroupOptions>(overrides);
   own->set_lr(learning_rate(group));
@@ -127,7 +145,7 @@ void Optimizer::take_up_groups() {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       named.emplace_back(own.names().empty() ? std::string() : own.names()[i], tensors[i]);
     }
-    register_group(named, own.overrides());
+    register_group(named, own.overrides(), {});
     if (!own.has_lr()) {
       own.set_lr(learning_rate(group));
     }
@@ -193,7 +211,9 @@ std::vector<at::Tensor> Optimizer::hand_over() {
     optimizer_.set_data(i, entry.data);
     const at::Tensor gradient = held[i];
     if (gradient.defined()) {
-      optimizer_.set_gradient(i, gradient.const_data_ptr(), dtype_of(gradient));
+      const void* const data = gradient.const_data_ptr();
+      optimizer_.set_gradient(i, data == nullptr && entry.is_shard ? &kEmptyPart : data,
+                              dtype_of(gradient));
     } else {
       optimizer_.clear_gradient(i);
     }

@@ -18,9 +18,13 @@
 
 namespace sing::torch {
 
+// Parameters that are parts of tensors which several processes hold together, by name.
+using Shards = std::map<std::string, Shard>;
+
 struct ParameterGroup {
   Parameters parameters;
   Overrides overrides = {};
+  Shards shards = {};
 };
 
 // Updates the parameters in place; state on CUDA devices is in LibTorch's memory. Parameters may be
@@ -32,7 +36,8 @@ class Optimizer final : public ::torch::optim::Optimizer {
   explicit Optimizer(const std::vector<ParameterGroup>& groups, Options defaults = {});
 
   // Options that `overrides` leaves out are the optimizer's defaults. Returns the group's index.
-  std::size_t add_group(const Parameters& parameters, const Overrides& overrides = {});
+  std::size_t add_group(const Parameters& parameters, const Overrides& overrides = {},
+                        const Shards& shards = {});
   // The same with torch's types: the group's options are GroupOptions, or it has none.
   void add_param_group(const ::torch::optim::OptimizerParamGroup& group);
 
@@ -43,6 +48,10 @@ class Optimizer final : public ::torch::optim::Optimizer {
   // For CUDA graphs: call it once before a step is captured, and after each change of options
   // between replays.
   void upload(double loss_scale = 1);
+
+  // The function that adds up the sums of shards, which a step with a shard needs; by MPI it is
+  // sing::mpi::sum_over(), by NCCL sing::nccl::sum_over().
+  void set_sum_shards(const SumShards& sum_shards) { optimizer_.set_sum_shards(sum_shards); }
 
   const Options& options(std::size_t group = 0) const;
   // Sets an option of a group. Options that decide which state exists cannot change.
@@ -92,7 +101,8 @@ class Optimizer final : public ::torch::optim::Optimizer {
     at::Tensor tensor;
     std::size_t group;
     TensorFacts facts;
-    void* data;            // where it was at the last step
+    void* data;  // where it was at the last step
+    bool is_shard;
     at::Tensor copy = {};  // of lower precision, or undefined
     at::Tensor curvature = {};
   };
@@ -100,7 +110,8 @@ class Optimizer final : public ::torch::optim::Optimizer {
   // Returns the tensors of a new group, each once and with a name. Throws for a tensor that cannot
   // be a parameter of it.
   std::vector<NamedTensor> without_repeats(const Parameters& parameters) const;
-  void register_group(const Parameters& parameters, const Overrides& overrides);
+  void register_group(const Parameters& parameters, const Overrides& overrides,
+                      const Shards& shards);
   void take_up_groups();
   GroupOptions& group_options(std::size_t group) const;
   double learning_rate(std::size_t group) const;
