@@ -196,9 +196,7 @@ void read_into(const SafetensorsReader& reader, const std::string& path, const s
   tensor.copy_(host);
 }
 
-void add_optimizer(Collection& tensors, Metadata& metadata,
-                   const sing::torch::Optimizer& optimizer) {
-  const std::string bytes = optimizer.save_bytes();
+void add_optimizer(Collection& tensors, Metadata& metadata, const std::string& bytes) {
   const SafetensorsReader reader(std::as_bytes(std::span(bytes)), "optimizer");
   for (const TensorEntry& entry : reader.tensors()) {
     tensors.add({fmt::format("{}{}", kOptimizerPrefix, entry.name), entry.dtype, entry.shape},
@@ -233,6 +231,11 @@ std::string optimizer_bytes(const SafetensorsReader& reader) {
 
 void save_checkpoint(const std::filesystem::path& path, const ::torch::nn::Module& module,
                      const sing::torch::Optimizer& optimizer, const TrainingState& state) {
+  save_checkpoint(path, module, optimizer.save_bytes(), state);
+}
+
+void save_checkpoint(const std::filesystem::path& path, const ::torch::nn::Module& module,
+                     const std::string& optimizer_state, const TrainingState& state) {
   Collection tensors;
   for (const NamedTensor& each : tensors_of(module)) {
     tensors.add(each.first, each.second);
@@ -246,12 +249,12 @@ void save_checkpoint(const std::filesystem::path& path, const ::torch::nn::Modul
   visit_added_state(state, add);
   Metadata metadata = {
       {"format", kFormat}, {"format_version", kVersion}, {"state", numbers.dump()}};
-  add_optimizer(tensors, metadata, optimizer);
+  add_optimizer(tensors, metadata, optimizer_state);
   tensors.write(path, metadata);
 }
 
 TrainingState load_checkpoint(const std::filesystem::path& path, ::torch::nn::Module& module,
-                              sing::torch::Optimizer& optimizer) {
+                              sing::torch::Optimizer& optimizer, const PartOfState& part) {
   const SafetensorsReader reader = open_checkpoint(path);
   TrainingState state;
   try {
@@ -267,7 +270,7 @@ TrainingState load_checkpoint(const std::filesystem::path& path, ::torch::nn::Mo
     throw FileError(fmt::format("[checkpoint] '{}': its state is not readable: {}", path.string(),
                                 problem.what()));
   }
-  optimizer.load_bytes(optimizer_bytes(reader));
+  optimizer.load_bytes(part(optimizer_bytes(reader)));
   for (const NamedTensor& each : tensors_of(module)) {
     read_into(reader, path.string(), each.first, each.second);
   }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -44,11 +45,17 @@ struct TrainingState {
 // throws FileError.
 void save_checkpoint(const std::filesystem::path& path, const ::torch::nn::Module& module,
                      const sing::torch::Optimizer& optimizer, const TrainingState& state);
+// The same with the optimizer's state from its save_bytes().
+void save_checkpoint(const std::filesystem::path& path, const ::torch::nn::Module& module,
+                     const std::string& optimizer_state, const TrainingState& state);
 
 // Throws FileError or std::invalid_argument for a file that is damaged, in another format or from
 // another model. The module may then be partly changed.
+// The optimizer loads what `part` returns for the state in the file.
+using PartOfState = std::function<std::string(const std::string& state)>;
 TrainingState load_checkpoint(const std::filesystem::path& path, ::torch::nn::Module& module,
-                              sing::torch::Optimizer& optimizer);
+                              sing::torch::Optimizer& optimizer,
+                              const PartOfState& part = std::identity());
 
 // Returns copies of the module's tensors with their names.
 std::vector<sing::torch::NamedTensor> copy_weights(const ::torch::nn::Module& module);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "lab/loop/training_model.hpp"
+#include "lab/random/random_stream.hpp"
 #include "lab/run/scores_text.hpp"
 #include "sing/base/message.hpp"
 
@@ -24,16 +25,41 @@ bool takes_curvature(const TrainingPlan& plan) {
 }
 
 TrainingState first_state(const run::RunDirectory& directory, task::TaskModel& model,
-                          sing::torch::Optimizer& optimizer, bool resume) {
+                          sing::torch::Optimizer& optimizer, const StateShares& shares,
+                          bool resume) {
   const std::filesystem::path checkpoint = directory.checkpoint(kLastCheckpoint);
   if (!resume || !std::filesystem::exists(checkpoint)) {
     return {};
   }
   try {
-    return load_checkpoint(checkpoint, *model.module, optimizer);
+    return load_checkpoint(checkpoint, *model.module, optimizer,
+                           [&](const std::string& state) { return shares.own_part(state); });
   } catch (const FileError& problem) {
     throw FileError(fmt::format("{}; without this file the run begins again", problem.what()));
   }
+}
+
+// The ranks draw different numbers in a step, for dropout say, and the same ones again after a
+// resume. The order of epochs, scenes and signs use other purposes.
+constexpr std::uint32_t kRankPurpose = 0x8001'0000;
+
+void seed_rank(std::int64_t seed, std::int64_t step, int rank) {
+  random::RandomStream stream(static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(step),
+                              kRankPurpose + static_cast<std::uint32_t>(rank));
+  ::torch::manual_seed(stream.next());
+}
+
+// Returns what the parts count in the mean loss together; none if all parts count the same.
+std::optional<double> weight_of(const task::Task& task, const std::vector<task::Batch>& parts) {
+  double sum = 0;
+  for (const task::Batch& part : parts) {
+    const at::Tensor weight = task.weight(part);
+    if (!weight.defined()) {
+      return std::nullopt;
+    }
+    sum += weight.item<double>();
+  }
+  return sum;
 }
 
 }  // namespace
@@ -44,9 +70,11 @@ void count_steps(TrainingPlan& plan, const task::Task& task) {
   SING_CHECK(options.batch % options.accumulate == 0,
              "[training] wanted accumulate to divide the batch of {}, got {}", options.batch,
              options.accumulate);
-  plan.steps_per_epoch =
-      task.batch_count(task::Split::kTraining, options.batch / options.accumulate) /
-      options.accumulate;
+  const std::int64_t parts = options.accumulate * plan.ranks;
+  SING_CHECK(options.batch % parts == 0,
+             "[training] wanted accumulate × ranks = {} × {} to divide the batch of {}, got a rest",
+             options.accumulate, plan.ranks, options.batch);
+  plan.steps_per_epoch = task.batch_count(task::Split::kTraining, options.batch / parts) / parts;
   SING_CHECK(plan.steps_per_epoch > 0,
              "[training] wanted a batch of at most the {} training examples, got {}", examples,
              options.batch);
@@ -74,15 +102,16 @@ void prepare_torch(const TrainingPlan& plan) {
 }
 
 Trainer::Trainer(task::Task& task, const TrainingPlan& plan, const run::RunDirectory& directory,
-                 command::ProgressBar& progress, bool resume)
+                 command::ProgressBar& progress, bool resume, ranks::Ranks& ranks)
     : task_(task),
       plan_(plan),
       directory_(directory),
       progress_(progress),
+      ranks_(ranks),
       model_(make_training_model(task, plan)),
-      optimizer_(trained_parameters(*model_.module), plan.optimizer),
-      state_(first_state(directory, model_, optimizer_, resume)),
-      writer_(directory, state_.file_sizes),
+      shares_(ranks, trained_parameters(*model_.module), plan.shard_state),
+      optimizer_(shares_.own(), plan.optimizer),
+      state_(first_state(directory, model_, optimizer_, shares_, resume)),
       gradient_pass_(
           plan.device,
           [this](const std::vector<task::Batch>& parts) {
@@ -95,10 +124,25 @@ Trainer::Trainer(task::Task& task, const TrainingPlan& plan, const run::RunDirec
       loss_sum_(
           at::full({}, state_.window_loss, at::TensorOptions(plan.device).dtype(at::kDouble))),
       earlier_seconds_(state_.seconds) {
-  // Fused layers have no second derivative.
-  if (plan.training.fused && !takes_curvature(plan) && takes_fused_layers(model_, plan)) {
+  check_same_start();
+  if (ranks_.is_first()) {
+    writer_.emplace(directory, state_.file_sizes);
+  }
+  // Fused layers have no second derivative, and need an optimizer that writes all bf16 weights.
+  if (plan.training.fused && !takes_curvature(plan) && !shares_.is_shared() &&
+      takes_fused_layers(model_, plan)) {
     use_fused_layers(model_, optimizer_);
   }
+}
+
+// A rank that does not see the run's folder would begin again.
+void Trainer::check_same_start() {
+  const at::Tensor step = at::full({}, static_cast<double>(state_.step), at::kDouble);
+  ranks_.broadcast(step, 0);
+  SING_CHECK(step.item<double>() == static_cast<double>(state_.step),
+             "[training] rank {}: wanted the checkpoint of step {}, which rank 0 has, got step {}; "
+             "is the run's folder '{}' on a disk that all ranks share?",
+             ranks_.rank(), step.item<double>(), state_.step, directory_.path().string());
 }
 
 std::int64_t Trainer::parameter_count() const {
@@ -126,21 +170,22 @@ run::EndRecord Trainer::run(const command::StopSignal& stop, std::string_view sm
         c10::impl::VirtualGuardImpl(plan_.device.type()).getStreamFromGlobalPool(plan_.device));
   }
   const std::int64_t parts = plan_.training.accumulate;
-  const std::int64_t part = plan_.training.batch / parts;
+  const std::int64_t part = plan_.training.batch / parts / ranks_.count();
   const std::int64_t epoch_parts = plan_.steps_per_epoch * parts;
   const std::int64_t examples = task_.example_count(task::Split::kTraining);
   Prefetcher<task::Batch> source(
       [&](std::int64_t position) {
         const std::lock_guard lock(task_mutex_);
+        const std::int64_t index = position % epoch_parts * ranks_.count() + ranks_.rank();
         return task_.make_batch(task::batch_request(task::Split::kTraining, position / epoch_parts,
-                                                    position % epoch_parts, part, examples));
+                                                    index, part, examples));
       },
       state_.step * parts, plan_.total_steps * parts);
   const std::int64_t evaluate_steps =
       plan_.training.evaluate_steps > 0 ? plan_.training.evaluate_steps : plan_.steps_per_epoch;
   const std::int64_t first = state_.step;
   while (state_.step < plan_.total_steps) {
-    if (stop.requested()) {
+    if (ranks::any_of(ranks_, stop.requested())) {
       return finish(run::RunStatus::kInterrupted);
     }
     take_step(source);
@@ -162,13 +207,18 @@ run::EndRecord Trainer::run(const command::StopSignal& stop, std::string_view sm
     if (evaluated) {
       evaluate_now();
     }
-    const double since = std::chrono::duration<double>(Clock::now() - saved_).count();
-    if (!last && (is_time(plan_.resources.checkpoint_steps) ||
-                  (evaluated && since >= plan_.resources.checkpoint_seconds))) {
+    if (!last &&
+        (is_time(plan_.resources.checkpoint_steps) || (evaluated && is_checkpoint_due()))) {
       save();
     }
   }
   return finish(run::RunStatus::kFinished);
+}
+
+// The ranks save together, when the clock of rank 0 says so.
+bool Trainer::is_checkpoint_due() {
+  const double since = std::chrono::duration<double>(Clock::now() - saved_).count();
+  return ranks::any_of(ranks_, ranks_.is_first() && since >= plan_.resources.checkpoint_seconds);
 }
 
 at::Tensor Trainer::gradients_with_curvature(const std::vector<task::Batch>& parts) {
@@ -181,12 +231,35 @@ at::Tensor Trainer::gradients_with_curvature(const std::vector<task::Batch>& par
                                      static_cast<std::uint64_t>(plan_.training.seed), state_.step);
   const at::Tensor loss = compute_gradients(
       task_, model_, plan_, parts, [&](const at::Tensor& part) { hessian.backward(part); });
+  ranks::average(ranks_, hessian.products());
   const std::vector<at::Tensor> curvature = hessian.diagonal();
   std::size_t next = 0;
   for (const auto& [name, parameter] : trained.tensors()) {
-    optimizer_.set_curvature(name, curvature[next++]);
+    if (shares_.is_own(name)) {
+      optimizer_.set_curvature(name, curvature[next]);
+    }
+    ++next;
   }
   return loss;
+}
+
+// Which parameters have a gradient depends on the model and not on the examples, so the ranks
+// agree.
+void Trainer::average_gradients(const std::vector<task::Batch>& parts, const at::Tensor& loss) {
+  if (ranks_.count() == 1) {
+    return;
+  }
+  std::vector<at::Tensor> tensors = {loss};
+  for (const at::Tensor& parameter : model_.module->parameters()) {
+    if (parameter.grad().defined()) {
+      tensors.push_back(parameter.grad());
+    }
+  }
+  if (const std::optional<double> weight = weight_of(task_, parts)) {
+    ranks::average(ranks_, tensors, *weight);
+  } else {
+    ranks::average(ranks_, tensors);
+  }
 }
 
 void Trainer::take_step(Prefetcher<task::Batch>& source) {
@@ -198,10 +271,16 @@ void Trainer::take_step(Prefetcher<task::Batch>& source) {
     window_units_ += task_.unit_count(parts.back());
   }
   timer_.data_ready();
-  loss_sum_ += gradient_pass_.run(parts);
+  if (ranks_.count() > 1) {
+    seed_rank(plan_.training.seed, state_.step, ranks_.rank());
+  }
+  const at::Tensor loss = gradient_pass_.run(parts);
+  average_gradients(parts, loss);
+  loss_sum_ += loss;
   timer_.gradients_ready();
   optimizer_.set_learning_rate_factor(plan_.schedule.factor(state_.step));
   optimizer_.step();
+  shares_.exchange();
   timer_.step_ends();
   ++state_.step;
   ++state_.window_steps;
@@ -221,14 +300,16 @@ void Trainer::record_step() {
                          .learning_rate = learning_rate_of(plan_.optimizer.rule) *
                                           plan_.schedule.factor(state_.step - 1),
                          .unit = task_.unit(),
-                         .units_per_second = static_cast<double>(window_units_) / window_seconds_,
+                         .units_per_second = ranks::sum_of(ranks_, window_units_) / window_seconds_,
                          .data_seconds = phases.data,
                          .forward_backward_seconds = phases.forward_backward,
                          .optimizer_seconds = phases.optimizer};
   if (is_time(plan_.training.norm_steps)) {
-    record.gradient_norms = optimizer_.gradient_norms();
+    record.gradient_norms = shares_.all_norms(optimizer_.gradient_norms());
   }
-  writer_.write(record);
+  if (writer_) {
+    writer_->write(record);
+  }
   diverged_ = has_diverged(loss);
   remaining_.add(steps, window_seconds_);
   const double left = remaining_.seconds_for(plan_.total_steps - state_.step);
@@ -259,11 +340,23 @@ void Trainer::evaluate_now() {
       []<class R>(const R&) { return requires { R::kEvaluationSlot; }; }, plan_.optimizer.rule);
   if (averages) {
     optimizer_.use_slow_weights();
+    shares_.exchange();
   }
+  if (writer_) {
+    record_evaluation();
+  }
+  if (averages) {
+    optimizer_.use_fast_weights();
+    shares_.exchange();
+  }
+}
+
+void Trainer::record_evaluation() {
+  const std::int64_t parts = plan_.training.accumulate * ranks_.count();
   const Evaluation result = evaluate(task_, model_,
                                      {.device = plan_.device,
                                       .precision = plan_.training.precision,
-                                      .batch = plan_.training.batch / plan_.training.accumulate,
+                                      .batch = plan_.training.batch / parts,
                                       .picture = directory_.picture(state_.step),
                                       .sample = directory_.sample(state_.step)},
                                      task_mutex_);
@@ -280,15 +373,12 @@ void Trainer::evaluate_now() {
     best_weights_ = copy_weights(*model_.module);
     best_step_ = state_.step;
   }
-  if (averages) {
-    optimizer_.use_fast_weights();
-  }
-  writer_.write(run::EvaluationRecord{.step = state_.step,
-                                      .epoch = epoch(),
-                                      .loss = result.loss,
-                                      .accuracy = result.accuracy,
-                                      .score_name = task_.score_name(),
-                                      .others = result.others});
+  writer_->write(run::EvaluationRecord{.step = state_.step,
+                                       .epoch = epoch(),
+                                       .loss = result.loss,
+                                       .accuracy = result.accuracy,
+                                       .score_name = task_.score_name(),
+                                       .others = result.others});
   progress_.say(fmt::format("step {} · epoch {:.2f} · {} loss {:.3e}{}", state_.step, epoch(),
                             name_of(plan_.training.evaluate_on), result.loss,
                             run::scores_text(task_.score_name(), result.accuracy, result.others)));
@@ -297,6 +387,14 @@ void Trainer::evaluate_now() {
 // Saves the best weights first: if the run is killed in between, it finds them again after resuming
 // from the last checkpoint.
 void Trainer::save() {
+  std::string optimizer_state;
+  if (shares_.is_shared() || writer_) {
+    optimizer_state = shares_.gather(optimizer_.save_bytes());
+  }
+  saved_ = Clock::now();
+  if (!writer_) {
+    return;
+  }
   if (!best_weights_.empty()) {
     const bool has_accuracy = state_.best_accuracy.has_value();
     const double best = has_accuracy ? *state_.best_accuracy : *state_.best_loss;
@@ -305,10 +403,10 @@ void Trainer::save() {
                   {has_accuracy ? "accuracy" : "loss", shortest_text(best)}});
     best_weights_.clear();
   }
-  state_.file_sizes = writer_.sync();
+  state_.file_sizes = writer_->sync();
   state_.window_loss = loss_sum_.item<double>();
   state_.seconds = seconds();
-  save_checkpoint(directory_.checkpoint(kLastCheckpoint), *model_.module, optimizer_, state_);
+  save_checkpoint(directory_.checkpoint(kLastCheckpoint), *model_.module, optimizer_state, state_);
   saved_ = Clock::now();
 }
 
@@ -323,9 +421,11 @@ run::EndRecord Trainer::finish(run::RunStatus status) {
     record.final_loss = state_.last_loss.value_or(run::kAbsent);
     record.others = state_.last_scores;
   }
-  writer_.write(record);
-  writer_.sync();
-  const OptimizerProgress skipped = optimizer_.status();
+  if (writer_) {
+    writer_->write(record);
+    writer_->sync();
+  }
+  const OptimizerProgress skipped = shares_.total(optimizer_.status());
   if (skipped.skipped_tensors > 0 || skipped.skipped_steps > 0) {
     progress_.say(
         fmt::format("gradients that were not finite: {} tensors and {} steps were skipped",

@@ -15,8 +15,10 @@
 #include "lab/loop/gradient_pass.hpp"
 #include "lab/loop/phase_timer.hpp"
 #include "lab/loop/prefetcher.hpp"
+#include "lab/loop/state_shares.hpp"
 #include "lab/loop/training_plan.hpp"
 #include "lab/optimizer/hessian_diagonal.hpp"
+#include "lab/ranks/one_process.hpp"
 #include "lab/run/run_directory.hpp"
 #include "lab/run/run_writer.hpp"
 #include "lab/task/task.hpp"
@@ -25,7 +27,7 @@ namespace sing::lab::loop {
 
 // Computes the number of steps; a last step of an epoch that the task's batches do not fill is left
 // out. Throws std::invalid_argument if the training set does not fill one step or the batch is not
-// divisible by `accumulate`.
+// divisible by `accumulate` and the ranks.
 void count_steps(TrainingPlan& plan, const task::Task& task);
 
 // Sets torch's options for the whole process: threads and determinism. Turns off cuDNN's attention,
@@ -35,8 +37,10 @@ void prepare_torch(const TrainingPlan& plan);
 class Trainer {
  public:
   // The weights come from the seed or, with `resume`, from the last checkpoint if there is one.
+  // Each of the plan's ranks trains on its part of every batch; rank 0 evaluates and writes the
+  // files.
   Trainer(task::Task& task, const TrainingPlan& plan, const run::RunDirectory& directory,
-          command::ProgressBar& progress, bool resume);
+          command::ProgressBar& progress, bool resume, ranks::Ranks& ranks = ranks::one_process());
 
   std::int64_t parameter_count() const;
   std::int64_t first_step() const { return state_.step; }
@@ -48,11 +52,15 @@ class Trainer {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void check_same_start();
   void take_step(Prefetcher<task::Batch>& source);
+  void average_gradients(const std::vector<task::Batch>& parts, const at::Tensor& loss);
   at::Tensor gradients_with_curvature(const std::vector<task::Batch>& parts);
   void record_step();
   bool has_diverged(double loss);
+  bool is_checkpoint_due();
   void evaluate_now();
+  void record_evaluation();
   void save();
   bool is_time(std::int64_t every) const { return every > 0 && state_.step % every == 0; }
   double epoch() const;
@@ -63,15 +71,17 @@ class Trainer {
   TrainingPlan plan_;
   run::RunDirectory directory_;
   command::ProgressBar& progress_;
+  ranks::Ranks& ranks_;
   task::TaskModel model_;
+  StateShares shares_;
   sing::torch::Optimizer optimizer_;
   TrainingState state_;
-  run::RunWriter writer_;
+  std::optional<run::RunWriter> writer_;  // on rank 0
   GradientPass gradient_pass_;
   PhaseTimer timer_;
   std::mutex task_mutex_;
-  at::Tensor loss_sum_;  // since the last record, on the device
-  std::int64_t window_units_ = 0;
+  at::Tensor loss_sum_;            // since the last record, on the device
+  std::int64_t window_units_ = 0;  // of this rank
   double window_seconds_ = 0;
   command::RemainingTime remaining_;
   bool diverged_ = false;

@@ -15,6 +15,8 @@ struct TrainingPlan {
   Options optimizer;
   Schedule schedule;
   c10::Device device = c10::DeviceType::CPU;
+  std::int64_t ranks = 1;    // processes that share each batch
+  bool shard_state = false;  // the ranks share the optimizer's state too
   std::int64_t steps_per_epoch = 0;
   std::int64_t total_steps = 0;
 };

@@ -9,6 +9,7 @@
 
 #include "lab/command/field_flags.hpp"
 #include "lab/loop/longer_run.hpp"
+#include "lab/loop/state_shares.hpp"
 #include "lab/optimizer/named_optimizer.hpp"
 #include "sing/base/message.hpp"
 #include "sing/base/name_list.hpp"
@@ -139,14 +140,19 @@ Schedule TrainingSetup::make_schedule_for(const TrainingPlan& plan) const {
   return schedule;
 }
 
-TrainingPlan TrainingSetup::make_plan() {
+TrainingPlan TrainingSetup::make_plan(const ranks::Ranks& ranks) {
   validate(training_, "training");
   validate(resources, "training");
   TrainingPlan plan{.training = training_,
                     .resources = resources,
                     .optimizer = make_optimizer(),
                     .schedule = {},
-                    .device = parse_device(device)};
+                    .device = device_of_rank(device, ranks),
+                    .ranks = ranks.count(),
+                    .shard_state = shard_state};
+  if (shard_state) {
+    check_shareable(plan.optimizer);
+  }
   const auto cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const int automatic = plan.device.is_cpu() ? 1 : cores;
   task_->prepare({.seed = static_cast<std::uint64_t>(training_.seed),
@@ -185,6 +191,7 @@ run::RunConfig TrainingSetup::config(const TrainingPlan& plan, std::int64_t para
           .parameters = parameters,
           .total_steps = plan.total_steps,
           .steps_per_epoch = plan.steps_per_epoch,
+          .ranks = plan.ranks,
           .versions = {{"sing", sing_version()}, {"torch", TORCH_VERSION}}};
 }
 
@@ -224,6 +231,14 @@ at::Device parse_device(const std::string& text) {
              "[--device] wanted one of {} CUDA devices, got '{}'",
              static_cast<int>(::torch::cuda::device_count()), text);
   return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(*number));
+}
+
+at::Device device_of_rank(const std::string& text, const ranks::Ranks& ranks) {
+  const at::Device device = parse_device(text);
+  if (ranks.count() == 1 || device.is_cpu() || text.starts_with("cuda:")) {
+    return device;
+  }
+  return parse_device(fmt::format("cuda:{}", ranks.rank_on_machine()));
 }
 
 }  // namespace sing::lab::loop

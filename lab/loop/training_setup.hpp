@@ -25,8 +25,9 @@ class TrainingSetup {
   // Returns runs/<task>_<optimizer>_<learning rate>_<seed>. Throws std::invalid_argument.
   std::string default_folder() const;
 
-  // Checks all options and prepares the task. Throws std::invalid_argument.
-  TrainingPlan make_plan();
+  // Checks all options and prepares the task. Each rank on a machine takes a GPU of its own. Throws
+  // std::invalid_argument.
+  TrainingPlan make_plan(const ranks::Ranks& ranks = ranks::one_process());
   // Returns every option under the name of its flag, with the chosen value.
   std::vector<OptionInfo> options(const TrainingPlan& plan) const;
   // Returns the configuration that a run or a benchmark records.
@@ -37,6 +38,7 @@ class TrainingSetup {
 
   ResourceOptions resources;
   std::string device = "auto";
+  bool shard_state = false;
 
  private:
   // A flag of an option that only some optimizers or schedules have: `owner` has it.
@@ -68,5 +70,7 @@ class TrainingSetup {
 std::vector<std::string> resource_names();
 
 at::Device parse_device(const std::string& text);
+// Returns the device of a rank: with the text auto or cuda, the GPU of its number on the machine.
+at::Device device_of_rank(const std::string& text, const ranks::Ranks& ranks);
 
 }  // namespace sing::lab::loop

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <ostream>
 
 #include "lab/command/field_flags.hpp"
@@ -10,6 +11,7 @@
 #include "lab/loop/training_setup.hpp"
 #include "lab/main/commands.hpp"
 #include "lab/main/task_registry.hpp"
+#include "lab/ranks/join_ranks.hpp"
 #include "lab/run/run_lock.hpp"
 #include "lab/run/run_reader.hpp"
 #include "lab/run/scores_text.hpp"
@@ -30,12 +32,17 @@ struct TrainFlags {  // flags of the command for one task
 
 // Applies the options that the run was started with. Resource options and the length come from this
 // command or, if not given, from the run.
-run::RecordedConfig take_up(TrainFlags& flags, const run::RunDirectory& directory) {
+run::RecordedConfig take_up(TrainFlags& flags, const run::RunDirectory& directory,
+                            const ranks::Ranks& ranks) {
   run::RecordedConfig config = run::read_config(directory.config());
   const std::string run = directory.path().string();
   SING_CHECK(config.task == flags.request.task_name(),
              "[sing train] wanted to resume a run of task {}, got '{}' of task {}",
              flags.request.task_name(), run, config.task);
+  SING_CHECK(config.ranks == ranks.count(),
+             "[sing train] '{}': wanted ranks = {}, with which the run was started (mpirun -n {}), "
+             "got ranks = {}",
+             run, config.ranks, config.ranks, ranks.count());
   const std::vector<std::string> lengths = loop::changed_lengths(*flags.command, config);
   const command::OptionTexts options = loop::options_for_length(config, lengths);
   command::OptionTexts fixed = options;
@@ -95,9 +102,10 @@ void say_notice(std::ostream& out, const task::Task& task) {
   }
 }
 
-// `longer`: the run was started for fewer steps.
+// `longer`: the run was started for fewer steps. All ranks look at the run before rank 0 changes
+// it.
 void start(TrainFlags& flags, const loop::TrainingPlan& plan, const run::RunDirectory& directory,
-           bool longer, CommandContext& context) {
+           bool longer, ranks::Ranks& ranks, CommandContext& context) {
   std::ostream& out = context.out;
   if (directory.has_run()) {
     const run::RunRecord record = run::read_run(directory.path());
@@ -107,19 +115,24 @@ void start(TrainFlags& flags, const loop::TrainingPlan& plan, const run::RunDire
       return;
     }
   }
-  if (flags.resume && !directory.has_config()) {
+  const bool is_new = !directory.has_config();
+  ranks.barrier();
+  if (flags.resume && is_new) {
     out << directory.path().string() << ": no run to resume, starting a new one\n";
   }
   context.needs_output = false;  // the run is in its folder
   const command::StopSignal stop;
   loop::prepare_torch(plan);
   command::ProgressBar progress(out, command::terminal_columns(out));
-  loop::Trainer trainer(flags.request.task(), plan, directory, progress, flags.resume);
-  if (!directory.has_config() || longer) {
+  loop::Trainer trainer(flags.request.task(), plan, directory, progress, flags.resume, ranks);
+  if (ranks.is_first() && (is_new || longer)) {
     run::write_config(directory.config(), flags.request.config(plan, trainer.parameter_count()));
   }
   out << directory.path().string() << ": " << trainer.parameter_count() << " parameters, "
       << plan.total_steps << " steps on " << plan.device.str();
+  if (ranks.count() > 1) {
+    out << " in " << ranks.count() << " processes";
+  }
   if (trainer.first_step() > 0) {
     out << ", resuming from step " << trainer.first_step();
   }
@@ -133,7 +146,7 @@ void start(TrainFlags& flags, const loop::TrainingPlan& plan, const run::RunDire
   context.exit_code = exit_code_of(end.status);
 }
 
-void run(TrainFlags& flags, CommandContext& context) {
+void run_rank(TrainFlags& flags, ranks::Ranks& ranks, CommandContext& context) {
   if (!flags.config.empty()) {
     command::apply_options(*flags.command, command::read_option_file(flags.config), "--config");
   }
@@ -143,9 +156,9 @@ void run(TrainFlags& flags, CommandContext& context) {
   const run::RunDirectory directory(flags.out);
   run::RecordedConfig recorded;
   if (flags.resume && directory.has_config()) {
-    recorded = take_up(flags, directory);
+    recorded = take_up(flags, directory, ranks);
   }
-  const loop::TrainingPlan plan = flags.request.make_plan();
+  const loop::TrainingPlan plan = flags.request.make_plan(ranks);
   SING_CHECK(plan.total_steps >= recorded.total_steps,
              "[sing train] wanted at least the {} steps of the run '{}', got {}",
              recorded.total_steps, flags.out, plan.total_steps);
@@ -154,9 +167,25 @@ void run(TrainFlags& flags, CommandContext& context) {
       flags.resume || !directory.has_config(),
       "[sing train] wanted a new directory, got '{}', which holds a run; --resume continues it",
       flags.out);
-  const run::RunLock lock(directory);
+  std::optional<run::RunLock> lock;
+  if (ranks.is_first()) {
+    lock.emplace(directory);
+  }
   const bool longer = recorded.total_steps > 0 && plan.total_steps > recorded.total_steps;
-  start(flags, plan, directory, longer, context);
+  start(flags, plan, directory, longer, ranks, context);
+}
+
+// Only rank 0 prints what it does; every rank prints its errors.
+void run(TrainFlags& flags, CommandContext& context) {
+  const std::unique_ptr<ranks::Ranks> ranks = ranks::join_ranks();
+  if (ranks->is_first()) {
+    run_rank(flags, *ranks, context);
+    return;
+  }
+  std::ostream silent(nullptr);
+  CommandContext own{.out = silent};
+  run_rank(flags, *ranks, own);
+  context.exit_code = own.exit_code;
 }
 
 }  // namespace
@@ -175,6 +204,9 @@ void add_train_command(CLI::App& app, CommandContext& context) {
     command::add_switch(*flags->command, "--resume", flags->resume,
                         "resume the run in --out exactly, if there is one; more --epochs or "
                         "--steps train it for longer");
+    command::add_switch(*flags->command, "--shard-state", flags->request.shard_state,
+                        "under mpirun, each process keeps the optimizer's state of some of the "
+                        "parameters, updates these and hands them to the others; same results");
     flags->command
         ->add_option("--config", flags->config, "TOML or INI file with values of these options")
         ->type_name("FILE");

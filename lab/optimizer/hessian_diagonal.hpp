@@ -18,6 +18,9 @@ class HessianDiagonal {
   // loss must be twice differentiable.
   void backward(const at::Tensor& loss);
 
+  // The sums H z so far, for processes that average them over their parts of a batch.
+  const std::vector<at::Tensor>& products() const { return products_; }
+
   // Returns |H z| of each parameter, in order, averaged over the window of a convolution's filter
   // as the authors do. A parameter without curvature has zeros.
   std::vector<at::Tensor> diagonal() const;

@@ -69,20 +69,23 @@ std::string config_text(const RunConfig& config) {
   }
   Json versions = config.versions;
   versions["compiler"] = __VERSION__;
-  const Json all = {{"format_version", kFormatVersion},
-                    {"task", config.task},
-                    {"picture_legend", config.picture_legend},
-                    {"data_digest", config.data_digest},
-                    {"options", std::move(options)},
-                    {"parameters", config.parameters},
-                    {"total_steps", config.total_steps},
-                    {"steps_per_epoch", config.steps_per_epoch},
-                    {"commit", SING_COMMIT},
-                    {"versions", std::move(versions)},
-                    {"machine",
-                     {{"processor", line_value("/proc/cpuinfo", "model name")},
-                      {"cores", std::thread::hardware_concurrency()},
-                      {"gpus", gpus()}}}};
+  Json all = {{"format_version", kFormatVersion},
+              {"task", config.task},
+              {"picture_legend", config.picture_legend},
+              {"data_digest", config.data_digest},
+              {"options", std::move(options)},
+              {"parameters", config.parameters},
+              {"total_steps", config.total_steps},
+              {"steps_per_epoch", config.steps_per_epoch},
+              {"commit", SING_COMMIT},
+              {"versions", std::move(versions)},
+              {"machine",
+               {{"processor", line_value("/proc/cpuinfo", "model name")},
+                {"cores", std::thread::hardware_concurrency()},
+                {"gpus", gpus()}}}};
+  if (config.ranks > 1) {
+    all["ranks"] = config.ranks;
+  }
   return all.dump(2) + "\n";
 }
 
@@ -108,6 +111,7 @@ RecordedConfig read_config(const std::filesystem::path& path) {
     RecordedConfig config{.task = all.at("task").get<std::string>(),
                           .data_digest = all.value("data_digest", ""),
                           .total_steps = all.value("total_steps", std::int64_t{0}),
+                          .ranks = all.value("ranks", std::int64_t{1}),
                           .options = {}};
     for (const auto& [name, value] : all.at("options").items()) {
       config.options.emplace_back(name, option_text(from_json(value, name)));

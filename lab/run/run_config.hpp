@@ -21,6 +21,7 @@ struct RunConfig {
   std::int64_t parameters = 0;
   std::int64_t total_steps = 0;
   std::int64_t steps_per_epoch = 0;
+  std::int64_t ranks = 1;  // processes that trained together; recorded if there are several
   std::map<std::string, std::string> versions;
 };
 
@@ -33,6 +34,7 @@ struct RecordedConfig {
   std::string task;
   std::string data_digest;  // "" if the run recorded none
   std::int64_t total_steps = 0;
+  std::int64_t ranks = 1;
   command::OptionTexts options;
 };
 

@@ -81,6 +81,8 @@ class ChildProcess {
     }
   }
 
+  pid_t id() const { return process_; }
+
   void send(int signal) { ::kill(process_, signal); }
 
   bool is_running() const {
