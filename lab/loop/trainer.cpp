@@ -231,7 +231,7 @@ at::Tensor Trainer::gradients_with_curvature(const std::vector<task::Batch>& par
                                      static_cast<std::uint64_t>(plan_.training.seed), state_.step);
   const at::Tensor loss = compute_gradients(
       task_, model_, plan_, parts, [&](const at::Tensor& part) { hessian.backward(part); });
-  ranks::average(ranks_, hessian.products());
+  average(parts, hessian.products());
   const std::vector<at::Tensor> curvature = hessian.diagonal();
   std::size_t next = 0;
   for (const auto& [name, parameter] : trained.tensors()) {
@@ -243,23 +243,27 @@ at::Tensor Trainer::gradients_with_curvature(const std::vector<task::Batch>& par
   return loss;
 }
 
+// Averages tensors that are means over the parts which this rank has of a batch.
+void Trainer::average(const std::vector<task::Batch>& parts,
+                      const std::vector<at::Tensor>& tensors) {
+  const std::optional<double> weight = ranks_.count() > 1 ? weight_of(task_, parts) : std::nullopt;
+  if (weight) {
+    ranks::average(ranks_, tensors, *weight);
+  } else {
+    ranks::average(ranks_, tensors);
+  }
+}
+
 // Which parameters have a gradient depends on the model and not on the examples, so the ranks
 // agree.
 void Trainer::average_gradients(const std::vector<task::Batch>& parts, const at::Tensor& loss) {
-  if (ranks_.count() == 1) {
-    return;
-  }
   std::vector<at::Tensor> tensors = {loss};
   for (const at::Tensor& parameter : model_.module->parameters()) {
     if (parameter.grad().defined()) {
       tensors.push_back(parameter.grad());
     }
   }
-  if (const std::optional<double> weight = weight_of(task_, parts)) {
-    ranks::average(ranks_, tensors, *weight);
-  } else {
-    ranks::average(ranks_, tensors);
-  }
+  average(parts, tensors);
 }
 
 void Trainer::take_step(Prefetcher<task::Batch>& source) {
@@ -275,7 +279,9 @@ void Trainer::take_step(Prefetcher<task::Batch>& source) {
     seed_rank(plan_.training.seed, state_.step, ranks_.rank());
   }
   const at::Tensor loss = gradient_pass_.run(parts);
-  average_gradients(parts, loss);
+  if (ranks_.count() > 1) {
+    average_gradients(parts, loss);
+  }
   loss_sum_ += loss;
   timer_.gradients_ready();
   optimizer_.set_learning_rate_factor(plan_.schedule.factor(state_.step));

@@ -54,6 +54,7 @@ class Trainer {
 
   void check_same_start();
   void take_step(Prefetcher<task::Batch>& source);
+  void average(const std::vector<task::Batch>& parts, const std::vector<at::Tensor>& tensors);
   void average_gradients(const std::vector<task::Batch>& parts, const at::Tensor& loss);
   at::Tensor gradients_with_curvature(const std::vector<task::Batch>& parts);
   void record_step();
