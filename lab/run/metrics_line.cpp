@@ -70,14 +70,14 @@ void write_scores(Json& line, const Record& record) {
     line[kScore] = record.score_name;
   }
   for (const auto& [name, value] : record.others) {
-    line[kScores][name] = to_json(value);
+    line[kScores][name] = number_or_null(value);
   }
 }
 
 Json json_of(const StepRecord& record) {
   Json line = {{kKind, kStep}, {kStep, record.step}};
   write_fields(line, record, kStepFields);
-  line[fmt::format("{}{}", record.unit, kPerSecond)] = to_json(record.units_per_second);
+  line[fmt::format("{}{}", record.unit, kPerSecond)] = number_or_null(record.units_per_second);
   write_fields(line[kSeconds], record, kStepSeconds);
   for (const auto& [name, norm] : record.gradient_norms) {
     line[kGradientNorms][name] = number_or_null(norm);
