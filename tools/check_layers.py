@@ -23,12 +23,13 @@ LAB_FLOORS = (
     ("command",),  # the vocabulary of the command line
     ("ranks",),  # the processes of one training
     ("random", "picture", "data"),  # parts that know no model
+    ("text",),  # tokenizers, vocabularies, scores of text
     ("page",),  # HTML pages and drawings
     ("fused", "optimizer"),  # layers and optimizers
     ("model",),
     ("task",),  # the interface of tasks
-    ("image",),  # the toolkit of the image tasks
-    ("rde", "cifar100", "mnist", "imagefolder"),  # tasks
+    ("image", "encoder"),  # the toolkits of the image tasks and of the tasks of text encoders
+    ("rde", "cifar100", "mnist", "imagefolder", "squad", "choice"),  # tasks
     ("run",),  # the records of a run and its directory
     ("loop",),  # training
     ("report", "compare", "bench", "theory"),  # commands

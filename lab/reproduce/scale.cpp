@@ -24,6 +24,9 @@ std::vector<std::string> short_flags(std::string_view task) {
   if (task == "cifar100") {
     return {"--epochs", "30"};
   }
+  if (task == "squad" || task == "choice") {
+    return {"--epochs", "1"};
+  }
   return {"--epochs", task == "imagefolder" ? "9" : "10"};
 }
 
@@ -36,6 +39,9 @@ std::vector<std::string> smoke_flags(std::string_view task) {
     add({"--rectangles", "2", "--image-size", "32", "--min-side", "8", "--max-side", "24"});
     add({"--min-visible", "16", "--train-count", "640", "--test-count", "200"});
     add({"--model", "vit-micro", "--batch", "32", "--steps", "40", "--evaluate-steps", "40"});
+  } else if (task == "squad" || task == "choice") {
+    add({"--model", "encoder-tiny", "--length", "96", "--stand-in-count", "200"});
+    add({"--batch", "16", "--steps", "30", "--evaluate-steps", "30"});
   } else {
     add({"--width", "4", "--batch", "16", "--steps", "30", "--evaluate-steps", "30"});
   }

@@ -1,0 +1,40 @@
+// Implements the encoder with a head.
+#include "lab/model/text_model.hpp"
+
+#include <torch/torch.h>
+
+namespace sing::lab::model {
+namespace {
+
+constexpr double kDeviation = 0.02;
+
+}  // namespace
+
+struct TextModelImpl::Head {
+  torch::nn::Linear linear = nullptr;
+};
+
+TextModelImpl::TextModelImpl(const EncoderShape& shape, Pooler pooler, const std::string& head,
+                             std::int64_t outputs)
+    : pooler_(pooler),
+      dropout_(shape.dropout),
+      encoder_(register_module(std::string(name_of(shape.kind)),
+                               std::make_shared<TextEncoderImpl>(shape, pooler))),
+      head_(std::make_unique<Head>()) {
+  head_->linear = register_module(head, torch::nn::Linear(shape.width, outputs));
+  const torch::NoGradGuard no_gradient;
+  head_->linear->weight.normal_(0, kDeviation);
+  head_->linear->bias.zero_();
+}
+
+TextModelImpl::~TextModelImpl() = default;
+
+at::Tensor TextModelImpl::forward(const EncoderInput& input) {
+  const at::Tensor hidden = encoder_->forward(input);
+  if (pooler_ == Pooler::kNone) {
+    return head_->linear(hidden);
+  }
+  return head_->linear(at::dropout(encoder_->pooled(hidden), dropout_, is_training()));
+}
+
+}  // namespace sing::lab::model
