@@ -17,19 +17,19 @@ constexpr std::uint32_t kSplitPurpose = 0xC401CE;
 constexpr std::size_t kTenths = 10;
 constexpr std::size_t kTestTenths = 2;
 
-enum class Part : std::uint8_t { kTraining, kValidation, kTest };
+enum class SplitPart : std::uint8_t { kTraining, kValidation, kTest };
 
-// Part of each context, by its place in the order of the first questions.
-std::vector<Part> parts_of(std::size_t contexts) {
+// SplitPart of each context, by its place in the order of the first questions.
+std::vector<SplitPart> parts_of(std::size_t contexts) {
   SING_CHECK(contexts >= kTenths, "[choice] wanted {} contexts or more to divide, got {}", kTenths,
              contexts);
   const std::vector<std::uint64_t> order = random::shuffled(
       static_cast<std::int64_t>(contexts), random::RandomStream(kSplitSeed, 0, kSplitPurpose));
   const std::size_t test = contexts * kTestTenths / kTenths;
   const std::size_t validation = contexts / kTenths;
-  std::vector<Part> parts(contexts, Part::kTraining);
+  std::vector<SplitPart> parts(contexts, SplitPart::kTraining);
   for (std::size_t i = 0; i < test + validation; ++i) {
-    parts[order[i]] = i < test ? Part::kTest : Part::kValidation;
+    parts[order[i]] = i < test ? SplitPart::kTest : SplitPart::kValidation;
   }
   return parts;
 }
@@ -64,13 +64,13 @@ ChoiceSplit split(const std::vector<ChoiceItem>& items) {
   for (const ChoiceItem& item : items) {
     contexts.emplace(item.context, contexts.size());
   }
-  const std::vector<Part> parts = parts_of(contexts.size());
+  const std::vector<SplitPart> parts = parts_of(contexts.size());
   ChoiceSplit divided;
   for (const ChoiceItem& item : items) {
-    const Part part = parts[contexts.at(item.context)];
-    (part == Part::kTraining     ? divided.training
-     : part == Part::kValidation ? divided.validation
-                                 : divided.test)
+    const SplitPart part = parts[contexts.at(item.context)];
+    (part == SplitPart::kTraining     ? divided.training
+     : part == SplitPart::kValidation ? divided.validation
+                                      : divided.test)
         .push_back(item);
   }
   return divided;

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct NamedShape {
+struct NamedEncoder {
   EncoderSize size;
   EncoderShape shape;
 };
@@ -28,19 +28,20 @@ constexpr EncoderShape bert_shape(std::int64_t width, std::int64_t depth, std::i
           .types = 2};
 }
 
-constexpr std::array<NamedShape, 4> kShapes = {{{EncoderSize::kTiny, bert_shape(64, 2, 2)},
-                                                {EncoderSize::kMiniLm, bert_shape(384, 6, 12)},
-                                                {EncoderSize::kBertBase, bert_shape(768, 12, 12)},
-                                                {EncoderSize::kMpnetBase,
-                                                 {.kind = EncoderKind::kMpnet,
-                                                  .width = 768,
-                                                  .depth = 12,
-                                                  .heads = 12,
-                                                  .hidden = 3072,
-                                                  .positions = 514,
-                                                  .buckets = 32,
-                                                  .padding = 1,
-                                                  .norm_epsilon = 1e-5}}}};
+constexpr std::array<NamedEncoder, 4> kEncoders = {
+    {{EncoderSize::kTiny, bert_shape(64, 2, 2)},
+     {EncoderSize::kMiniLm, bert_shape(384, 6, 12)},
+     {EncoderSize::kBertBase, bert_shape(768, 12, 12)},
+     {EncoderSize::kMpnetBase,
+      {.kind = EncoderKind::kMpnet,
+       .width = 768,
+       .depth = 12,
+       .heads = 12,
+       .hidden = 3072,
+       .positions = 514,
+       .buckets = 32,
+       .padding = 1,
+       .norm_epsilon = 1e-5}}}};
 
 template <class Number>
 Number number_of(const Json& json, const char* key, const std::string& file) {
@@ -100,7 +101,7 @@ EncoderShape shape_of_json(const Json& json, const std::string& file) {
 }  // namespace
 
 EncoderShape shape_of(EncoderSize size, std::int64_t vocabulary) {
-  for (const NamedShape& each : kShapes) {
+  for (const NamedEncoder& each : kEncoders) {
     if (each.size == (size == EncoderSize::kAuto ? EncoderSize::kTiny : size)) {
       EncoderShape shape = each.shape;
       shape.vocabulary = vocabulary;

@@ -7,29 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "lab/model/transformer_block.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::model {
 namespace {
 
-constexpr double kDeviation = 0.02;
-
-torch::nn::LayerNorm make_norm(const EncoderShape& shape) {
-  return torch::nn::LayerNorm(torch::nn::LayerNormOptions({shape.width}).eps(shape.norm_epsilon));
-}
-
-torch::nn::Linear make_linear(std::int64_t in, std::int64_t out) {
-  torch::nn::Linear linear(in, out);
-  const torch::NoGradGuard no_gradient;
-  linear->weight.normal_(0, kDeviation);
-  linear->bias.zero_();
-  return linear;
-}
-
 torch::nn::Embedding make_embedding(std::int64_t rows, std::int64_t width) {
   torch::nn::Embedding embedding(rows, width);
   const torch::NoGradGuard no_gradient;
-  embedding->weight.normal_(0, kDeviation);
+  embedding->weight.normal_(0, kWeightDeviation);
   return embedding;
 }
 
@@ -60,7 +47,7 @@ class EmbeddingsImpl final : public torch::nn::Module {
     if (shape.types > 0) {
       types_ = register_module("token_type_embeddings", make_embedding(shape.types, shape.width));
     }
-    norm_ = register_module("LayerNorm", make_norm(shape));
+    norm_ = register_module("LayerNorm", make_norm(shape.width, shape.norm_epsilon));
   }
 
   at::Tensor forward(const EncoderInput& input) {
@@ -84,9 +71,9 @@ class EmbeddingsImpl final : public torch::nn::Module {
 TORCH_MODULE(Embeddings);
 
 // Adds the parts of a block under the names that the kind of encoder gives them.
-class BlockImpl final : public torch::nn::Module {
+class EncoderBlockImpl final : public torch::nn::Module {
  public:
-  explicit BlockImpl(const EncoderShape& shape) : shape_(shape) {
+  explicit EncoderBlockImpl(const EncoderShape& shape) : shape_(shape) {
     const auto width = shape.width;
     // A module that only adds its name to those of its parts.
     const auto folder = [](torch::nn::Module& parent, const char* name) {
@@ -100,11 +87,12 @@ class BlockImpl final : public torch::nn::Module {
     value_ = inner->register_module(is_mpnet ? "v" : "value", make_linear(width, width));
     const auto mixed = is_mpnet ? inner : folder(*attention, "output");
     mixed_ = mixed->register_module(is_mpnet ? "o" : "dense", make_linear(width, width));
-    norm1_ = (is_mpnet ? attention : mixed)->register_module("LayerNorm", make_norm(shape));
+    norm1_ = (is_mpnet ? attention : mixed)
+                 ->register_module("LayerNorm", make_norm(shape.width, shape.norm_epsilon));
     up_ = folder(*this, "intermediate")->register_module("dense", make_linear(width, shape.hidden));
     const auto output = folder(*this, "output");
     down_ = output->register_module("dense", make_linear(shape.hidden, width));
-    norm2_ = output->register_module("LayerNorm", make_norm(shape));
+    norm2_ = output->register_module("LayerNorm", make_norm(shape.width, shape.norm_epsilon));
   }
 
   // `mask` is what scaled_dot_product_attention takes.
@@ -131,7 +119,7 @@ class BlockImpl final : public torch::nn::Module {
   torch::nn::Linear up_ = nullptr, down_ = nullptr;
   torch::nn::LayerNorm norm2_ = nullptr;
 };
-TORCH_MODULE(Block);
+TORCH_MODULE(EncoderBlock);
 
 class StackImpl final : public torch::nn::Module {
  public:
@@ -149,7 +137,7 @@ class StackImpl final : public torch::nn::Module {
 
   at::Tensor forward(at::Tensor tokens, const at::Tensor& is_token) {
     const at::Tensor mask = attention_mask(tokens, is_token.unsqueeze(1).unsqueeze(1));
-    for (Block& block : blocks_) {
+    for (EncoderBlock& block : blocks_) {
       tokens = block(tokens, mask);
     }
     return tokens;
@@ -166,7 +154,7 @@ class StackImpl final : public torch::nn::Module {
   }
 
   EncoderShape shape_;
-  std::vector<Block> blocks_;
+  std::vector<EncoderBlock> blocks_;
   torch::nn::Embedding distances_ = nullptr;
 };
 TORCH_MODULE(Stack);

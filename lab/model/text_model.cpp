@@ -3,12 +3,9 @@
 
 #include <torch/torch.h>
 
+#include "lab/model/transformer_block.hpp"
+
 namespace sing::lab::model {
-namespace {
-
-constexpr double kDeviation = 0.02;
-
-}  // namespace
 
 struct TextModelImpl::Head {
   torch::nn::Linear linear = nullptr;
@@ -21,10 +18,7 @@ TextModelImpl::TextModelImpl(const EncoderShape& shape, Pooler pooler, const std
       encoder_(register_module(std::string(name_of(shape.kind)),
                                std::make_shared<TextEncoderImpl>(shape, pooler))),
       head_(std::make_unique<Head>()) {
-  head_->linear = register_module(head, torch::nn::Linear(shape.width, outputs));
-  const torch::NoGradGuard no_gradient;
-  head_->linear->weight.normal_(0, kDeviation);
-  head_->linear->bias.zero_();
+  head_->linear = register_module(head, make_linear(shape.width, outputs));
 }
 
 TextModelImpl::~TextModelImpl() = default;

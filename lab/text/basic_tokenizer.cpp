@@ -6,11 +6,9 @@
 namespace sing::lab::text {
 namespace {
 
-constexpr std::int32_t kReplacement = 0xFFFD;
-
 // The tabulator and line ends are control characters for Unicode and white space for BERT.
 bool is_dropped(std::int32_t code_point) {
-  return code_point == 0 || code_point == kReplacement ||
+  return code_point == 0 || code_point == kReplacementCharacter ||
          (is_control(code_point) && code_point != '\t' && code_point != '\n' && code_point != '\r');
 }
 

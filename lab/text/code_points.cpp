@@ -10,8 +10,6 @@
 namespace sing::lab::text {
 namespace {
 
-constexpr std::int32_t kReplacement = 0xFFFD;
-
 utf8proc_category_t category(std::int32_t code_point) { return utf8proc_category(code_point); }
 
 }  // namespace
@@ -21,11 +19,11 @@ std::vector<CodePoint> code_points_of(std::string_view text) {
   list.reserve(text.size());
   const auto* const bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
   for (std::size_t place = 0; place < text.size();) {
-    std::int32_t value = kReplacement;
+    std::int32_t value = kReplacementCharacter;
     const utf8proc_ssize_t length =
         utf8proc_iterate(bytes + place, static_cast<utf8proc_ssize_t>(text.size() - place), &value);
     const std::size_t next = place + static_cast<std::size_t>(length > 0 ? length : 1);
-    list.push_back({length > 0 ? value : kReplacement, static_cast<std::uint32_t>(place),
+    list.push_back({length > 0 ? value : kReplacementCharacter, static_cast<std::uint32_t>(place),
                     static_cast<std::uint32_t>(next)});
     place = next;
   }

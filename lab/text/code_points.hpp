@@ -9,6 +9,8 @@
 
 namespace sing::lab::text {
 
+inline constexpr std::int32_t kReplacementCharacter = 0xFFFD;
+
 struct CodePoint {
   std::int32_t value;
   std::uint32_t begin, end;  // its bytes in the text
