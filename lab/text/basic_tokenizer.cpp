@@ -80,7 +80,7 @@ std::vector<CodePoint> folded(const std::vector<CodePoint>& characters) {
 
 }  // namespace
 
-std::vector<BasicWord> split_words(std::string_view text, bool lower_case) {
+std::vector<BasicWord> basic_words(std::string_view text, bool lower_case) {
   const std::vector<CodePoint> clean = cleaned(text);
   const std::vector<CodePoint> characters = lower_case ? folded(clean) : clean;
   std::vector<BasicWord> words;

@@ -17,6 +17,6 @@ using BasicWord = std::vector<CodePoint>;
 // Equals the normalizer and the pre-tokenizer of Hugging Face's BertTokenizer, up to the version of
 // Unicode. Without `lower_case`, case and accents stay. Names of special tokens such as [SEP] in a
 // text are words like others.
-std::vector<BasicWord> split_words(std::string_view text, bool lower_case);
+std::vector<BasicWord> basic_words(std::string_view text, bool lower_case);
 
 }  // namespace sing::lab::text

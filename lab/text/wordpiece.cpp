@@ -37,7 +37,7 @@ std::vector<Piece> WordPiece::tokens(std::string_view text) const {
   std::vector<Piece> tokens;
   std::string spelling;  // "##" and the word
   std::vector<std::size_t> places;
-  for (const BasicWord& word : split_words(text, lower_case_)) {
+  for (const BasicWord& word : basic_words(text, lower_case_)) {
     const Piece whole_unknown = {unknown_, word.front().begin, word.back().end};
     if (word.size() > kMostCharacters) {
       tokens.push_back(whole_unknown);
