@@ -37,6 +37,8 @@ class TokenTask final : public ScriptedTask {
   TokenTask(std::vector<std::int64_t> training, std::vector<std::int64_t> test)
       : ScriptedTask(Script{}), training_(std::move(training)), test_(std::move(test)) {}
 
+  using ScriptedTask::weight;  // that of the model
+
   std::vector<double> losses = {};  // of each evaluation; empty: as the batches say
 
   std::int64_t batch_count(Split split, std::int64_t /*size*/) const override {
