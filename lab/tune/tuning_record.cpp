@@ -113,6 +113,33 @@ Shown shown_of(const Tuning& tuning) {
   return shown;
 }
 
+// Returns the names of the scores beside the accuracy.
+std::vector<std::string> other_scores(const Tuning& tuning) {
+  std::vector<std::string> names;
+  for (const Trial& trial : tuning.trials) {
+    if (!trial.finished()) {
+      continue;
+    }
+    for (const auto& [name, value] : trial.end->others) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) {
+        names.push_back(name);
+      }
+    }
+  }
+  return names;
+}
+
+double other_score(const Trial& trial, const std::string& name) {
+  if (trial.finished()) {
+    for (const auto& [each, value] : trial.end->others) {
+      if (each == name) {
+        return value;
+      }
+    }
+  }
+  return run::kAbsent;
+}
+
 page::CellMap::Entry entry_of(const Tuning& tuning, const Trial* trial, const Shown& shown) {
   if (trial == nullptr) {
     return {};
@@ -220,19 +247,38 @@ void write_record(const TuningRequest& request, const Tuning& tuning,
 }
 
 std::string text_of(const TuningRequest& request, const Tuning& tuning) {
-  const std::string score = shown_of(tuning).score_name;
+  const std::vector<std::string> others = other_scores(tuning);
+  const Shown shown = shown_of(tuning);
+  const bool has_column = shown.accuracy || others.empty();
+  const auto line_of = [&](std::vector<std::string> setting, const std::string& accuracy,
+                           const std::vector<std::string>& rest) {
+    if (has_column) {
+      setting.push_back(accuracy);
+    }
+    setting.insert(setting.end(), rest.begin(), rest.end());
+    return setting;
+  };
+  std::vector<std::string> rest = {"loss"};
+  rest.insert(rest.end(), others.begin(), others.end());
+  rest.insert(rest.end(), {"time", ""});
   std::vector<std::vector<std::string>> lines = {
-      {"learning rate", "weight decay", "epochs", score, "loss", "time", ""}};
+      line_of({"learning rate", "weight decay", "epochs"}, shown.score_name, rest)};
   for (const Trial& trial : sorted(tuning.trials)) {
     const Setting& setting = trial.setting;
-    lines.push_back({shortest_text(setting.learning_rate), shortest_text(setting.weight_decay),
-                     setting.epochs > 0 ? std::to_string(setting.epochs) : "–",
-                     page::percent_text(trial.accuracy()), page::short_number(trial.loss()),
-                     page::duration_text(seconds_of(trial)),
-                     is_best(tuning, trial) ? "best" : (trial.finished() ? "" : status_of(trial))});
+    rest = {page::short_number(trial.loss())};
+    for (const std::string& name : others) {
+      rest.push_back(page::short_number(other_score(trial, name)));
+    }
+    rest.push_back(page::duration_text(seconds_of(trial)));
+    rest.push_back(is_best(tuning, trial) ? "best" : (trial.finished() ? "" : status_of(trial)));
+    lines.push_back(
+        line_of({shortest_text(setting.learning_rate), shortest_text(setting.weight_decay),
+                 setting.epochs > 0 ? std::to_string(setting.epochs) : "–"},
+                page::percent_text(trial.accuracy()), rest));
   }
-  return command::text_table(lines) +
-         fmt::format("{} and loss: on the {} set\n", score, name_of(request.evaluate_on));
+  return command::text_table(lines) + fmt::format("{}loss: on the {} set\n",
+                                                  has_column ? shown.score_name + " and " : "",
+                                                  name_of(request.evaluate_on));
 }
 
 std::string section_of(const TuningRequest& request, const Tuning& tuning) {

@@ -3,7 +3,7 @@
 
 Called as `sing train TASK … --plan FILE --out DIRECTORY [--resume]`. FILE is JSON, {run name: what it does}; every call is appended
 to FILE.calls, one JSON list of its arguments per line. A run has one of these forms:
-  {"accuracy": A, "loss": L, "seconds": S}   it finishes
+  {"accuracy": A, "loss": L, "seconds": S}   it finishes; also without an accuracy, and with {"scores": {NAME: X}}
   {"status": "diverged"}                     it diverges
   {"crash": CODE, "says": TEXT}              it leaves a truncated line, says why and exits with CODE
   {"interrupt": true}                        it sends Ctrl-C to its parent, waits for its own and saves; finishes when resumed
@@ -56,7 +56,9 @@ def main():
     status = plan.get("status", "finished")
     end = {"kind": "end", "status": status, "seconds": plan.get("seconds", 1.0)}
     if status == "finished":
-        end |= {"best_accuracy": plan["accuracy"], "final_accuracy": plan["accuracy"], "final_loss": plan["loss"]}
+        accuracy = plan.get("accuracy")
+        end |= {"best_accuracy": accuracy, "final_accuracy": accuracy, "final_loss": plan["loss"]}
+        end |= {"scores": plan["scores"]} if "scores" in plan else {}
     write(directory, [step, {"kind": "evaluation", "step": 2, "loss": 0.5, "accuracy": 0.25}, end])
     return 3 if status == "diverged" else 0
 

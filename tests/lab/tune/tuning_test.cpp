@@ -90,6 +90,27 @@ TEST(Tune, WalksTheRatesThenTheDecaysAsThePaperDoes) {
                                   "--weight-decay 5e-04 --seed 0 --plan"));
 }
 
+TEST(Tune, WithoutAnAccuracyTheLowestLossIsBestAndOtherScoresAreShown) {
+  const TemporaryFolder folder;
+  write_whole(folder / "plan", R"({
+    "lr5e-04_wd0.05_seed0": {"loss": 4, "scores": {"bits per byte": 6}},
+    "lr0.001_wd0.05_seed0": {"loss": 2, "scores": {"bits per byte": 3}},
+    "lr0.005_wd0.05_seed0": {"loss": 3, "scores": {"bits per byte": 4.5}},
+    "lr0.01_wd0.05_seed0": {"status": "diverged"}})");
+  const Said said = tune_by_paper(folder, {"--optimizer", "adamw", "--rates-only"});
+  EXPECT_EQ(said.code, command::kSuccess) << said.error;
+  EXPECT_THAT(said.out, HasSubstr("[1] lr5e-04_wd0.05_seed0: loss 4, bits per byte 6, 1 s\n"));
+  EXPECT_THAT(said.out,
+              HasSubstr("learning rate  weight decay  epochs  loss  bits per byte  time\n"
+                        "5e-04          0.05          –       4     6              1 s\n"
+                        "0.001          0.05          –       2     3              1 s   best\n"
+                        "0.005          0.05          –       3     4.5            1 s\n"
+                        "0.01           0.05          –       –     –              1 s   diverged\n"
+                        "loss: on the validation set\n"));
+  EXPECT_EQ(record(folder)["best"]["learning_rate"], 0.001);
+  EXPECT_EQ(record(folder)["results"][1]["scores"]["bits per byte"], 3);
+}
+
 TEST(Tune, RatesAloneLeaveTheDecay) {
   const TemporaryFolder folder;
   write_whole(folder / "plan", kPlan);
