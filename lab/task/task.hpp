@@ -130,6 +130,7 @@ struct TaskEntry {
   const char* name;
   const char* help;
   std::unique_ptr<Task> (*make)();
+  const char* small_recipe = "";  // file of options for a training of a minute or so on a CPU
 };
 
 }  // namespace sing::lab::task
