@@ -18,7 +18,7 @@
 #include "lab/model/freeze_norms.hpp"
 #include "lab/model/gpt.hpp"
 #include "lab/random/random_stream.hpp"
-#include "lab/text/character.hpp"
+#include "lab/text/code_points.hpp"
 #include "lab/text/stand_in_text.hpp"
 #include "lab/text/text_files.hpp"
 #include "sing/base/message.hpp"

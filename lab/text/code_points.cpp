@@ -14,20 +14,37 @@ utf8proc_category_t category(std::int32_t code_point) { return utf8proc_category
 
 }  // namespace
 
+Character character_at(std::string_view text, std::size_t place) {
+  const auto* const begin = reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + place;
+  std::int32_t code_point = kReplacementCharacter;
+  const utf8proc_ssize_t bytes =
+      utf8proc_iterate(begin, static_cast<utf8proc_ssize_t>(text.size() - place), &code_point);
+  return bytes > 0 ? Character{code_point, static_cast<std::size_t>(bytes)}
+                   : Character{kReplacementCharacter, 1};
+}
+
 std::vector<CodePoint> code_points_of(std::string_view text) {
   std::vector<CodePoint> list;
   list.reserve(text.size());
-  const auto* const bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
   for (std::size_t place = 0; place < text.size();) {
-    std::int32_t value = kReplacementCharacter;
-    const utf8proc_ssize_t length =
-        utf8proc_iterate(bytes + place, static_cast<utf8proc_ssize_t>(text.size() - place), &value);
-    const std::size_t next = place + static_cast<std::size_t>(length > 0 ? length : 1);
-    list.push_back({length > 0 ? value : kReplacementCharacter, static_cast<std::uint32_t>(place),
+    const Character character = character_at(text, place);
+    const std::size_t next = place + character.bytes;
+    list.push_back({character.code_point, static_cast<std::uint32_t>(place),
                     static_cast<std::uint32_t>(next)});
     place = next;
   }
   return list;
+}
+
+std::string valid_utf8(std::string_view text) {
+  std::string valid;
+  valid.reserve(text.size());
+  for (std::size_t place = 0; place < text.size();) {
+    const Character character = character_at(text, place);
+    append_utf8(valid, character.code_point);
+    place += character.bytes;
+  }
+  return valid;
 }
 
 void append_utf8(std::string& text, std::int32_t code_point) {
@@ -50,10 +67,18 @@ bool is_control(std::int32_t code_point) {
   return found == UTF8PROC_CATEGORY_CN || found >= UTF8PROC_CATEGORY_CC;
 }
 
-bool is_alphanumeric(std::int32_t code_point) {
+bool is_letter(std::int32_t code_point) {
   const utf8proc_category_t found = category(code_point);
-  return (found >= UTF8PROC_CATEGORY_LU && found <= UTF8PROC_CATEGORY_LO) ||
-         (found >= UTF8PROC_CATEGORY_ND && found <= UTF8PROC_CATEGORY_NO);
+  return found >= UTF8PROC_CATEGORY_LU && found <= UTF8PROC_CATEGORY_LO;
+}
+
+bool is_number(std::int32_t code_point) {
+  const utf8proc_category_t found = category(code_point);
+  return found >= UTF8PROC_CATEGORY_ND && found <= UTF8PROC_CATEGORY_NO;
+}
+
+bool is_alphanumeric(std::int32_t code_point) {
+  return is_letter(code_point) || is_number(code_point);
 }
 
 bool is_white_space(std::int32_t code_point) {

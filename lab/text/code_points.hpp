@@ -2,6 +2,7 @@
 // utf8proc; its version decides which version of Unicode they have.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,21 +12,35 @@ namespace sing::lab::text {
 
 inline constexpr std::int32_t kReplacementCharacter = 0xFFFD;
 
+struct Character {
+  std::int32_t code_point;
+  std::size_t bytes;  // that it takes in the text
+};
+
+// Returns the character that begins at byte `place`. A byte that begins no valid sequence is
+// U+FFFD, of one byte.
+Character character_at(std::string_view text, std::size_t place);
+
 struct CodePoint {
   std::int32_t value;
   std::uint32_t begin, end;  // its bytes in the text
 };
 
-// A byte that belongs to no valid sequence becomes one U+FFFD. A text has less than 2^32 bytes.
+// Returns all characters of a text of less than 2^32 bytes.
 std::vector<CodePoint> code_points_of(std::string_view text);
+
+// Returns the text with U+FFFD for every byte that is not part of valid UTF-8.
+std::string valid_utf8(std::string_view text);
 
 void append_utf8(std::string& text, std::int32_t code_point);
 
 bool is_nonspacing_mark(std::int32_t code_point);  // category Mn
 bool is_punctuation(std::int32_t code_point);      // categories P*
 bool is_control(std::int32_t code_point);          // categories Cc, Cf, Cn, Co and Cs
-bool is_alphanumeric(std::int32_t code_point);  // categories L* and N*, as Python's str.isalnum()
-bool is_white_space(std::int32_t code_point);   // the property White_Space
+bool is_letter(std::int32_t code_point);           // categories L*
+bool is_number(std::int32_t code_point);           // categories N*
+bool is_alphanumeric(std::int32_t code_point);     // a letter or number, as Python's str.isalnum()
+bool is_white_space(std::int32_t code_point);      // the property White_Space
 // What Python's str.split() splits at: also U+001C … U+001F.
 bool is_python_space(std::int32_t code_point);
 

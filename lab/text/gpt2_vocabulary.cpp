@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "lab/text/character.hpp"
+#include "lab/text/code_points.hpp"
 #include "lab/text/gpt2_words.hpp"
 #include "sing/base/message.hpp"
 

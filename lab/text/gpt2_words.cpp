@@ -1,12 +1,25 @@
 // Matches GPT-2's regular expression by hand, one alternative after the other.
 #include "lab/text/gpt2_words.hpp"
 
-#include "lab/text/character.hpp"
+#include "lab/text/code_points.hpp"
 
 namespace sing::lab::text {
 namespace {
 
 constexpr std::string_view kContractions[] = {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"};
+
+// The kinds by which GPT-2 divides text into words.
+enum class CharacterKind : std::uint8_t { kLetter, kNumber, kSpace, kOther };
+
+CharacterKind kind_of(std::int32_t code_point) {
+  if (is_letter(code_point)) {
+    return CharacterKind::kLetter;
+  }
+  if (is_number(code_point)) {
+    return CharacterKind::kNumber;
+  }
+  return is_white_space(code_point) ? CharacterKind::kSpace : CharacterKind::kOther;
+}
 
 struct Place {
   CharacterKind kind;

@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "lab/text/character.hpp"
+#include "lab/text/code_points.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::text {

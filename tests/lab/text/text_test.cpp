@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/text/character.hpp"
+#include "lab/text/code_points.hpp"
 #include "lab/text/gpt2_vocabulary.hpp"
 #include "lab/text/gpt2_words.hpp"
 #include "lab/text/simple_vocabularies.hpp"
