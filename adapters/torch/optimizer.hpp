@@ -52,6 +52,11 @@ class Optimizer final : public ::torch::optim::Optimizer {
   // The function that adds up the sums of shards, which a step with a shard needs; by MPI it is
   // sing::mpi::sum_over(), by NCCL sing::nccl::sum_over().
   void set_sum_shards(const SumShards& sum_shards) { optimizer_.set_sum_shards(sum_shards); }
+  // The function that exchanges parts of matrices, which Muon needs for shards; by MPI it is
+  // sing::mpi::exchange_over().
+  void set_exchange_parts(const ExchangeParts& exchange_parts) {
+    optimizer_.set_exchange_parts(exchange_parts);
+  }
 
   const Options& options(std::size_t group = 0) const;
   // Sets an option of a group. Options that decide which state exists cannot change.
