@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "lab/data/packed_file.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::cifar100 {
@@ -15,7 +16,7 @@ constexpr std::array<image::OfficialFile, 2> kFiles = {
 constexpr std::size_t kLabels = 2;  // coarse, fine
 
 image::SmallSubset read_subset(const std::filesystem::path& path, std::uint64_t bytes) {
-  const std::vector<std::uint8_t> content = image::read_content(path, bytes);
+  const std::vector<std::uint8_t> content = data::read_packed(path, bytes);
   if (content.size() != bytes) {
     throw FileError(fmt::format(
         "[cifar100] '{}': wanted {} bytes, got {}; `sing data cifar100 --from` says more",

@@ -29,10 +29,6 @@ bool has_files(const OfficialSet& set, const std::filesystem::path& folder);
 std::vector<std::filesystem::path> find_files(const OfficialSet& set,
                                               const std::filesystem::path& folder);
 
-// Returns the content of a file, decompressed if it is gzip. Throws FileError, also if the content
-// has more than `most_bytes`.
-std::vector<std::uint8_t> read_content(const std::filesystem::path& path, std::uint64_t most_bytes);
-
 // Describes how the content differs from the official size or SHA-256; "" if both match.
 std::string fault_of(const OfficialFile& file, std::span<const std::uint8_t> content);
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "lab/loop/kept_weights.hpp"
 #include "lab/loop/training_model.hpp"
 #include "lab/random/random_stream.hpp"
 #include "lab/run/scores_text.hpp"
@@ -378,6 +379,9 @@ void Trainer::record_evaluation() {
     state_.best_loss = result.loss;
     best_weights_ = copy_weights(*model_.module);
     best_step_ = state_.step;
+  }
+  if (plan_.training.keep_weights > 0) {
+    keep_weights(directory_, *model_.module, state_.step, plan_.training.keep_weights);
   }
   writer_->write(run::EvaluationRecord{.step = state_.step,
                                        .epoch = epoch(),

@@ -27,6 +27,7 @@ struct TrainingOptions {
   double warmup_fraction = 0.05;
   data::EvaluationSet evaluate_on = data::EvaluationSet::kTest;
   std::int64_t evaluate_steps = 0;
+  std::int64_t keep_weights = 0;
   std::int64_t log_steps = 10;
   std::int64_t norm_steps = 100;
   std::int64_t divergence_steps = 500;
@@ -53,6 +54,10 @@ struct TrainingOptions {
         field("evaluate_on", &T::evaluate_on,
               "examples that are evaluated: test: the test set; validation: examples held out from "
               "training, for choosing options"),
+        field(
+            "keep_weights", &T::keep_weights,
+            "number of last evaluations whose weights are kept, for sing eval --checkpoint average",
+            between(0, 1000)),
         field("evaluate_steps", &T::evaluate_steps, "steps between evaluations; 0: one epoch",
               between(0, 1e12)),
         field("log_steps", &T::log_steps, "steps between records", between(1, 1e12)),

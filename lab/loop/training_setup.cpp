@@ -161,7 +161,8 @@ TrainingPlan TrainingSetup::make_plan(const ranks::Ranks& ranks) {
                                       ? static_cast<int>(resources.data_threads)
                                       : automatic,
                   .evaluate_on = training_.evaluate_on,
-                  .bf16 = training_.precision == Precision::kBFloat16});
+                  .bf16 = training_.precision == Precision::kBFloat16,
+                  .complete = complete_evaluation});
   count_steps(plan, *task_);
   plan.schedule = make_schedule_for(plan);
   return plan;

@@ -39,6 +39,7 @@ class TrainingSetup {
   ResourceOptions resources;
   std::string device = "auto";
   bool shard_state = false;
+  bool complete_evaluation = false;  // see TaskSetting::complete
 
  private:
   // A flag of an option that only some optimizers or schedules have: `owner` has it.

@@ -14,6 +14,7 @@ void add_rde_data_command(CLI::App& data, CommandContext& context);
 void add_official_data_commands(CLI::App& data, CommandContext& context);  // cifar100, mnist
 void add_pack_data_command(CLI::App& data, CommandContext& context);
 void add_weights_data_command(CLI::App& data, CommandContext& context);
+void add_text_data_command(CLI::App& data, CommandContext& context);
 
 void add_compare_command(CLI::App& app, CommandContext& context);
 void add_tune_command(CLI::App& app, CommandContext& context);

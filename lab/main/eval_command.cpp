@@ -5,6 +5,7 @@
 
 #include "lab/command/field_flags.hpp"
 #include "lab/command/option_texts.hpp"
+#include "lab/loop/kept_weights.hpp"
 #include "lab/loop/training_setup.hpp"
 #include "lab/main/commands.hpp"
 #include "lab/main/task_registry.hpp"
@@ -66,11 +67,16 @@ void run(const EvalFlags& flags, std::ostream& out) {
   command::apply_options(recorded_flags, options, "sing eval");
   recorded.device = flags.device;
   recorded.resources.threads = flags.threads;
+  recorded.complete_evaluation = true;
   const loop::TrainingPlan plan = recorded.make_plan();
   recorded.check_data(config, flags.run);
   loop::prepare_torch(plan);
   task::TaskModel model = recorded.task().make_model();
-  loop::load_weights(checkpoint_path(flags), *model.module);
+  if (flags.checkpoint == loop::kAverage) {
+    loop::load_average(run::RunDirectory(flags.run), *model.module);
+  } else {
+    loop::load_weights(checkpoint_path(flags), *model.module);
+  }
   model.module->to(plan.device);
   std::mutex mutex;
   const loop::Evaluation result =
@@ -102,7 +108,9 @@ void add_eval_command(CLI::App& app, CommandContext& context) {
       app.add_subcommand("eval", "Measure a run's model on the test set, or on the validation set");
   const auto flags = std::make_shared<EvalFlags>();
   command->add_option("RUN", flags->run, "directory of the run")->required()->type_name("FOLDER");
-  command->add_option("--checkpoint", flags->checkpoint, "checkpoint: best, last or a file")
+  command
+      ->add_option("--checkpoint", flags->checkpoint,
+                   "checkpoint: best, last, average (of the weights of --keep-weights) or a file")
       ->type_name("NAME")
       ->capture_default_str();
   command->add_option("--device", flags->device, "auto, cpu, cuda or cuda:1")

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lab/cifar100/cifar100_files.hpp"
+#include "lab/data/packed_file.hpp"
 #include "lab/image/official_files.hpp"
 #include "lab/main/commands.hpp"
 #include "lab/mnist/mnist_files.hpp"
@@ -69,7 +70,7 @@ std::string check_file(const image::OfficialSet& set, const std::filesystem::pat
     return std::filesystem::is_directory(path) ? "wanted a file, got a folder"
                                                : "wanted this file or its .gz, got neither";
   }
-  const std::vector<std::uint8_t> content = image::read_content(path, 2 * file->bytes);
+  const std::vector<std::uint8_t> content = data::read_packed(path, 2 * file->bytes);
   std::string fault = image::fault_of(*file, content);
   if (fault.empty() && !out.empty()) {
     std::filesystem::create_directories(out);

@@ -23,6 +23,7 @@ void add_commands(CLI::App& app, CommandContext& context) {
   add_official_data_commands(*data, context);
   add_pack_data_command(*data, context);
   add_weights_data_command(*data, context);
+  add_text_data_command(*data, context);
   add_compare_command(app, context);
   add_tune_command(app, context);
   add_reproduce_command(app, context);

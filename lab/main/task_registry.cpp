@@ -8,6 +8,7 @@
 #include "lab/mnist/mnist_task.hpp"
 #include "lab/rde/rde_task.hpp"
 #include "lab/squad/squad_task.hpp"
+#include "lab/translation/translation_task.hpp"
 
 namespace sing::lab::main {
 
@@ -23,6 +24,8 @@ std::span<const task::TaskEntry> task_entries() {
        "recipes/squad_demo.toml"},
       {"choice", "Multiple choice as in SWAG (docs/text.md)", choice::make_task,
        "recipes/choice_demo.toml"},
+      {"translation", "Translation of sentences (docs/text.md)", translation::make_task,
+       "recipes/translation_demo.toml"},
   };
   return kEntries;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "lab/data/packed_file.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::mnist {
@@ -22,7 +23,7 @@ constexpr std::array<image::OfficialFile, 4> kFiles = {
 // Returns the values after the header, whose axes must be a count followed by `inner`.
 std::vector<std::uint8_t> read_idx(const std::filesystem::path& path, std::uint64_t most_bytes,
                                    const std::vector<std::uint32_t>& inner) {
-  std::vector<std::uint8_t> content = image::read_content(path, most_bytes);
+  std::vector<std::uint8_t> content = data::read_packed(path, most_bytes);
   const auto require = [&](bool condition, const std::string& otherwise) {
     if (!condition) {
       throw FileError(fmt::format("[mnist] '{}': {}", path.string(), otherwise));

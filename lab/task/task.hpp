@@ -63,7 +63,8 @@ struct TaskSetting {
   at::Device device = at::kCPU;
   int data_threads = 1;
   data::EvaluationSet evaluate_on = data::EvaluationSet::kTest;
-  bool bf16 = false;  // matrix products under autocast, in evaluations too
+  bool bf16 = false;      // matrix products under autocast, in evaluations too
+  bool complete = false;  // evaluations may take long: that of `sing eval`
 };
 
 class Task {

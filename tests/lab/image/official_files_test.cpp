@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "lab/cifar100/cifar100_files.hpp"
+#include "lab/data/packed_file.hpp"
 #include "lab/data/sha256.hpp"
 #include "lab/image/small_images.hpp"
 #include "lab/main/program.hpp"
@@ -136,9 +137,9 @@ TEST(MnistFiles, ATruncatedPackedFileIsRefused) {
   write_gzip(folder / "x.gz", std::string(5000, 'q') + "end");
   const std::string packed = test::read_whole(folder / "x.gz");
   write_whole(folder / "x.gz", packed.substr(0, packed.size() - 12));
-  EXPECT_THAT(message_of<FileError>([&] { read_content(folder / "x.gz", 100'000); }),
+  EXPECT_THAT(message_of<FileError>([&] { data::read_packed(folder / "x.gz", 100'000); }),
               HasSubstr("x.gz': it is truncated"));
-  EXPECT_THAT(message_of<FileError>([&] { read_content(folder / "none", 1); }),
+  EXPECT_THAT(message_of<FileError>([&] { data::read_packed(folder / "none", 1); }),
               HasSubstr("none': cannot open it"));
 }
 
