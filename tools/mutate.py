@@ -2,6 +2,8 @@
 """Mutation testing: plants small mistakes in the C++ sources, one at a time, and reports those that no test notices.
 
 ./dev run python tools/mutate.py [--area rule|cpu|optim|loop]... [--count N] [--seed N] [--processes N] [--tree FOLDER] [--results FILE]
+./dev run python tools/mutate.py --again [...]           tries the survivors of the results again, after tests were added
+./dev run python tools/mutate.py --table FILE...         prints the figures of one or more files of results as a table
 
 A mutant is the program with one such mistake. All mutants of an area are compiled into one set of test programs, and
 the environment variable SING_MUTANT chooses the one that is active, so that trying a mutant costs a run of the tests and
@@ -29,6 +31,11 @@ import time
 import cpp_statements
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+# Outcomes; any other one is 'killed by' a test program.
+SURVIVED = "survived"
+NOT_COMPILED = "does not compile"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -207,12 +214,13 @@ def mutants_of_area(root, area):
 
 
 def choose(mutants, count, seed):
-    """Chooses at most `count` mutants, at most one per statement, so that they cover many statements."""
+    """Chooses at most `count` mutants, at most one per statement and per kind of change to a file, so that they cover much."""
     order = random.Random(seed).sample(mutants, len(mutants))
     seen, chosen = set(), []
     for mutant in order:
-        if (mutant.path, mutant.start) not in seen and len(chosen) < count:
-            seen.add((mutant.path, mutant.start))
+        names = {(mutant.path, mutant.start), mutant.key()}
+        if not names & seen and len(chosen) < count:
+            seen |= names
             chosen.append(mutant)
     return chosen
 
@@ -256,8 +264,8 @@ def build_mutants(tree, numbered, header, build):
         write_sources(tree, originals, [], header)
 
 
-def seconds_of(command, folder, number, limit):
-    """Runs a test program with the mutant `number`. Returns its seconds, or None if it failed or ran longer than `limit`."""
+def run_test(command, folder, number, limit):
+    """Runs a test program with the mutant `number`. Returns its seconds and 'passed', 'failed' or 'did not end'."""
     began = time.monotonic()
     environment = {**os.environ, "SING_MUTANT": str(number), "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(
@@ -268,17 +276,21 @@ def seconds_of(command, folder, number, limit):
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, 9)
         process.wait()
-        return None
-    return time.monotonic() - began if status == 0 else None
+        return time.monotonic() - began, "did not end"
+    return time.monotonic() - began, "passed" if status == 0 else "failed"
 
 
 def outcome_of(number, tests, folder):
-    """Runs tests [(name, command, limit)] with a mutant; returns 'survived', or 'killed by' and the test program."""
+    """Runs tests [(name, command, limit)] with a mutant; returns 'survived', or 'killed by' and the test program.
+
+    The program of a mutant that is killed by its limit 'did not end'.
+    """
     with tempfile.TemporaryDirectory(dir=folder) as scratch:  # some tests write files where they are started
         for name, command, limit in tests:
-            if seconds_of(command, scratch, number, limit) is None:
-                return f"killed by {name}"
-    return "survived"
+            verdict = run_test(command, scratch, number, limit)[1]
+            if verdict != "passed":
+                return f"killed by {name}" + (", which did not end" if verdict == "did not end" else "")
+    return SURVIVED
 
 
 def prepare_tree(folder, torch_folder):
@@ -311,17 +323,24 @@ def run_area(name, area, options, results):
     if not header.exists():
         header.write_text(HEADER, encoding="utf-8")
     build = ["ninja", "-C", "build/dev", f"-j{options.jobs}", *dict.fromkeys(test[0] for test in area.tests)]
-    chosen = choose(mutants_of_area(tree, area), options.count, options.seed)
-    numbered = [(number, mutant) for number, mutant in enumerate(chosen) if mutant.key() not in results]
-    if not numbered:
+    mutants = mutants_of_area(tree, area)
+    if options.again:
+        chosen = [mutant for mutant in mutants if results.outcomes.get(mutant.key()) == SURVIVED]
+    else:
+        chosen = [mutant for mutant in choose(mutants, options.count, options.seed) if mutant.key() not in results.outcomes]
+    if not chosen:
         return
-    print(f"{name}: building {len(numbered)} mutants", flush=True)
-    numbered = build_mutants(tree, numbered, header, build)
+    print(f"{name}: building {len(chosen)} mutants", flush=True)
+    numbered = build_mutants(tree, list(enumerate(chosen)), header, build)
+    compiled = {mutant for _, mutant in numbered}
+    for mutant in chosen:
+        if mutant not in compiled:
+            results.add(name, mutant, NOT_COMPILED)
     tests = []
     for test, *arguments in area.tests:
         command = [tree / "build/dev/tests/bin" / test, *(["--gtest_fail_fast", "--gtest_brief"] if "_test_" in test else []), *arguments]
-        seconds = seconds_of(command, options.folder, -1, None)
-        if seconds is None:
+        seconds, verdict = run_test(command, options.folder, -1, None)
+        if verdict != "passed":
             raise RuntimeError(f"[mutate] wanted {test} to pass without a mutant, but it fails")
         print(f"{name}: {test} takes {seconds:.1f} s", flush=True)
         # A time limit kills mutants whose loops do not end.
@@ -329,23 +348,42 @@ def run_area(name, area, options, results):
     with concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
         outcomes = pool.map(lambda each: outcome_of(each[0], tests, options.folder), numbered)
         for (_, mutant), outcome in zip(numbered, outcomes):
-            results[mutant.key()] = outcome
-            with open(options.results, "a", encoding="utf-8") as file:
-                file.write(json.dumps({"area": name, **dataclasses.asdict(mutant), "outcome": outcome}) + "\n")
-            change = f"{' '.join(mutant.before.split())}  ->  {' '.join(mutant.after.split())}"
-            print(f"{outcome:28} {mutant.path}:{mutant.line}  {change}", flush=True)
+            results.add(name, mutant, outcome)
 
 
-def read_results(path):
-    if not path.exists():
-        return {}
-    results = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        fields = json.loads(line)
-        outcome = fields.pop("outcome")
-        del fields["area"]
-        results[Mutant(**fields).key()] = outcome
-    return results
+class Results:
+    """The outcomes of mutants in a file of JSON lines, where a later line takes the place of an earlier one."""
+
+    def __init__(self, path):
+        self.path = path
+        self.outcomes = {}  # by Mutant.key()
+        self.areas = {}  # likewise
+        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+            fields = json.loads(line)
+            self._keep(fields.pop("area"), fields.pop("outcome"), Mutant(**fields))
+
+    def _keep(self, area, outcome, mutant):
+        self.outcomes[mutant.key()] = outcome
+        self.areas[mutant.key()] = area
+
+    def add(self, area, mutant, outcome):
+        self._keep(area, outcome, mutant)
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(json.dumps({"area": area, **dataclasses.asdict(mutant), "outcome": outcome}) + "\n")
+        change = f"{' '.join(mutant.before.split())}  ->  {' '.join(mutant.after.split())}"
+        print(f"{outcome:28} {mutant.path}:{mutant.line}  {change}", flush=True)
+
+
+def table_of(outcomes):
+    """Returns a table of [(area, outcome)]: how many mutants of each area were tried, and with which outcome."""
+    lines = ["| area | mutants | do not compile | killed | of them by a time limit | survived |", "|---|---|---|---|---|---|"]
+    found = {area for area, _ in outcomes}
+    for area in [*(area for area in AREAS if area in found), "all"]:
+        mine = [outcome for each, outcome in outcomes if area in (each, "all")]
+        not_compiled, survived = mine.count(NOT_COMPILED), mine.count(SURVIVED)
+        endless = sum(outcome.endswith("did not end") for outcome in mine)
+        lines.append(f"| {area} | {len(mine)} | {not_compiled} | {len(mine) - not_compiled - survived} | {endless} | {survived} |")
+    return "\n".join(lines)
 
 
 def main():
@@ -358,16 +396,20 @@ def main():
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build" / "mutate", help="place of the worktree (build/mutate)")
     parser.add_argument("--tree", type=pathlib.Path, help="a checkout with build/dev, used instead of the worktree")
     parser.add_argument("--results", type=pathlib.Path, help="file of JSON lines (results.jsonl in the folder)")
+    parser.add_argument("--again", action="store_true", help="try the survivors among the results again, and no others")
+    parser.add_argument("--table", type=pathlib.Path, nargs="+", metavar="FILE", help="print the figures of these results; no mutant is tried")
     options = parser.parse_args()
+    if options.table:
+        print(table_of([pair for each in map(Results, options.table) for pair in zip(each.areas.values(), each.outcomes.values())]))
+        return 0
     options.folder = options.folder.resolve()
     options.folder.mkdir(parents=True, exist_ok=True)
     options.results = options.results or options.folder / "results.jsonl"
-    results = read_results(options.results)
+    results = Results(options.results)
     for name in options.area or AREAS:
         run_area(name, AREAS[name], options, results)
-    survivors = list(results.values()).count("survived")
-    print(f"{len(results)} mutants, {len(results) - survivors} killed, {survivors} survived")
-    return 1 if survivors else 0
+    print(table_of(list(zip(results.areas.values(), results.outcomes.values()))))
+    return 1 if SURVIVED in results.outcomes.values() else 0
 
 
 if __name__ == "__main__":

@@ -151,7 +151,29 @@ class Outcomes(unittest.TestCase):
         self.assertEqual(self.outcome(8, blind, sees), "survived")
 
     def test_a_test_that_does_not_end_kills(self):
-        self.assertEqual(self.outcome(1, ("waits", "import time; time.sleep(600)", 0.1)), "killed by waits")
+        self.assertEqual(self.outcome(1, ("waits", "import time; time.sleep(600)", 0.1)), "killed by waits, which did not end")
+
+    def test_a_later_outcome_takes_the_place_of_an_earlier_one(self):
+        def mutant(after):
+            return mutate.Mutant("a.cpp", 1, 0, 1, "x", after)
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "results.jsonl"
+            results = mutate.Results(path)
+            for area, after, outcome in [
+                ("rule", "1", mutate.SURVIVED),
+                ("rule", "2", mutate.NOT_COMPILED),
+                ("cpu", "3", mutate.SURVIVED),
+                ("cpu", "4", "killed by t, which did not end"),
+                ("rule", "1", "killed by t"),
+            ]:
+                results.add(area, mutant(after), outcome)
+            read = mutate.Results(path)
+        self.assertEqual(read.outcomes, results.outcomes)
+        self.assertEqual(
+            mutate.table_of(list(zip(read.areas.values(), read.outcomes.values()))).splitlines()[2:],
+            ["| rule | 2 | 1 | 1 | 0 | 0 |", "| cpu | 2 | 0 | 1 | 1 | 1 |", "| all | 4 | 1 | 2 | 1 | 1 |"],
+        )
 
 
 if __name__ == "__main__":
