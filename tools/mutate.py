@@ -42,7 +42,7 @@ NOT_COMPILED = "does not compile"
 class Area:
     """The sources that are changed together with the test programs that should notice."""
 
-    sources: tuple[str, ...]  # glob patterns
+    sources: tuple[str, ...]  # glob patterns of files that a build without CUDA compiles
     tests: tuple[tuple[str, ...], ...]  # a ninja target in tests/bin and its arguments, the fastest first
     torch: bool = False  # whether the tests need LibTorch
 
@@ -51,7 +51,10 @@ class Area:
 CONTRACT = ("sing_test_contract", "--gtest_filter=-*CpuVariants.*:*Executor.*")
 
 AREAS = {
-    "rule": Area(("sing/rule/*.hpp", "sing/rule/*.cpp"), (("sing_test_rule",), ("sing_test_golden",), ("sing_test_optim",), CONTRACT)),
+    "rule": Area(
+        ("sing/rule/*.hpp", "sing/rule/*.cpp", "sing/rule/contrib/*.hpp"),
+        (("sing_test_rule",), ("sing_test_golden",), ("sing_test_optim",), CONTRACT),
+    ),
     "cpu": Area(
         ("sing/backend/cpu/*.hpp", "sing/backend/cpu/*.cpp", "sing/backend/*.hpp", "sing/backend/*.cpp"),
         (("sing_test_backend",), ("sing_test_optim",), ("sing_test_memory",), CONTRACT),
@@ -61,8 +64,12 @@ AREAS = {
         (("sing_test_base",), ("sing_test_io",), ("sing_test_optim",), ("sing_c_api_test", "."), ("sing_refusals_test", "."), ("sing_versioning_test", "."), ("sing_test_memory",), CONTRACT),
     ),
     "loop": Area(
-        ("lab/loop/*.cpp",),
-        (("sing_test_lab_loop",), ("sing_test_lab_training",)),
+        ("lab/loop/[!s]*.cpp",),  # not step_graph.cpp
+        (
+            ("sing_test_lab_loop",),
+            ("sing_test_lab_training", "--gtest_filter=Train.*:EarlierRun.*"),
+            ("sing_test_lab_training", "--gtest_filter=Eval.*:Bench.*:Resume.*"),
+        ),
         torch=True,
     ),
 }
