@@ -5,8 +5,8 @@
 ./dev run python tools/mutate.py --again [...]           tries the survivors of the results again, after tests were added
 ./dev run python tools/mutate.py --table FILE...         prints the figures of one or more files of results as a table
 
-A mutant is the program with one such mistake. All mutants of an area are compiled into one set of test programs, and
-the environment variable SING_MUTANT chooses the one that is active, so that trying a mutant costs a run of the tests and
+A mutant is the program with one such mistake. All mutants are compiled into one set of test programs, and the
+environment variable SING_MUTANT chooses the one that is active, so that trying a mutant costs a run of the tests and
 no build. The tests of the area run until one fails. A mutant that passes all of them has survived: either a test is
 missing or the change has no effect. The sources are those of HEAD in a worktree (build/mutate/tree) that is built
 without CUDA, or those of --tree, a checkout with a configured folder build/dev; they are restored afterwards. Results
@@ -324,34 +324,53 @@ def torch_folder():
     return os.path.dirname(torch.__file__)
 
 
-def run_area(name, area, options, results):
-    tree = options.tree.resolve() if options.tree else prepare_tree(options.folder, torch_folder() if area.torch else None)
-    header = options.folder / "mutants.hpp"
-    if not header.exists():
-        header.write_text(HEADER, encoding="utf-8")
-    build = ["ninja", "-C", "build/dev", f"-j{options.jobs}", *dict.fromkeys(test[0] for test in area.tests)]
-    mutants = mutants_of_area(tree, area)
+def mutants_to_try(name, tree, options, results):
+    mutants = mutants_of_area(tree, AREAS[name])
     if options.again:
-        chosen = [mutant for mutant in mutants if results.outcomes.get(mutant.key()) == SURVIVED]
-    else:
-        chosen = [mutant for mutant in choose(mutants, options.count, options.seed) if mutant.key() not in results.outcomes]
+        return [mutant for mutant in mutants if results.outcomes.get(mutant.key()) == SURVIVED]
+    return [mutant for mutant in choose(mutants, options.count, options.seed) if mutant.key() not in results.outcomes]
+
+
+def run_areas(names, options, results):
+    """Compiles the mutants of these areas into one set of test programs, because most sources include files of several areas."""
+    needs_torch = any(AREAS[name].torch for name in names)
+    tree = options.tree.resolve() if options.tree else prepare_tree(options.folder, torch_folder() if needs_torch else None)
+    header = options.folder / "mutants.hpp"
+    if not header.exists() or header.read_text(encoding="utf-8") != HEADER:
+        header.write_text(HEADER, encoding="utf-8")
+    chosen = [(name, mutant) for name in names for mutant in mutants_to_try(name, tree, options, results)]
+    area_of = {number: name for number, (name, _) in enumerate(chosen)}
+    names = list(dict.fromkeys(area_of.values()))
     if not chosen:
         return
-    print(f"{name}: building {len(chosen)} mutants", flush=True)
-    numbered = build_mutants(tree, list(enumerate(chosen)), header, build)
-    compiled = {mutant for _, mutant in numbered}
-    for mutant in chosen:
-        if mutant not in compiled:
+    print(f"{', '.join(names)}: building {len(chosen)} mutants", flush=True)
+    targets = dict.fromkeys(test[0] for name in names for test in AREAS[name].tests)
+    build = ["ninja", "-C", "build/dev", f"-j{options.jobs}", *targets]
+    numbered = build_mutants(tree, [(number, mutant) for number, (_, mutant) in enumerate(chosen)], header, build)
+    compiled = {number for number, _ in numbered}
+    for number, (name, mutant) in enumerate(chosen):
+        if number not in compiled:
             results.add(name, mutant, NOT_COMPILED)
+    for name in names:
+        tests = timed_tests(name, tree, options.folder)
+        run_mutants(name, [each for each in numbered if area_of[each[0]] == name], tests, options, results)
+
+
+def timed_tests(name, tree, folder):
+    """Runs the tests of an area without a mutant; returns [(name, command, limit)]."""
     tests = []
-    for test, *arguments in area.tests:
+    for test, *arguments in AREAS[name].tests:
         command = [tree / "build/dev/tests/bin" / test, *(["--gtest_fail_fast", "--gtest_brief"] if "_test_" in test else []), *arguments]
-        seconds, verdict = run_test(command, options.folder, -1, None)
+        seconds, verdict = run_test(command, folder, -1, None)
         if verdict != "passed":
             raise RuntimeError(f"[mutate] wanted {test} to pass without a mutant, but it fails")
         print(f"{name}: {test} takes {seconds:.1f} s", flush=True)
         # A time limit kills mutants whose loops do not end.
         tests.append((test, command, 30 + 3 * seconds))
+    return tests
+
+
+def run_mutants(name, numbered, tests, options, results):
     with concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
         outcomes = pool.map(lambda each: outcome_of(each[0], tests, options.folder), numbered)
         for (_, mutant), outcome in zip(numbered, outcomes):
@@ -413,8 +432,7 @@ def main():
     options.folder.mkdir(parents=True, exist_ok=True)
     options.results = options.results or options.folder / "results.jsonl"
     results = Results(options.results)
-    for name in options.area or AREAS:
-        run_area(name, AREAS[name], options, results)
+    run_areas(options.area or list(AREAS), options, results)
     print(table_of(list(zip(results.areas.values(), results.outcomes.values()))))
     return 1 if SURVIVED in results.outcomes.values() else 0
 
