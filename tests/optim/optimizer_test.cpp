@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "tests/support/backends.hpp"
 #include "tests/support/device_tensor.hpp"
@@ -336,6 +338,37 @@ TEST_P(OptimizerTest, SlowWeightsSwapInAndBackExactly) {
     optimizer.use_fast_weights();
     EXPECT_EQ(weight.bytes(), fast);
     EXPECT_THROW(optimizer.use_fast_weights(), std::invalid_argument);
+  }
+}
+
+// The average is that of the numbers that the rule computes with, which a 16-bit parameter rounds.
+TEST_P(OptimizerTest, TheAverageForEvaluationIsThatOfTheMaster) {
+  for (const bool master : {false, true}) {
+    const Dtype dtype = master ? Dtype::kBFloat16 : Dtype::kFloat32;
+    const ScheduleFreeAdamW rule{.learning_rate = 0.01};
+    DeviceTensor weight = tensor({1, -0.3, 2.7}, dtype);
+    const DeviceTensor gradient = tensor({0.1, 0.2, 0.3}, dtype);
+    Options options = bare_rule(rule);
+    options.master_weights = master;
+    Optimizer optimizer({weight.parameter("w", gradient)}, options, backend_);
+    for (int step = 0; step < 3; ++step) {
+      optimizer.step();
+    }
+    std::map<std::string, Numbers> numbers{{"w.master", weight.values()}};
+    for (const StateTensor& state : optimizer.state(0)) {
+      std::string bytes(3 * size_of(state.dtype), '\0');
+      backend_->read(bytes.data(), state.memory.get(), bytes.size());
+      numbers[state.name] = DeviceTensor::values_of(bytes, state.dtype);
+    }
+    optimizer.use_slow_weights();
+    const Numbers averages = weight.values();
+    for (std::size_t i = 0; i < averages.size(); ++i) {
+      const double from = numbers["w.master"][i];
+      const double average = from + (1 - 1 / rule.beta1) * (numbers["w.fast"][i] - from);
+      // Two roundings of float32, then one of the parameter's type.
+      const double roundoff = master ? 0x1p-9 : 0x1p-24;
+      EXPECT_NEAR(averages[i], average, (roundoff + 2 * 0x1p-24) * std::abs(average)) << i;
+    }
   }
 }
 

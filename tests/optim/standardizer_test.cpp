@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <limits>
+#include <string>
 
 #include "tests/contract/model.hpp"
 #include "tests/support/backends.hpp"
@@ -115,6 +117,38 @@ TEST_P(StandardizerTest, FollowsGradientsThatMoveAndListsThatChange) {
     const bool a_first = list[0].gradient == a.data();
     EXPECT_EQ(standardizer.gradient_norms(),
               (a_first ? std::vector<double>{5, 10} : std::vector<double>{10, 5}));
+  }
+}
+
+// What was prepared for a list does not serve the same list with another shape, order or type.
+TEST_P(StandardizerTest, FollowsEveryPropertyOfATensorThatChanges) {
+  const DeviceTensor gradient(backend_, Dtype::kFloat32, {6}, random_values(1, 6));
+  const DeviceTensor narrow(backend_, Dtype::kBFloat16, {6}, random_values(2, 6));
+  DeviceTensor result(backend_, Dtype::kFloat32, {6});
+  const auto standardized = [&](Standardizer& standardizer, const StandardizeTensor& tensor) {
+    result.set(std::vector<double>(6, 0.0));
+    standardizer.run(std::vector{tensor});
+    return result.bytes();
+  };
+  StandardizeTensor tensor = listed(gradient, result);
+  tensor.shape = {2, 3};
+  const std::function<void(StandardizeTensor&)> changes[] = {
+      [](StandardizeTensor& each) { each.shape = {3, 2}; },
+      [](StandardizeTensor& each) { each.strides = {1, 2}; },
+      [&](StandardizeTensor& each) {
+        each.dtype = Dtype::kBFloat16;
+        each.gradient = narrow.data();
+      }};
+  for (const auto& change : changes) {
+    StandardizeTensor changed = tensor;
+    change(changed);
+    Standardizer kept({}, backend_);
+    Standardizer fresh({}, backend_);
+    const std::string before = standardized(kept, tensor);
+    const std::string after = standardized(fresh, changed);
+    EXPECT_NE(after, before);
+    EXPECT_EQ(standardized(kept, changed), after);
+    EXPECT_EQ(standardized(kept, tensor), before);
   }
 }
 

@@ -129,6 +129,20 @@ TEST_P(StridedParameter, IsServedByEveryRuleThatTakesItsOrder) {
   });
 }
 
+TEST(TakesOrder, RulesOfMatricesNeedRowsThatFollowEachOther) {
+  const Shape shape{2, 3, 4};
+  const Shape contiguous{12, 4, 1};
+  const Shape turned_inside{12, 1, 3};
+  const Shape turned{4, 8, 1};
+  EXPECT_TRUE(takes_order(Muon{}, shape, contiguous));
+  EXPECT_TRUE(takes_order(Muon{}, shape, turned_inside));
+  EXPECT_FALSE(takes_order(Muon{}, shape, turned));
+  EXPECT_TRUE(takes_order(Muon{}, Shape{1, 3, 4}, Shape{1, 1, 3}));
+  EXPECT_TRUE(takes_order(AdaFactor{}, shape, contiguous));
+  EXPECT_FALSE(takes_order(AdaFactor{}, shape, turned_inside));
+  EXPECT_TRUE(takes_order(AdamW{}, shape, turned));
+}
+
 TEST_P(StridedParameter, DoesNotShowItsOrderInAStateFile) {
   Options options = test::bare_rule(AdamW{.learning_rate = 0.1});
   options.lookahead = Lookahead{};
