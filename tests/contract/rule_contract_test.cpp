@@ -143,6 +143,15 @@ TEST_P(RuleContract, TheLastAxisOfALargeMatrix) {
                    {Dtype::kFloat32, Dtype::kFloat32}, 2);
 }
 
+// A matrix of one row that is longer than a chunk is cut into parts of one row, and there is one.
+TEST_P(RuleContract, OneLongRow) {
+  for (const RuleVariant& variant : all_rules()) {
+    SCOPED_TRACE(variant.name);
+    expect_reference(options_of(variant.rule), {{1, 70'001}}, {Dtype::kFloat32, Dtype::kFloat32},
+                     2);
+  }
+}
+
 // Varies the decay of vectors, the learning rates of groups, and LookAhead at its limits.
 TEST_P(RuleContract, OtherOptions) {
   for (const RuleVariant& variant : all_rules()) {

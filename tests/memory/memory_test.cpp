@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <string>
 
 #include "sing/optim/optimizer.hpp"
 #include "tests/support/backends.hpp"
@@ -15,9 +16,13 @@
 namespace {
 
 std::atomic<std::size_t> allocated_bytes = 0;  // by operator new since the program began
+std::atomic<int> allocations_left = -1;        // before one fails; never if negative
 
 void* count_and_allocate(std::size_t bytes) {
   allocated_bytes += bytes;
+  if (allocations_left >= 0 && allocations_left-- == 0) {
+    throw std::bad_alloc();
+  }
   if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) {
     return memory;
   }
@@ -194,6 +199,50 @@ TEST_P(CpuScratch, NoHiddenAllocationGrowsWithTheParameters) {
   const std::size_t larger = allocated_for({5, 8'000'000}, GetParam().make());
   EXPECT_EQ(larger, smaller);
   EXPECT_LE(smaller, 2 * kScratchPerTensor + 16'384);
+}
+
+// A plan and a run are made for a step without the first gradient. The step before and the step
+// after it have all gradients.
+TEST_P(CpuScratch, AStepWithoutEnoughMemoryChangesNothing) {
+  const std::vector<Shape> shapes{{300, 333}, {77}, {4, 3, 3, 3}};
+  const auto bytes_of = [](const Tensors& tensors) {
+    std::string all;
+    for (const DeviceTensor& parameter : tensors.parameters) {
+      all += parameter.bytes();
+    }
+    return all;
+  };
+  for (const Rule& rule : {Rule(AdamW{}), Rule(AdaFactor{}), Rule(Lamb{}), Rule(Muon{})}) {
+    SCOPED_TRACE(name_of(rule));
+    const Tensors undisturbed(shapes, Dtype::kFloat32, backend_);
+    Optimizer expected(undisturbed.list(), {.rule = rule}, GetParam().make());
+    expected.step();
+    expected.step();
+    bool failed = true;
+    for (int allocation = 0; failed; ++allocation) {
+      const Tensors tensors(shapes, Dtype::kFloat32, backend_);
+      Optimizer optimizer(tensors.list(), {.rule = rule}, GetParam().make());
+      optimizer.step();
+      const std::string before = bytes_of(tensors);
+      optimizer.set_gradient(0, nullptr);
+      allocations_left = allocation;
+      try {
+        optimizer.step();
+        failed = false;
+      } catch (const std::bad_alloc&) {
+        failed = true;
+      }
+      allocations_left = -1;
+      EXPECT_NE(failed, bytes_of(tensors) != before) << allocation;
+      if (failed) {
+        optimizer.set_gradient(0, tensors.gradients[0].data());
+        optimizer.step();
+        EXPECT_EQ(bytes_of(tensors), bytes_of(undisturbed)) << allocation;
+      } else {
+        EXPECT_GT(allocation, 0) << "no allocation failed";
+      }
+    }
+  }
 }
 
 TEST_P(CpuScratch, ASteadyStepAllocatesNextToNothing) {
