@@ -280,6 +280,27 @@ TEST_P(ChangesBetweenSteps, NumbersChangeForEveryRule) {
   }
 }
 
+TEST_P(ChangesBetweenSteps, TheLossScaleChanges) {
+  for (Options options : options_with_different_plans()) {
+    for (const NonFinite policy : kPolicies) {
+      SCOPED_TRACE(fmt::format("{}, {}", name_of(options.rule), name_of(policy)));
+      options.non_finite = policy;
+      Model model(GetParam().make(), shapes(), kFloat32, options);
+      Model reference(make_reference_backend(), shapes(), kFloat32, options);
+      test::ReferenceComparison comparison(model, reference, kFloat32);
+      int step = 0;
+      for (const double loss_scale : {1.0, 4.0, 0.5, 1.0}) {
+        comparison.step([&](Model& each) {
+          each.set_gradients(step);
+          each.optimizer().step(loss_scale);
+        });
+        ++step;
+      }
+      comparison.expect_agreement();
+    }
+  }
+}
+
 TEST_P(ChangesBetweenSteps, NewtonSchulzIterationsChange) {
   Options options;
   options.rule = test::strong_rule<Muon>();

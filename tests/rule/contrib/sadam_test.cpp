@@ -20,24 +20,27 @@ SAdam half_and_three_quarters() {
   return {.learning_rate = 0.1, .beta1 = 0.5, .beta2 = 0.75, .epsilon = 0, .softplus_beta = 2};
 }
 
-// The values are softplus₂(x) = ln(1 + e²ˣ)/2 at 1 and at √3/2.
+// The values are softplus₂(x) = ln(1 + e²ˣ)/2 at 2, at 1 and at √3/2.
+const double kOfTwo = std::log1p(std::exp(4.0)) / 2;
 const double kOfOne = std::log1p(std::exp(2.0)) / 2;
 const double kOfLess = std::log1p(std::exp(std::sqrt(3.0))) / 2;
 
 class SAdamSteps : public test::BackendTest {};
 SING_ON_BACKENDS(SAdamSteps, test::backend_kinds());
 
-// The gradients 2, 0 give m = 1, 1/2 and v = 1, 3/4, whose largest values so far are 1, 1. The step
+// The gradients 4, 0 give m = 2, 1 and v = 4, 3, whose largest values so far are 4, 4. The step
 // sizes are 0.1 √(1 − β2ᵗ)/(1 − β1ᵗ) = 0.1, 0.1 √7/3; the root is not corrected.
 TEST_P(SAdamSteps, SoftplusOfTheLargestSecondMoment) {
   Trajectory path(backend_, bare_rule(half_and_three_quarters()), {1}, {1});
-  const double first = 1 - 0.1 / kOfOne;
-  expect_values(path.take({2}), {first}, kHandTolerance);
-  expect_values(path.take({0}), {first - 0.05 * std::sqrt(7.0) / 3 / kOfOne}, kHandTolerance);
-  expect_values(path.state(1), {0.75}, kHandTolerance);
-  expect_values(path.state(2), {1}, kHandTolerance);
+  const double first = 1 - 0.2 / kOfTwo;
+  expect_values(path.take({4}), {first}, kHandTolerance);
+  expect_values(path.take({0}), {first - 0.1 * std::sqrt(7.0) / 3 / kOfTwo}, kHandTolerance);
+  expect_values(path.state(0), {1}, kHandTolerance);
+  expect_values(path.state(1), {3}, kHandTolerance);
+  expect_values(path.state(2), {4}, kHandTolerance);
 }
 
+// The gradients 2, 0 give m = 1, 1/2 and v = 1, 3/4.
 TEST_P(SAdamSteps, WithoutAmsgradTheSecondMomentItself) {
   SAdam rule = half_and_three_quarters();
   rule.amsgrad = false;
