@@ -79,7 +79,8 @@ struct NAdam {
   // q = 0.96^momentum_decay it is β₁ᵗ Π (1 − qⁱ/2), whose logarithm is
   //   t ln β₁ − Σ_k (q^k + q^2k + … + q^tk) / (k 2^k),   each bracket a geometric sum.
   // Each term is less than half of the one before it, and all have the same sign. Once the sum is
-  // below −45, the product does not change 1 − product.
+  // below −45, the product does not change 1 − product. Until then the first term is below 45, so
+  // that the one for k = 64 is below 1e-18 and the loop ends.
   SING_HOST_DEVICE double momentum_product(std::int64_t step) const {
     if (beta1 <= 0) {
       return 0;
@@ -87,7 +88,7 @@ struct NAdam {
     const double count = static_cast<double>(step);
     double logarithm = count * ::log(beta1);
     double half_power = 1;
-    for (int k = 1; k <= 64 && logarithm > -45; ++k) {
+    for (int k = 1; logarithm > -45; ++k) {
       half_power /= 2;
       const double exponent = k * log_base();
       const double bracket =
