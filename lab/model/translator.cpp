@@ -36,9 +36,9 @@ struct Memory {
   at::Tensor keys, values;
 };
 
-class AttentionImpl final : public torch::nn::Module {
+class TranslatorAttentionImpl final : public torch::nn::Module {
  public:
-  explicit AttentionImpl(const TranslatorOptions& options)
+  explicit TranslatorAttentionImpl(const TranslatorOptions& options)
       : heads_(options.heads), dropout_(options.attention_dropout) {
     k_ = make_input("k_proj", options.width);
     v_ = make_input("v_proj", options.width);
@@ -75,16 +75,16 @@ class AttentionImpl final : public torch::nn::Module {
   double dropout_;
   torch::nn::Linear k_ = nullptr, v_ = nullptr, q_ = nullptr, out_ = nullptr;
 };
-TORCH_MODULE(Attention);
+TORCH_MODULE(TranslatorAttention);
 
 // A layer of the encoder, or with attention to the source, of the decoder.
 class LayerImpl final : public torch::nn::Module {
  public:
   LayerImpl(const TranslatorOptions& options, bool reads_source) : options_(options) {
-    self_attention_ = register_module("self_attn", Attention(options));
+    self_attention_ = register_module("self_attn", TranslatorAttention(options));
     self_norm_ = register_module("self_attn_layer_norm", make_norm(options.width));
     if (reads_source) {
-      source_attention_ = register_module("encoder_attn", Attention(options));
+      source_attention_ = register_module("encoder_attn", TranslatorAttention(options));
       source_norm_ = register_module("encoder_attn_layer_norm", make_norm(options.width));
     }
     fc1_ = register_module("fc1", make_linear(options.width, options.feed_forward));
@@ -140,17 +140,18 @@ class LayerImpl final : public torch::nn::Module {
   }
 
   TranslatorOptions options_;
-  Attention self_attention_ = nullptr, source_attention_ = nullptr;
+  TranslatorAttention self_attention_ = nullptr, source_attention_ = nullptr;
   torch::nn::LayerNorm self_norm_ = nullptr, source_norm_ = nullptr, final_norm_ = nullptr;
   torch::nn::Linear fc1_ = nullptr, fc2_ = nullptr;
 };
 TORCH_MODULE(Layer);
 
 // A table, layers and a last normalization.
-class StackImpl final : public torch::nn::Module {
+class TranslatorStackImpl final : public torch::nn::Module {
  public:
   // An undefined table is that of another stack.
-  StackImpl(const TranslatorOptions& options, const at::Tensor& own_table, bool reads_source) {
+  TranslatorStackImpl(const TranslatorOptions& options, const at::Tensor& own_table,
+                      bool reads_source) {
     if (own_table.defined()) {
       table = register_parameter("embed_tokens", own_table);
     }
@@ -166,7 +167,7 @@ class StackImpl final : public torch::nn::Module {
   std::vector<Layer> layers;
   torch::nn::LayerNorm norm = nullptr;
 };
-TORCH_MODULE(Stack);
+TORCH_MODULE(TranslatorStack);
 
 }  // namespace
 
@@ -198,8 +199,8 @@ void DecoderCache::select(const at::Tensor& sentences, const at::Tensor& hypothe
 }
 
 struct TranslatorImpl::Parts {
-  Stack encoder = nullptr;
-  Stack decoder = nullptr;
+  TranslatorStack encoder = nullptr;
+  TranslatorStack decoder = nullptr;
 };
 
 TranslatorImpl::TranslatorImpl(const TranslatorOptions& options, const TranslatorShape& shape)
@@ -215,10 +216,10 @@ TranslatorImpl::TranslatorImpl(const TranslatorOptions& options, const Translato
   const at::Tensor source_table =
       options.share_embeddings ? at::Tensor()
                                : make_table(shape.source_pieces, options.width, shape.padding);
-  parts_->encoder = register_module("encoder", Stack(options, source_table, false));
+  parts_->encoder = register_module("encoder", TranslatorStack(options, source_table, false));
   parts_->decoder = register_module(
-      "decoder",
-      Stack(options, make_table(shape.target_pieces, options.width, shape.padding), true));
+      "decoder", TranslatorStack(
+                     options, make_table(shape.target_pieces, options.width, shape.padding), true));
   if (options.freeze_norms) {
     model::freeze_norms(*this);
   }
@@ -241,7 +242,7 @@ at::Tensor TranslatorImpl::embed(const at::Tensor& table, const at::Tensor& piec
 
 EncodedSource TranslatorImpl::encode(const at::Tensor& source) {
   const at::Tensor mask = (source != shape_.padding).unsqueeze(1).unsqueeze(1);
-  const Stack& encoder = parts_->encoder;
+  const TranslatorStack& encoder = parts_->encoder;
   at::Tensor states =
       embed(options_.share_embeddings ? parts_->decoder->table : encoder->table, source, 0);
   for (Layer layer : encoder->layers) {

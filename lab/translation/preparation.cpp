@@ -12,7 +12,7 @@
 namespace sing::lab::translation {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMostTokenizerBytes = std::uint64_t{1} << 30;
 
 void check_files(const PreparationFiles& files) {
   const bool two = !files.source.empty() && !files.target.empty();
@@ -64,8 +64,8 @@ text::SplitText read_parts(const PreparationFiles& files, const PreparationOptio
           .test = text::read_parallel_text(files.test_source, files.test_target)};
 }
 
-std::string content_of(const std::filesystem::path& path) {
-  const std::vector<std::uint8_t> content = data::read_packed(path, kMostBytes);
+std::string tokenizer_content(const std::filesystem::path& path) {
+  const std::vector<std::uint8_t> content = data::read_packed(path, kMostTokenizerBytes);
   return {content.begin(), content.end()};
 }
 
@@ -84,11 +84,12 @@ std::vector<TokenizerFile> make_tokenizers(const PreparationFiles& files,
     return {{kSentencePieceFile, std::move(model)}};
   }
   std::shared_ptr<const text::BytePairCodes> codes;
-  std::vector<TokenizerFile> list = {{kSourceDictionaryFile, content_of(files.source_dictionary)},
-                                     {kTargetDictionaryFile, content_of(files.target_dictionary)}};
+  std::vector<TokenizerFile> list = {
+      {kSourceDictionaryFile, tokenizer_content(files.source_dictionary)},
+      {kTargetDictionaryFile, tokenizer_content(files.target_dictionary)}};
   if (!files.codes.empty()) {
     codes = std::make_shared<const text::BytePairCodes>(files.codes);
-    list.push_back({kCodesFile, content_of(files.codes)});
+    list.push_back({kCodesFile, tokenizer_content(files.codes)});
   }
   prepared.source_tokenizer =
       text::make_dictionary_tokenizer(codes, text::Dictionary(files.source_dictionary));
