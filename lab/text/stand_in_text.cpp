@@ -73,8 +73,8 @@ std::string make_stand_in_text(std::uint64_t seed, std::int64_t bytes) {
 }
 
 std::string stand_in_text_notice() {
-  return "trained on generated stand-in text; these figures show that the program runs and nothing "
-         "else";
+  return "STAND-IN DATA: generated sentences. These figures show that the program runs and nothing "
+         "else.";
 }
 
 }  // namespace sing::lab::text

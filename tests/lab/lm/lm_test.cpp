@@ -248,7 +248,7 @@ TEST(LmRun, LearnsAndReportsTokensBitsAndSamples) {
   const fs::path run = folder / "run";
   const test::Outcome outcome = run_sing(tiny_lm(run, {"--steps", "60", "--evaluate-steps", "30"}));
   ASSERT_EQ(outcome.code, 0) << outcome.error;
-  EXPECT_THAT(outcome.out, HasSubstr("stand-in text"));
+  EXPECT_THAT(outcome.out, HasSubstr("STAND-IN DATA"));
   EXPECT_THAT(outcome.out, HasSubstr(" tokens/s"));
   const auto lines = test::metrics_of(run);
   const auto& end = lines.back();
