@@ -1,6 +1,7 @@
 // Checks what several ranks exchange, with threads as ranks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/torch.h>
 
 #include <barrier>
 #include <functional>

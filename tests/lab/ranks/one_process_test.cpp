@@ -1,6 +1,7 @@
 // Checks what a program does that was built without MPI.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/torch.h>
 
 #include <cstdlib>
 
