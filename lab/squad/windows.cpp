@@ -30,7 +30,8 @@ TokenRange tokens_of_answer(const std::vector<text::Piece>& context, const Answe
 void add_windows(std::vector<Window>& windows, const Window& common, std::int64_t context_length,
                  std::int64_t room, std::int64_t specials_after, const TokenRange& answer,
                  std::int64_t stride) {
-  for (std::int64_t first = 0;; first += stride) {
+  // A window that is shorter than the stride is followed by the next token, as in run_squad.py.
+  for (std::int64_t first = 0;; first += std::min(room, stride)) {
     Window window = common;
     window.first = first;
     window.count = std::min(room, context_length - first);

@@ -12,7 +12,7 @@ namespace sing::lab::squad {
 
 struct WindowShape {
   std::int64_t length = 384;          // tokens of a window with its question and special tokens
-  std::int64_t stride = 128;          // tokens from the beginning of a window to the next
+  std::int64_t stride = 128;          // tokens from the beginning of a window to the next, at most
   std::int64_t question_length = 64;  // tokens of a question; the rest is left out
 };
 

@@ -52,6 +52,20 @@ TEST(Windows, BeginEveryStrideAndCoverTheContext) {
   EXPECT_THAT(end, ElementsAre(0, 8, 6, 0));
 }
 
+TEST(Windows, AStrideLongerThanAWindowLeavesNoTokenOut) {
+  // Windows of 4 tokens of the context.
+  const auto paragraphs = one_paragraph("a b c d e f g h i j", {"e f", 8});
+  const TokenizedSet set =
+      tokenize(paragraphs, letters(), {.length = 10, .stride = 100, .question_length = 5}, 1);
+  std::vector<std::int64_t> first, count;
+  for (const Window& window : set.windows) {
+    first.push_back(window.first);
+    count.push_back(window.count);
+  }
+  EXPECT_THAT(first, ElementsAre(0, 4, 8));
+  EXPECT_THAT(count, ElementsAre(4, 4, 2));
+}
+
 TEST(Windows, AShortContextIsOneWindowAndALongQuestionIsCut) {
   const auto paragraphs = one_paragraph("a b", {"b", 2});
   const TokenizedSet set =
