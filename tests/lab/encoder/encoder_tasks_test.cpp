@@ -45,7 +45,8 @@ double above_chance(double chance, double count) {
 
 TEST(Choice, LearnsFarAboveChance) {
   const TemporaryFolder folder;
-  const Outcome outcome = run_sing(tiny_task("choice", folder / "run", {"--steps", "300"}));
+  const Outcome outcome = run_sing({"train", "choice", "--config", SING_RECIPES "/choice_demo.toml",
+                                    "--device", "cpu", "--out", folder / "run"});
   ASSERT_EQ(outcome.code, 0) << outcome.error;
   EXPECT_THAT(outcome.out, HasSubstr("STAND-IN DATA"));
   // One of four endings is right; 500 questions are the test.
@@ -55,7 +56,8 @@ TEST(Choice, LearnsFarAboveChance) {
 
 TEST(Squad, AnswersFarAboveChance) {
   const TemporaryFolder folder;
-  const Outcome outcome = run_sing(tiny_task("squad", folder / "run", {"--steps", "300"}));
+  const Outcome outcome = run_sing({"train", "squad", "--config", SING_RECIPES "/squad_demo.toml",
+                                    "--device", "cpu", "--out", folder / "run"});
   ASSERT_EQ(outcome.code, 0) << outcome.error;
   const nlohmann::json end = metrics_of(folder / "run").back();
   // A context has one filling for each of four questions: who finds the fillings and does not read
