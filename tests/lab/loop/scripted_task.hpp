@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lab/task/counting_task.hpp"
@@ -52,6 +53,10 @@ class ScriptedTask : public lab::task::CountingTask {
       }
     }
     return found;
+  }
+  // The pictures asked for: the file, and the number of examples in the batch that it shows.
+  const std::vector<std::pair<std::filesystem::path, std::int64_t>>& pictures() const {
+    return pictures_;
   }
   // The weight in each forward pass of the training, and now.
   const std::vector<double>& weights() const { return weights_; }
@@ -108,12 +113,18 @@ class ScriptedTask : public lab::task::CountingTask {
     return at::scalar_tensor(script_.right(evaluations_++), at::kLong);
   }
 
+  void write_picture(const std::filesystem::path& path, const at::Tensor& /*prediction*/,
+                     const lab::task::Batch& batch) const override {
+    pictures_.emplace_back(path, batch[0].numel());
+  }
+
  private:
   Script script_;
   mutable std::mutex mutex_;
   std::vector<lab::task::BatchRequest> requests_;
   mutable std::shared_ptr<::torch::nn::Module> module_;
   mutable std::vector<double> weights_;
+  mutable std::vector<std::pair<std::filesystem::path, std::int64_t>> pictures_;
   mutable std::int64_t evaluations_ = 0;
 };
 

@@ -187,6 +187,18 @@ TEST_F(TrainerTest, TheBestWeightsAreTheFirstOfEqualAccuracy) {
   EXPECT_NEAR(weight, -2 * kRate, 1e-6);
 }
 
+TEST_F(TrainerTest, EachEvaluationIsShownByItsFirstBatchAndItsAccuracyInPercent) {
+  ScriptedTask task({.test_examples = 5, .right = [](std::int64_t /*batch*/) { return 1; }});
+  TrainingPlan plan = plan_of(4);
+  plan.training.evaluate_steps = 2;
+  train(task, plan);
+  EXPECT_THAT(task.pictures(), ElementsAre(std::pair(directory_.picture(2), std::int64_t{4}),
+                                           std::pair(directory_.picture(4), std::int64_t{4})));
+  // One example of each of the two batches, which have four examples and one.
+  EXPECT_THAT(out_.str(), testing::HasSubstr("step 2 · epoch 1.00"));
+  EXPECT_THAT(out_.str(), testing::HasSubstr("accuracy 40.00 %"));
+}
+
 TEST_F(TrainerTest, WithoutAnEvaluationIntervalEachEpochIsEvaluated) {
   ScriptedTask task(Script{});
   train(task, plan_of(5));
