@@ -112,6 +112,13 @@ TEST_P(Guard, RowConstantGradientsAreZero) {
   }
 }
 
+// A row of more than a chunk is measured in pieces, whose moments are combined.
+TEST_P(Guard, ALongRowConstantGradientIsZero) {
+  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat64}) {
+    expect_zero_step({}, dtype, {1, 70'001}, std::vector<double>(70'001, 0.1));
+  }
+}
+
 // One of 2100 elements is the next float above 0.1: 3.5e-9 of the norm, below 8 ε.
 TEST_P(Guard, NoiseOfRoundingCountsAsConstant) {
   std::vector<double> rows(3 * 700, 0.1F);
