@@ -91,7 +91,7 @@ TEST(Squad, KilledTwiceTheRunEndsInTheSameBits) {
   ASSERT_NE(metrics_of(run).back()["kind"], "end");
   const Outcome end = run_sing(resumed);
   ASSERT_EQ(end.code, 0) << end.error;
-  EXPECT_THAT(end.out, HasSubstr("going on from step "));
+  EXPECT_THAT(end.out, HasSubstr("resuming from step "));
   EXPECT_EQ(test::last_tensors_of(run), test::last_tensors_of(folder / "reference"));
 }
 

@@ -286,7 +286,7 @@ TEST(LmRun, KilledItEndsInTheSameBits) {
   }
   const test::Outcome end = run_sing(resumed);
   ASSERT_EQ(end.code, 0) << end.error;
-  EXPECT_THAT(end.out, HasSubstr("going on from step "));
+  EXPECT_THAT(end.out, HasSubstr("resuming from step "));
   EXPECT_EQ(test::last_tensors_of(run), test::last_tensors_of(folder / "reference"));
   EXPECT_EQ(test::timeless_metrics_of(run), test::timeless_metrics_of(folder / "reference"));
 }

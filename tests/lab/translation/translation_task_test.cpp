@@ -116,7 +116,7 @@ TEST(TranslationRun, KilledTheRunEndsInTheSameBits) {
   words.emplace_back("--resume");
   const test::Outcome end = test::run_sing(words);
   ASSERT_EQ(end.code, 0) << end.error;
-  EXPECT_THAT(end.out, HasSubstr("going on from step "));
+  EXPECT_THAT(end.out, HasSubstr("resuming from step "));
   EXPECT_EQ(test::last_tensors_of(folder / "killed"), test::last_tensors_of(folder / "whole"));
   EXPECT_EQ(test::timeless_metrics_of(folder / "killed"),
             test::timeless_metrics_of(folder / "whole"));
