@@ -67,7 +67,7 @@ void write_page(const reproduce::PaperTable& table, const reproduce::Reproductio
 
 void train(const ReproduceFlags& flags, const compare::Workplace& place, CommandContext& context) {
   const reproduce::PaperTable& table = reproduce::paper_table(flags.table);
-  const std::string notice = reproduce::flags_of(table, flags.request).notice;
+  const std::string notice = reproduce::notice_of(table, flags.request);
   if (!notice.empty()) {
     context.out << notice << '\n';
   }

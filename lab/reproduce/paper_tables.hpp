@@ -16,6 +16,7 @@ struct PaperRow {
   double spread = run::kAbsent;    // percent, if the paper repeated the training
   double loss = run::kAbsent;
   const char* remark = "";
+  const char* task = nullptr;  // if it is not the table's
 };
 
 struct PaperTable {
@@ -23,6 +24,8 @@ struct PaperTable {
   const char* title;
   const char* task;
   std::span<const PaperRow> rows;
+
+  const char* task_of(const PaperRow& row) const { return row.task != nullptr ? row.task : task; }
 };
 
 std::span<const PaperTable> paper_tables();

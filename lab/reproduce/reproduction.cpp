@@ -27,8 +27,9 @@ std::string optimizer_of(const std::filesystem::path& recipe) {
 
 std::string missing_of(const PaperTable& table, const PaperRow& row,
                        const ReproductionRequest& request) {
-  if (request.knows_tasks && !request.tasks.contains(table.task)) {
-    return fmt::format("this program has no task {}", table.task);
+  const std::string task = table.task_of(row);
+  if (request.knows_tasks && !request.tasks.contains(task)) {
+    return fmt::format("this program has no task {}", task);
   }
   const std::string optimizer = optimizer_of(recipe_path(row, request));
   const std::vector<std::string> known = optimizer_names();
@@ -41,9 +42,10 @@ compare::Cell cell_of(const PaperTable& table, const PaperRow& row,
                       const ReproductionRequest& request, std::int64_t seed) {
   compare::Cell cell{.contestant = row.recipe, .seed = seed};
   cell.name = fmt::format("{}_seed{}", row.recipe, seed);
-  cell.arguments = {"train", table.task, "--config", recipe_path(row, request).string()};
+  const char* const task = table.task_of(row);
+  cell.arguments = {"train", task, "--config", recipe_path(row, request).string()};
   for (const auto& flags :
-       {flags_of(table, request).flags, {"--seed", std::to_string(seed)}, request.train_flags}) {
+       {flags_of(task, request).flags, {"--seed", std::to_string(seed)}, request.train_flags}) {
     cell.arguments.insert(cell.arguments.end(), flags.begin(), flags.end());
   }
   return cell;
@@ -51,8 +53,8 @@ compare::Cell cell_of(const PaperTable& table, const PaperRow& row,
 
 }  // namespace
 
-ScaleFlags flags_of(const PaperTable& table, const ReproductionRequest& request) {
-  std::filesystem::path data = default_data(table.task);
+ScaleFlags flags_of(std::string_view task, const ReproductionRequest& request) {
+  std::filesystem::path data = default_data(task);
   const std::vector<std::string>& given = request.train_flags;
   for (auto flag = given.begin(); flag != given.end(); ++flag) {
     if (*flag == "--data" && std::next(flag) != given.end()) {
@@ -61,7 +63,18 @@ ScaleFlags flags_of(const PaperTable& table, const ReproductionRequest& request)
       data = flag->substr(flag->find('=') + 1);
     }
   }
-  return without_given(scale_flags(request.scale, table.task, data), given);
+  return without_given(scale_flags(request.scale, task, data), given);
+}
+
+std::string notice_of(const PaperTable& table, const ReproductionRequest& request) {
+  std::vector<std::string> notices;
+  for (const PaperRow& row : table.rows) {
+    std::string notice = flags_of(table.task_of(row), request).notice;
+    if (!notice.empty() && std::find(notices.begin(), notices.end(), notice) == notices.end()) {
+      notices.push_back(std::move(notice));
+    }
+  }
+  return fmt::format("{}", fmt::join(notices, "\n"));
 }
 
 std::vector<RowState> row_states(const PaperTable& table, const ReproductionRequest& request,

@@ -46,8 +46,11 @@ Reproduction run_reproduction(const PaperTable& table, const ReproductionRequest
                               const compare::Workplace& place, std::ostream& out,
                               const std::function<bool()>& stop);
 
-// Returns the scale's flags for the table's task and the data folder of the train flags, without
-// the flags that the train flags set themselves.
-ScaleFlags flags_of(const PaperTable& table, const ReproductionRequest& request);
+// Returns the scale's flags for a task and the data folder of the train flags, without the flags
+// that the train flags set themselves.
+ScaleFlags flags_of(std::string_view task, const ReproductionRequest& request);
+
+// Returns what the scale says of the tasks of the table, each notice once.
+std::string notice_of(const PaperTable& table, const ReproductionRequest& request);
 
 }  // namespace sing::lab::reproduce

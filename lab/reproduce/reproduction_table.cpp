@@ -45,8 +45,18 @@ void drop_empty_columns(Lines& lines) {
   }
 }
 
+std::vector<compare::Result> results_of(const std::vector<RowState>& rows) {
+  std::vector<compare::Result> results;
+  for (const RowState& state : rows) {
+    results.insert(results.end(), state.results.begin(), state.results.end());
+  }
+  return results;
+}
+
 Lines lines_of(const std::vector<RowState>& rows) {
-  Lines lines = {{"", "runs", "accuracy", kPaperColumn, "loss", kPaperColumn, ""}};
+  const std::string score = compare::score_column(compare::rows_of(results_of(rows)));
+  Lines lines = {
+      {"", "runs", score.empty() ? run::kAccuracy : score, kPaperColumn, "loss", kPaperColumn, ""}};
   for (const RowState& state : rows) {
     const PaperRow& paper = *state.row;
     const compare::Row ours =
@@ -76,11 +86,8 @@ std::string progress(const RowState& state) {
 }  // namespace
 
 std::string text_of(const std::vector<RowState>& rows) {
-  std::vector<compare::Result> results;
-  for (const RowState& state : rows) {
-    results.insert(results.end(), state.results.begin(), state.results.end());
-  }
-  return command::text_table(lines_of(rows)) + compare::runs_note(compare::rows_of(results)) + "\n";
+  return command::text_table(lines_of(rows)) +
+         compare::runs_note(compare::rows_of(results_of(rows))) + "\n";
 }
 
 std::string section_of(const PaperTable& table, const std::vector<RowState>& rows,

@@ -20,9 +20,16 @@ bool has_files(std::string_view task, const fs::path& data) {
   return fs::exists(data, error);
 }
 
+// These tasks take the vocabulary of the encoder whose weights they train further; the smallest
+// model has none.
+bool takes_weights(std::string_view task) { return task == "squad" || task == "choice"; }
+
 std::vector<std::string> short_flags(std::string_view task) {
   if (task == "cifar100") {
     return {"--epochs", "30"};
+  }
+  if (takes_weights(task)) {
+    return {"--epochs", "1"};
   }
   if (task == "squad" || task == "choice") {
     return {"--epochs", "1"};
@@ -35,6 +42,11 @@ std::vector<std::string> smoke_flags(std::string_view task) {
   const auto add = [&](std::initializer_list<const char*> more) {
     flags.insert(flags.end(), more.begin(), more.end());
   };
+  if (task == "squad") {
+    add({"--model", "encoder-tiny", "--length", "96", "--stride", "32", "--question-length", "16"});
+  } else if (task == "choice") {
+    add({"--model", "encoder-tiny", "--length", "48"});
+  }
   if (task == "rde") {
     add({"--rectangles", "2", "--image-size", "32", "--min-side", "8", "--max-side", "24"});
     add({"--min-visible", "16", "--train-count", "640", "--test-count", "200"});
@@ -43,7 +55,10 @@ std::vector<std::string> smoke_flags(std::string_view task) {
     add({"--model", "encoder-tiny", "--length", "96", "--stand-in-count", "200"});
     add({"--batch", "16", "--steps", "30", "--evaluate-steps", "30"});
   } else {
-    add({"--width", "4", "--batch", "16", "--steps", "30", "--evaluate-steps", "30"});
+    add({"--batch", "16", "--steps", "30", "--evaluate-steps", "30"});
+  }
+  if (task == "cifar100" || task == "imagefolder") {
+    add({"--width", "4"});
   }
   if (task == "imagefolder") {
     add({"--train-size", "64", "--test-size", "64"});
@@ -74,7 +89,10 @@ ScaleFlags scale_flags(std::string_view scale, std::string_view task, const fs::
   ScaleFlags smoke{
       .flags = smoke_flags(task),
       .notice = "smoke: a tiny model and a few steps; the numbers only show that the recipes run"};
-  if (task != "rde" && !has_files(task, data)) {
+  if (takes_weights(task)) {
+    smoke.flags.insert(smoke.flags.end(), {"--stand-in", "--stand-in-count", "100"});
+    smoke.notice += "; generated stand-in data, on which they mean nothing";
+  } else if (task != "rde" && !has_files(task, data)) {
     smoke.flags.emplace_back("--stand-in");
     if (task == "cifar100") {
       smoke.flags.insert(smoke.flags.end(), {"--stand-in-train", "1000", "--stand-in-test", "250"});

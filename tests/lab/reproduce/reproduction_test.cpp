@@ -32,7 +32,7 @@ Said reproduce(const TemporaryFolder& folder, std::vector<std::string> words,
 }
 
 TEST(Recipes, EveryRowHasOneAndEveryOneHasARow) {
-  std::set<std::string> used = {"rde_demo"};
+  std::set<std::string> used = {"choice_demo", "lm_demo", "rde_demo", "squad_demo"};
   for (const PaperTable& table : paper_tables()) {
     for (const PaperRow& row : table.rows) {
       used.insert(row.recipe);
@@ -171,6 +171,26 @@ TEST(Reproduce, SmokeTakesGeneratedDataWhereThereAreNoFilesAndSaysSo) {
   EXPECT_THAT(scale_flags("short", "cifar100", data).flags, ElementsAre("--epochs", "30"));
 }
 
+TEST(Reproduce, ATableOfSeveralTasksTrainsEachRowOnItsOwn) {
+  const TemporaryFolder folder;
+  write_whole(folder / "plan", R"({"squad_adamw_seed0": {"accuracy": 0.5, "loss": 1},
+    "squad_sing_adamw_seed0": {"accuracy": 0.625, "loss": 1},
+    "swag_adamw_seed0": {"accuracy": 0.25, "loss": 1},
+    "swag_sing_adamw_seed0": {"accuracy": 0.375, "loss": 1}})");
+  const Said said = reproduce(folder, {"--table", "nlp", "--scale", "smoke"});
+  EXPECT_EQ(said.code, command::kSuccess) << said.error;
+  EXPECT_EQ(calls(folder)[0][1], "squad");
+  EXPECT_EQ(calls(folder)[2][1], "choice");
+  for (const auto& call : calls(folder)) {
+    EXPECT_THAT(call, ::testing::IsSupersetOf({"--stand-in", "encoder-tiny"}));
+    EXPECT_THAT(call, Not(Contains("--width")));
+  }
+  EXPECT_THAT(said.out, HasSubstr("SWAG: AdamW + SING       1     37.5 %    83.33 %"));
+  const std::size_t notice = said.out.find("smoke: ");
+  EXPECT_EQ(said.out.find("smoke: ", notice + 1), said.out.rfind("smoke: "))
+      << "once before the runs and once after";
+}
+
 // `sing train` refuses a flag that is given twice.
 TEST(Reproduce, AFlagAfterTheDashesWinsOverTheScale) {
   const TemporaryFolder folder;
@@ -205,7 +225,7 @@ TEST(Reproduce, ContinuesAfterAFailureAndEndsWithIt) {
   EXPECT_EQ(said.code, command::kFailure);
   EXPECT_EQ(calls(folder).size(), 7U);
   EXPECT_THAT(said.out, HasSubstr("1 of 1 failed"));
-  EXPECT_THAT(said.error, HasSubstr("1 failed, the first: cifar100_sgd_seed0"));
+  EXPECT_THAT(said.error, HasSubstr("got 1 that failed, the first: cifar100_sgd_seed0"));
 }
 
 TEST(Reproduce, RefusesUnknownNames) {
