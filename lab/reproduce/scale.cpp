@@ -46,6 +46,9 @@ std::vector<std::string> smoke_flags(std::string_view task) {
     add({"--model", "encoder-tiny", "--length", "96", "--stride", "32", "--question-length", "16"});
   } else if (task == "choice") {
     add({"--model", "encoder-tiny", "--length", "48"});
+  } else if (task == "translation") {
+    add({"--layers", "2", "--width", "64", "--feed-forward", "128", "--heads", "4"});
+    add({"--accumulate", "1", "--evaluation-sentences", "50"});
   }
   if (task == "rde") {
     add({"--rectangles", "2", "--image-size", "32", "--min-side", "8", "--max-side", "24"});
@@ -53,7 +56,8 @@ std::vector<std::string> smoke_flags(std::string_view task) {
     add({"--model", "vit-micro", "--batch", "32", "--steps", "40", "--evaluate-steps", "40"});
   } else if (task == "squad" || task == "choice") {
     add({"--model", "encoder-tiny", "--length", "96", "--stand-in-count", "200"});
-    add({"--batch", "16", "--steps", "30", "--evaluate-steps", "30"});
+    add({"--batch", task == "translation" ? "512" : "16"});
+    add({"--steps", "30", "--evaluate-steps", "30"});
   } else {
     add({"--batch", "16", "--steps", "30", "--evaluate-steps", "30"});
   }
@@ -94,7 +98,7 @@ ScaleFlags scale_flags(std::string_view scale, std::string_view task, const fs::
     smoke.notice += "; generated stand-in data, on which they mean nothing";
   } else if (task != "rde" && !has_files(task, data)) {
     smoke.flags.emplace_back("--stand-in");
-    if (task == "cifar100") {
+    if (task == "cifar100" || task == "translation") {
       smoke.flags.insert(smoke.flags.end(), {"--stand-in-train", "1000", "--stand-in-test", "250"});
     }
     smoke.notice += fmt::format("; no data in {}: generated stand-in data, so they mean nothing",

@@ -51,7 +51,9 @@ TEST_P(EveryTable, TrainsTwoStepsOfEachRecipe) {
     };
     replace("--steps", "2");
     replace("--evaluate-steps", "2");
-    replace("--batch", "8");
+    if (std::string_view(task) != "translation") {  // which counts tokens
+      replace("--batch", "8");
+    }
     words.insert(words.end(), {"--device", "cpu", "--threads", "1"});
     words.insert(words.end(), {"--out", folder / row.recipe});
     const test::Outcome outcome = test::run_sing(words);
