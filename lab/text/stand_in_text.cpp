@@ -32,7 +32,7 @@ class Writer {
   std::string line() {
     std::string text;
     for (std::uint32_t number = 0; number < kSentencesPerLine; ++number) {
-      text += (number > 0 ? " " : "") + sentence();
+      text.append(number > 0 ? " " : "").append(sentence());
     }
     return text + "\n";
   }
