@@ -31,9 +31,6 @@ std::vector<std::string> short_flags(std::string_view task) {
   if (takes_weights(task)) {
     return {"--epochs", "1"};
   }
-  if (task == "squad" || task == "choice") {
-    return {"--epochs", "1"};
-  }
   return {"--epochs", task == "imagefolder" ? "9" : "10"};
 }
 
@@ -42,24 +39,27 @@ std::vector<std::string> smoke_flags(std::string_view task) {
   const auto add = [&](std::initializer_list<const char*> more) {
     flags.insert(flags.end(), more.begin(), more.end());
   };
-  if (task == "squad") {
-    add({"--model", "encoder-tiny", "--length", "96", "--stride", "32", "--question-length", "16"});
-  } else if (task == "choice") {
-    add({"--model", "encoder-tiny", "--length", "48"});
-  } else if (task == "translation") {
-    add({"--layers", "2", "--width", "64", "--feed-forward", "128", "--heads", "4"});
-    add({"--accumulate", "1", "--evaluation-sentences", "50"});
-  }
   if (task == "rde") {
     add({"--rectangles", "2", "--image-size", "32", "--min-side", "8", "--max-side", "24"});
     add({"--min-visible", "16", "--train-count", "640", "--test-count", "200"});
     add({"--model", "vit-micro", "--batch", "32", "--steps", "40", "--evaluate-steps", "40"});
-  } else if (task == "squad" || task == "choice") {
-    add({"--model", "encoder-tiny", "--length", "96", "--stand-in-count", "200"});
-    add({"--batch", task == "translation" ? "512" : "16"});
-    add({"--steps", "30", "--evaluate-steps", "30"});
-  } else {
-    add({"--batch", "16", "--steps", "30", "--evaluate-steps", "30"});
+    return flags;
+  }
+  add({"--steps", "30", "--evaluate-steps", "30"});
+  if (task == "translation") {
+    add({"--layers", "2", "--width", "64", "--feed-forward", "128", "--heads", "4"});
+    add({"--batch", "512", "--accumulate", "1", "--evaluation-sentences", "50"});
+    return flags;
+  }
+  add({"--batch", "16"});
+  if (takes_weights(task)) {
+    add({"--model", "encoder-tiny", "--stand-in-count", "200"});
+  }
+  if (task == "squad") {
+    add({"--length", "96", "--stride", "32", "--question-length", "16"});
+  }
+  if (task == "choice") {
+    add({"--length", "48"});
   }
   if (task == "cifar100" || task == "imagefolder") {
     add({"--width", "4"});

@@ -83,7 +83,9 @@ void find_pictures(RunRecord& run, const fs::path& folder) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     const fs::path extension = entry.path().extension();
-    if ((extension == ".png" || extension == ".txt") && entry.is_regular_file(error)) {
+    const bool is_sample =
+        extension == ".txt" && entry.path().filename().string().starts_with("step_");
+    if ((extension == ".png" || is_sample) && entry.is_regular_file(error)) {
       run.pictures.push_back(entry.path());
     }
   }

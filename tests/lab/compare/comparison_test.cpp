@@ -114,7 +114,7 @@ TEST(Compare, ARepeatedReasonIsPrintedOnce) {
               HasSubstr("[1/3] a_seed0: failed, exit code 2: no data" + log("a_seed0") +
                         "[2/3] b_seed0: failed, for the same reason" + log("b_seed0") +
                         "[3/3] c_seed0: failed, exit code 1: no memory" + log("c_seed0")));
-  EXPECT_THAT(said.error, HasSubstr("3 failed, the first: a_seed0"));
+  EXPECT_THAT(said.error, HasSubstr("got 3 that failed, the first: a_seed0"));
 }
 
 TEST(Compare, ContinuesAfterAFailureAndResumesIt) {

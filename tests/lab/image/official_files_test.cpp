@@ -160,7 +160,7 @@ TEST(DataCommand, SaysWhatIsWrongWithCifarFiles) {
   EXPECT_THAT(
       outcome.out,
       HasSubstr("tar.gz: wanted a file of the set (train.bin, test.bin), unpacked or as .gz"));
-  EXPECT_THAT(outcome.error, HasSubstr("3 of 3 are missing or wrong: see above"));
+  EXPECT_THAT(outcome.error, HasSubstr("3 of 3 missing or wrong: see above"));
 }
 
 // Existing files are checked even if others are missing.
@@ -172,7 +172,7 @@ TEST(DataCommand, NamesMissingFilesAndFoldersInTheirPlace) {
   EXPECT_EQ(missing.code, command::kFailure);
   EXPECT_THAT(missing.out, HasSubstr("train.bin: wanted 153700000 bytes, got 1\n"));
   EXPECT_THAT(missing.out, HasSubstr("test.bin: wanted this file or its .gz, got neither\n"));
-  EXPECT_THAT(missing.error, HasSubstr("2 of 2 are missing or wrong"));
+  EXPECT_THAT(missing.error, HasSubstr("2 of 2 missing or wrong"));
   std::filesystem::create_directory(folder / "test.bin");
   EXPECT_THAT(test::run_words({"data", "cifar100", "--from", folder.path().string()}).out,
               HasSubstr("test.bin: wanted a file, got a folder\n"));

@@ -53,7 +53,7 @@ TEST(ImageFolder, SaysWhatIsMissing) {
   test::put_sample_folder(folder.path());
   test::put_file(folder / "val/zebra/x.jpg", "x");
   EXPECT_THAT(message_of<std::invalid_argument>([&] { list_image_folder(folder.path()); }),
-              HasSubstr("val/zebra': wanted a class that train/ has too"));
+              HasSubstr("val/zebra': wanted a class that train/ also has"));
 }
 
 TEST(ImageFolder, BadImagesAreNamedAndSkippedOrRefused) {

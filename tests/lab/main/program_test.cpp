@@ -39,10 +39,11 @@ TEST(Program, UnknownWordsAreNamedWithTheNearestKnownOne) {
   expect_usage_error({"data", "rde", "--image_size=64"},
                      "[sing data rde] wanted a known option, got '--image_size'; did you mean "
                      "'--image-size'?");
-  expect_usage_error({"data", "rd", "--seed", "1"},
-                     "[sing data] wanted one of the commands rde, cifar100, mnist, pack, got "
-                     "'rd'; did you mean "
-                     "'rde'?");
+  expect_usage_error(
+      {"data", "rd", "--seed", "1"},
+      "[sing data] wanted one of the commands rde, cifar100, mnist, pack, weights, text, got "
+      "'rd'; did you mean "
+      "'rde'?");
   expect_usage_error({"dat", "rde"},
                      "[sing] wanted one of the commands data, compare, tune, reproduce, report, "
                      "theory, got 'dat'"
@@ -123,8 +124,9 @@ TEST(Program, TheVersionIsThatOfTheLibrary) {
 }
 
 TEST(Program, MissingAndBadValuesAreReported) {
-  expect_usage_error({"data"},
-                     "[sing data] wanted one of the commands rde, cifar100, mnist, pack, got none");
+  expect_usage_error(
+      {"data"},
+      "[sing data] wanted one of the commands rde, cifar100, mnist, pack, weights, text, got none");
   expect_usage_error({"data", "rde"},
                      "[sing data rde] wanted --out, --preview or --check, got none of them");
   expect_usage_error({"data", "rde", "--count", "1", "--preview", "picture.jpg"},

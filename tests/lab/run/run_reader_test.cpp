@@ -182,14 +182,14 @@ TEST(RunReader, PicturesComeInTheOrderOfTheirSteps) {
   write_whole(folder / "config.json", "{}");
   write_whole(folder / "metrics.jsonl", "");
   std::filesystem::create_directory(folder / "pictures");
-  for (const char* name : {"step_100.png", "step_90.png", "last.png", "notes.txt"}) {
+  for (const char* name : {"step_100.png", "step_90.png", "last.png", "notes.txt", "step_95.txt"}) {
     write_whole(folder / fmt::format("pictures/{}", name), "");
   }
   std::vector<std::string> names;
   for (const auto& path : read_run(folder.path()).pictures) {
     names.push_back(path.filename().string());
   }
-  EXPECT_THAT(names, ElementsAre("last.png", "step_90.png", "step_100.png"));
+  EXPECT_THAT(names, ElementsAre("last.png", "step_90.png", "step_95.txt", "step_100.png"));
 }
 
 }  // namespace
