@@ -131,7 +131,12 @@ std::string mistake_of(const CLI::App& app, const CLI::App& command, const CLI::
 void check_commands(const CLI::App& app, const std::vector<std::string>& words) {
   const CLI::App* command = &app;
   for (const std::string& word : words) {
+    if (is_flag(word)) {
+      return;
+    }
     const std::vector<std::string> known = known_commands(*command);
+    SING_CHECK(!known.empty(), "[{} help] wanted an option of '{}', got '{}'", app.get_name(),
+               command->get_name(), word);
     SING_CHECK(std::find(known.begin(), known.end(), word) != known.end(), "[{} help] {}",
                app.get_name(), unknown_command(known, word));
     command = command->get_subcommand(word);

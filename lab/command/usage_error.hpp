@@ -7,7 +7,8 @@
 
 namespace sing::lab::command {
 
-// Throws std::invalid_argument for the first of the words that names no command of the one before.
+// Throws std::invalid_argument for the first word that names no command of the one before it. Words
+// from the first flag on are not looked at.
 void check_commands(const CLI::App& app, const std::vector<std::string>& words);
 
 // After `app` failed to parse `words`, returns what was wanted and what was given, with the nearest

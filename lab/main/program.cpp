@@ -31,7 +31,8 @@ void add_commands(CLI::App& app, CommandContext& context) {
   add_theory_command(app, context);
 }
 
-// `sing` is `sing --help`, and `sing help WORDS` is `sing WORDS --help` if WORDS name a command.
+// `sing` is `sing --help`, and `sing help WORDS` is `sing WORDS --help` if WORDS name a command;
+// flags may follow.
 std::vector<std::string> with_help(const CLI::App& app, std::vector<std::string> words) {
   if (words.empty()) {
     return {"--help"};

@@ -8,7 +8,8 @@
 namespace sing::lab::model {
 
 void freeze_norms(torch::nn::Module& model) {
-  for (const auto& module : model.modules()) {
+  // A constructor may call this, when the model is not yet in a shared pointer.
+  for (const auto& module : model.modules(/*include_self=*/false)) {
     const bool is_norm = module->as<torch::nn::LayerNorm>() != nullptr ||
                          module->as<torch::nn::GroupNorm>() != nullptr ||
                          module->as<torch::nn::BatchNorm1d>() != nullptr ||

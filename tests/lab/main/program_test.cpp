@@ -87,6 +87,8 @@ TEST(Program, HelpIsPrintedWithoutWordsAndOnRequest) {
   }
   EXPECT_EQ(run_words({"help", "data", "rde"}).out, run_words({"data", "rde", "--help"}).out);
   EXPECT_THAT(run_words({"help", "dat"}).error, HasSubstr("did you mean 'data'?"));
+  EXPECT_THAT(run_words({"help", "data", "rde", "seed"}).error,
+              HasSubstr("[sing help] wanted an option of 'rde', got 'seed'"));
 }
 
 TEST(Program, ATaskIsCheckedBeforeAnythingIsTrained) {
