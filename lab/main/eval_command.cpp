@@ -53,8 +53,9 @@ void check_evaluation_set(const EvalFlags& flags, const command::OptionTexts& op
 void run(const EvalFlags& flags, std::ostream& out) {
   const run::RecordedConfig config = run::read_config(run::RunDirectory(flags.run).config());
   loop::TrainingSetup recorded(find_task(config.task));
-  if (!flags.picture.empty() && !recorded.task().picture_legend().empty()) {
-    picture::check_png_name(flags.picture, "--picture");  // a sample text has any name
+  // Tasks of images draw a PNG; the others write a text.
+  if (!flags.picture.empty() && recorded.task().unit() == "images") {
+    picture::check_png_name(flags.picture, "--picture");
   }
   CLI::App recorded_flags;
   recorded.add_flags(recorded_flags);

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <vector>
 
 #include "lab/loop/kept_weights.hpp"
 #include "tests/lab/training/child_process.hpp"
@@ -66,16 +68,25 @@ TEST(TranslationTask, InputsAreTheTargetsOnePlaceLater) {
   EXPECT_EQ(task->weight(made).item<std::int64_t>(), task->unit_count(made));
 }
 
-TEST(TranslationTask, ABatchDependsOnSeedEpochAndNumberAlone) {
-  const auto batch_of = [](std::uint64_t seed, std::int64_t epoch) {
+// Two orders may have the same batch in one place, but not in ten.
+TEST(TranslationTask, BatchesDependOnSeedEpochAndNumberAlone) {
+  const auto batches_of = [](std::uint64_t seed, std::int64_t epoch) {
     const auto task = prepared_task(kStandIn, {.seed = seed});
     task->make_batch({.split = task::Split::kTraining, .epoch = 5, .index = 0, .size = 128});
-    return task->make_batch(
-        {.split = task::Split::kTraining, .epoch = epoch, .index = 2, .size = 128})[0];
+    std::vector<at::Tensor> batches;
+    for (std::int64_t index = 0; index < 10; ++index) {
+      batches.push_back(task->make_batch(
+          {.split = task::Split::kTraining, .epoch = epoch, .index = index, .size = 128})[0]);
+    }
+    return batches;
   };
-  EXPECT_TRUE(batch_of(1, 0).equal(batch_of(1, 0)));
-  EXPECT_FALSE(batch_of(1, 0).equal(batch_of(1, 1)));
-  EXPECT_FALSE(batch_of(1, 0).equal(batch_of(2, 0)));
+  const auto same = [](const std::vector<at::Tensor>& left, const std::vector<at::Tensor>& right) {
+    return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                      [](const at::Tensor& a, const at::Tensor& b) { return a.equal(b); });
+  };
+  EXPECT_TRUE(same(batches_of(1, 0), batches_of(1, 0)));
+  EXPECT_FALSE(same(batches_of(1, 0), batches_of(1, 1)));
+  EXPECT_FALSE(same(batches_of(1, 0), batches_of(2, 0)));
 }
 
 TEST(TranslationTask, SharedEmbeddingsNeedOneVocabulary) {
