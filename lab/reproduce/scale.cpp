@@ -53,7 +53,7 @@ std::vector<std::string> smoke_flags(std::string_view task) {
   }
   add({"--batch", "16"});
   if (takes_weights(task)) {
-    add({"--model", "encoder-tiny", "--stand-in-count", "200"});
+    add({"--model", "encoder-tiny"});
   }
   if (task == "squad") {
     add({"--length", "96", "--stride", "32", "--question-length", "16"});
