@@ -15,7 +15,7 @@
 namespace sing {
 namespace {
 
-using Json = nlohmann::json;
+using HeaderJson = nlohmann::json;
 
 constexpr std::string_view kMetadataKey = "__metadata__";
 constexpr std::string_view kDtypeKey = "dtype";
@@ -35,10 +35,10 @@ constexpr std::array kDtypeCodes = {
 std::string for_message(const std::string& text) {
   constexpr std::size_t kShown = 80;
   const std::string shown = text.size() <= kShown ? text : text.substr(0, kShown) + "...";
-  return Json(shown).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return HeaderJson(shown).dump(-1, ' ', false, HeaderJson::error_handler_t::replace);
 }
 
-std::string kind_or_value(const Json& value) {
+std::string kind_or_value(const HeaderJson& value) {
   if (value.is_string()) {
     return for_message(value.get_ref<const std::string&>());
   }
@@ -52,15 +52,15 @@ std::string kind_or_value(const Json& value) {
 // and nesting that is deeper than the format's.
 class StructureCheck {
  public:
-  bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
+  bool operator()(int depth, HeaderJson::parse_event_t event, const HeaderJson& parsed) {
     const auto level = static_cast<std::size_t>(depth);  // 0 outside, 1 in the outermost object
-    if (event == Json::parse_event_t::key) {
+    if (event == HeaderJson::parse_event_t::key) {
       const auto& key = parsed.get_ref<const std::string&>();
       SING_CHECK(keys_.at(level - 1).insert(key).second, "{}wanted each key once, got {} twice",
                  level == 1 ? "" : for_message(outer_key_) + ": ", for_message(key));
       outer_key_ = level == 1 ? key : outer_key_;
-    } else if (event == Json::parse_event_t::object_start ||
-               event == Json::parse_event_t::array_start) {
+    } else if (event == HeaderJson::parse_event_t::object_start ||
+               event == HeaderJson::parse_event_t::array_start) {
       SING_CHECK(level < keys_.size(), "{}: wanted at most {} levels of nesting, got more",
                  for_message(outer_key_), keys_.size());
       keys_[level].clear();
@@ -73,34 +73,34 @@ class StructureCheck {
   std::string outer_key_;
 };
 
-Json parse_json(std::span<const std::byte> bytes) {
+HeaderJson parse_json(std::span<const std::byte> bytes) {
   const auto* const begin = reinterpret_cast<const char*>(bytes.data());
   const std::string_view text(begin, bytes.size());
   SING_CHECK(text.starts_with('{'), "wanted a header that begins with '{{', got another file");
   // The parser would take a NUL for the end of the text and ignore the rest.
   SING_CHECK(text.find('\0') == std::string_view::npos, "wanted valid JSON, got a NUL byte");
   try {
-    return Json::parse(text, StructureCheck{});
-  } catch (const Json::parse_error& error) {
+    return HeaderJson::parse(text, StructureCheck{});
+  } catch (const HeaderJson::parse_error& error) {
     throw std::invalid_argument(
         fmt::format("wanted valid JSON, got an error at byte {} of the header", error.byte));
-  } catch (const Json::out_of_range&) {
+  } catch (const HeaderJson::out_of_range&) {
     throw std::invalid_argument("wanted valid JSON, got a number out of range");
   }
 }
 
 // A member of a tensor's object.
-const Json& member(const Json& object, std::string_view key, std::string_view where) {
+const HeaderJson& member(const HeaderJson& object, std::string_view key, std::string_view where) {
   const auto found = object.find(key);
   SING_CHECK(found != object.end(), "{}: wanted the key \"{}\", got none", where, key);
   return *found;
 }
 
-std::vector<std::uint64_t> read_integers(const Json& list, std::uint64_t most,
+std::vector<std::uint64_t> read_integers(const HeaderJson& list, std::uint64_t most,
                                          std::string_view where) {
   SING_CHECK(list.is_array(), "{}: wanted an array, got {}", where, kind_or_value(list));
   std::vector<std::uint64_t> integers;
-  for (const Json& each : list) {
+  for (const HeaderJson& each : list) {
     SING_CHECK(each.is_number_unsigned() && each.get<std::uint64_t>() <= most,
                "{}: wanted an integer from 0 to {}, got {}", where, most, kind_or_value(each));
     integers.push_back(each.get<std::uint64_t>());
@@ -108,7 +108,7 @@ std::vector<std::uint64_t> read_integers(const Json& list, std::uint64_t most,
   return integers;
 }
 
-Dtype read_dtype(const Json& code, std::string_view where) {
+Dtype read_dtype(const HeaderJson& code, std::string_view where) {
   SING_CHECK(code.is_string(), "{}: wanted a string, got {}", where, kind_or_value(code));
   for (const DtypeCode& row : kDtypeCodes) {
     if (code == row.code) {
@@ -124,7 +124,7 @@ struct ListedTensor {
   TensorEntry entry;
 };
 
-ListedTensor read_tensor(const std::string& name, const Json& object) {
+ListedTensor read_tensor(const std::string& name, const HeaderJson& object) {
   const std::string where = for_message(name);
   SING_CHECK(object.is_object(), "{}: wanted an object, got {}", where, kind_or_value(object));
   for (const auto& [key, value] : object.items()) {
@@ -151,7 +151,7 @@ ListedTensor read_tensor(const std::string& name, const Json& object) {
   return {offsets[0], offsets[1], std::move(entry)};
 }
 
-std::map<std::string, std::string> read_metadata(const Json& object) {
+std::map<std::string, std::string> read_metadata(const HeaderJson& object) {
   SING_CHECK(object.is_object(), "\"{}\": wanted an object, got {}", kMetadataKey,
              kind_or_value(object));
   std::map<std::string, std::string> metadata;
@@ -177,7 +177,7 @@ void check_cover(std::span<const ListedTensor> tensors, std::uint64_t payload_by
              end > payload_bytes ? "the file is truncated" : "bytes follow the last tensor");
 }
 
-SafetensorsHeader read_header(const Json& root, std::uint64_t payload_bytes) {
+SafetensorsHeader read_header(const HeaderJson& root, std::uint64_t payload_bytes) {
   SafetensorsHeader header;
   std::vector<ListedTensor> tensors;
   for (const auto& [name, value] : root.items()) {
@@ -198,13 +198,13 @@ SafetensorsHeader read_header(const Json& root, std::uint64_t payload_bytes) {
   return header;
 }
 
-std::string json_text(const Json& value) {
+std::string json_text(const HeaderJson& value) {
   try {
     return value.dump();
-  } catch (const Json::type_error&) {
-    throw std::invalid_argument(
-        fmt::format("[safetensors] wanted UTF-8 text, got {}",
-                    value.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80)));
+  } catch (const HeaderJson::type_error&) {
+    throw std::invalid_argument(fmt::format(
+        "[safetensors] wanted UTF-8 text, got {}",
+        value.dump(-1, ' ', false, HeaderJson::error_handler_t::replace).substr(0, 80)));
   }
 }
 
@@ -250,9 +250,9 @@ std::string format_safetensors_header(const std::map<std::string, std::string>& 
     const std::uint64_t begin = offset;
     SING_CHECK(bytes && !__builtin_add_overflow(begin, *bytes, &offset),
                "[safetensors] {}: wanted sizes >= 0 and a product that fits 64 bits, got shape {}",
-               name, Json(entry.shape).dump());
+               name, HeaderJson(entry.shape).dump());
     text += fmt::format(R"({}:{{"{}":"{}","{}":{},"{}":[{},{}]}},)", name, kDtypeKey, code->code,
-                        kShapeKey, Json(entry.shape).dump(), kOffsetsKey, begin, offset);
+                        kShapeKey, HeaderJson(entry.shape).dump(), kOffsetsKey, begin, offset);
   }
   if (text.back() == ',') {
     text.pop_back();
