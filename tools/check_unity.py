@@ -2,7 +2,7 @@
 
 python tools/check_unity.py [ROOT] prints one line per fault and exits with 1 if there is any. A fault is a name in a file's unnamed
 namespace that another file, or a header, has in the same namespace too. Functions of one name are allowed if their parameters
-differ, and so are aliases.
+differ, and so are aliases of the same type.
 """
 
 import collections
@@ -17,6 +17,7 @@ NAMESPACE = re.compile(r"^namespace ([\w:]+) \{$", re.MULTILINE)
 UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
 # Names without a scope of their own: those of an enumeration that is no class.
 ENUMERATION = re.compile(r"^enum (?!class)\w+[^{;]*\{(.*?)\};", re.MULTILINE | re.DOTALL)
+ALIAS = re.compile(r"^using (\w+) = ([^;]+);", re.MULTILINE)
 # A definition begins in the first column.
 TYPE = re.compile(r"^(?:struct|class|enum class|enum) (\w+)", re.MULTILINE)
 VARIABLE = re.compile(r"^(?:constexpr|const|inline|static|thread_local) [^\n(){}=;]*?(\w+)(?:\[\])?(?: = |\{|;|\()", re.MULTILINE)
@@ -49,6 +50,7 @@ def definitions(text):
 
 def faults(root):
     found = collections.defaultdict(lambda: collections.defaultdict(list))
+    aliases = collections.defaultdict(lambda: collections.defaultdict(list))
     for path in sorted(each for folder in FOLDERS for each in (root / folder).rglob("*.[ch]pp")):
         name = path.relative_to(root).as_posix()
         text = path.read_text(encoding="utf-8")
@@ -56,10 +58,16 @@ def faults(root):
         if namespace and not ELSEWHERE.match(name):
             for each in definitions(text) if path.suffix == ".cpp" else declarations(text):
                 found[name.partition("/")[0], namespace[1]][each].append(name)
+            for part in UNNAMED.findall(text) if path.suffix == ".cpp" else ():
+                for alias, meaning in ALIAS.findall(part):
+                    aliases[name.partition("/")[0], namespace[1], alias][" ".join(meaning.split())].append(name)
     for names in found.values():
         for each, places in sorted(names.items()):
             if len(places) > 1 and any(place.endswith(".cpp") for place in places):
                 yield f"wanted '{each}' in one file, got it in {' and '.join(places)}"
+    for (_, _, alias), meanings in aliases.items():
+        if len(meanings) > 1:
+            yield f"wanted one meaning of '{alias}', got {' and '.join(f'{meaning} in {places[0]}' for meaning, places in meanings.items())}"
 
 
 def main():

@@ -17,6 +17,7 @@ WRONG = {
     "a function": ("int sum(int a, int b) {\n  return a + b;\n}", "double sum(int first,\n           int second = 2) {\n  return 0;\n}"),
 }
 RIGHT = {
+    "aliases of one type": ("using Json = nlohmann::json;", "using Json = nlohmann::json;"),
     "other names": ("constexpr int kGap = 4;", "constexpr int kMargin = 4;"),
     "overloads": ("void run(const Flags& flags) {\n}", "void run(const Words& words) {\n}"),
     "functions of classes": ("struct A {\n  int size() const { return 1; }\n};", "struct B {\n  int size() const { return 2; }\n};"),
@@ -44,6 +45,10 @@ class CheckUnity(unittest.TestCase):
                 found = faults(*texts)
                 self.assertEqual(len(found), 1)
                 self.assertTrue(found[0].endswith("in sing/io/a.cpp and sing/optim/b.cpp"), found)
+
+    def test_an_alias_with_two_meanings_is_reported(self):
+        found = faults("using Json = nlohmann::json;", "using Json = nlohmann::ordered_json;")
+        self.assertEqual(found, ["wanted one meaning of 'Json', got nlohmann::json in sing/io/a.cpp and nlohmann::ordered_json in sing/optim/b.cpp"])
 
     def test_what_may_stand_in_one_file_is_not_reported(self):
         for name, texts in RIGHT.items():
