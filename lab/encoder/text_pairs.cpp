@@ -23,21 +23,21 @@ TextPairs::TextPairs(model::EncoderKind kind, const std::vector<std::string>& vo
       end_(wordpiece_.id_of(special_tokens(kind)[kEnd])),
       padding_(wordpiece_.id_of(special_tokens(kind)[kPadding])) {}
 
-Sequence TextPairs::join(std::span<const text::Piece> first,
-                         std::span<const text::Piece> second) const {
+Sequence TextPairs::join(std::span<const text::PlacedToken> first,
+                         std::span<const text::PlacedToken> second) const {
   Sequence sequence;
   const auto add = [&](std::int64_t id, std::int64_t type) {
     sequence.ids.push_back(id);
     sequence.types.push_back(has_types_ ? type : 0);
   };
   add(begin_, 0);
-  for (const text::Piece& token : first) {
+  for (const text::PlacedToken& token : first) {
     add(token.id, 0);
   }
   for (std::int64_t i = 0; i < separators_; ++i) {
     add(end_, 0);
   }
-  for (const text::Piece& token : second) {
+  for (const text::PlacedToken& token : second) {
     add(token.id, 1);
   }
   add(end_, 1);

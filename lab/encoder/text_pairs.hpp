@@ -23,8 +23,11 @@ class TextPairs {
   // Throws std::invalid_argument for a vocabulary without the encoder's special tokens.
   TextPairs(model::EncoderKind kind, const std::vector<std::string>& vocabulary, bool lower_case);
 
-  std::vector<text::Piece> tokens(std::string_view text) const { return wordpiece_.tokens(text); }
-  Sequence join(std::span<const text::Piece> first, std::span<const text::Piece> second) const;
+  std::vector<text::PlacedToken> tokens(std::string_view text) const {
+    return wordpiece_.tokens(text);
+  }
+  Sequence join(std::span<const text::PlacedToken> first,
+                std::span<const text::PlacedToken> second) const;
 
   std::int64_t special_count() const { return 2 + separators_; }  // in a sequence
   std::int64_t padding() const { return padding_; }

@@ -26,7 +26,7 @@ std::vector<std::int64_t> best_places(std::span<const float> scores, std::int64_
 }  // namespace
 
 std::string_view best_answer(std::span<const Window> windows, std::span<const WindowScores> scores,
-                             std::string_view context, std::span<const text::Piece> tokens,
+                             std::string_view context, std::span<const text::PlacedToken> tokens,
                              const ExtractionOptions& options) {
   double best = -std::numeric_limits<double>::infinity();
   std::string_view answer;

@@ -25,7 +25,7 @@ struct WindowScores {
 // and the first has its most context in that window. "" if no pair is left. `windows` are the
 // question's and `scores` theirs.
 std::string_view best_answer(std::span<const Window> windows, std::span<const WindowScores> scores,
-                             std::string_view context, std::span<const text::Piece> tokens,
+                             std::string_view context, std::span<const text::PlacedToken> tokens,
                              const ExtractionOptions& options);
 
 }  // namespace sing::lab::squad

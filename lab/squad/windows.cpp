@@ -15,8 +15,8 @@ constexpr std::size_t kChunk = 16;  // paragraphs that a thread takes at a time
 struct TokenRange {
   std::int64_t begin = 0, end = 0;
 };
-TokenRange tokens_of_answer(const std::vector<text::Piece>& context, const Answer& answer) {
-  const auto ends_after = [](const text::Piece& token, std::size_t byte) {
+TokenRange tokens_of_answer(const std::vector<text::PlacedToken>& context, const Answer& answer) {
+  const auto ends_after = [](const text::PlacedToken& token, std::size_t byte) {
     return token.end <= byte;
   };
   const auto begin = std::lower_bound(context.begin(), context.end(), answer.begin, ends_after);
@@ -70,7 +70,7 @@ TokenizedSet tokenize(const std::vector<Paragraph>& paragraphs, const encoder::T
           const auto context_length = static_cast<std::int64_t>(set.contexts[i].size());
           for (std::size_t q = 0; q < paragraphs[i].questions.size(); ++q) {
             const Question& question = paragraphs[i].questions[q];
-            std::vector<text::Piece>& asked = set.questions[first_question[i] + q];
+            std::vector<text::PlacedToken>& asked = set.questions[first_question[i] + q];
             asked = pairs.tokens(question.text);
             asked.resize(std::min(asked.size(), static_cast<std::size_t>(shape.question_length)));
             const auto asked_length = static_cast<std::int64_t>(asked.size());

@@ -31,9 +31,9 @@ struct Window {
 
 // The texts of a set as tokens.
 struct TokenizedSet {
-  std::vector<std::vector<text::Piece>> contexts;   // per paragraph
-  std::vector<std::vector<text::Piece>> questions;  // per question, over all paragraphs
-  std::vector<Window> windows;                      // in the order of the questions
+  std::vector<std::vector<text::PlacedToken>> contexts;   // per paragraph
+  std::vector<std::vector<text::PlacedToken>> questions;  // per question, over all paragraphs
+  std::vector<Window> windows;                            // in the order of the questions
 };
 
 // Throws std::invalid_argument if a window has no room for a token of the context beside a question

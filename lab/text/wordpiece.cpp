@@ -33,12 +33,12 @@ std::int32_t WordPiece::id_of(std::string_view token) const {
   return found->second;
 }
 
-std::vector<Piece> WordPiece::tokens(std::string_view text) const {
-  std::vector<Piece> tokens;
+std::vector<PlacedToken> WordPiece::tokens(std::string_view text) const {
+  std::vector<PlacedToken> tokens;
   std::string spelling;  // "##" and the word
   std::vector<std::size_t> places;
   for (const BasicWord& word : basic_words(text, lower_case_)) {
-    const Piece whole_unknown = {unknown_, word.front().begin, word.back().end};
+    const PlacedToken whole_unknown = {unknown_, word.front().begin, word.back().end};
     if (word.size() > kMostCharacters) {
       tokens.push_back(whole_unknown);
       continue;

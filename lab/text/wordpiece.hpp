@@ -11,11 +11,11 @@
 
 namespace sing::lab::text {
 
-struct Piece {
+struct PlacedToken {
   std::int32_t id;
   std::uint32_t begin, end;  // the bytes of the text that it stands for
 
-  bool operator==(const Piece&) const = default;
+  bool operator==(const PlacedToken&) const = default;
 };
 
 // Equals Hugging Face's BertTokenizer, up to the version of Unicode (basic_tokenizer.hpp).
@@ -26,7 +26,7 @@ class WordPiece {
   WordPiece(const std::vector<std::string>& vocabulary, bool lower_case,
             std::string_view unknown = "[UNK]");
 
-  std::vector<Piece> tokens(std::string_view text) const;
+  std::vector<PlacedToken> tokens(std::string_view text) const;
 
   // Throws std::invalid_argument if the vocabulary has no such token.
   std::int32_t id_of(std::string_view token) const;
