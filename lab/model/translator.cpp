@@ -17,7 +17,7 @@ torch::nn::LayerNorm make_norm(std::int64_t width) {
   return torch::nn::LayerNorm(torch::nn::LayerNormOptions({width}));
 }
 
-torch::nn::Linear make_linear(std::int64_t in, std::int64_t out) {
+torch::nn::Linear make_translator_linear(std::int64_t in, std::int64_t out) {
   torch::nn::Linear linear(in, out);
   torch::nn::init::xavier_uniform_(linear->weight);
   const torch::NoGradGuard no_gradient;
@@ -43,7 +43,7 @@ class TranslatorAttentionImpl final : public torch::nn::Module {
     k_ = make_input("k_proj", options.width);
     v_ = make_input("v_proj", options.width);
     q_ = make_input("q_proj", options.width);
-    out_ = register_module("out_proj", make_linear(options.width, options.width));
+    out_ = register_module("out_proj", make_translator_linear(options.width, options.width));
   }
 
   at::Tensor queries(const at::Tensor& states) { return split(q_(states)); }
@@ -87,8 +87,8 @@ class LayerImpl final : public torch::nn::Module {
       source_attention_ = register_module("encoder_attn", TranslatorAttention(options));
       source_norm_ = register_module("encoder_attn_layer_norm", make_norm(options.width));
     }
-    fc1_ = register_module("fc1", make_linear(options.width, options.feed_forward));
-    fc2_ = register_module("fc2", make_linear(options.feed_forward, options.width));
+    fc1_ = register_module("fc1", make_translator_linear(options.width, options.feed_forward));
+    fc2_ = register_module("fc2", make_translator_linear(options.feed_forward, options.width));
     final_norm_ = register_module("final_layer_norm", make_norm(options.width));
   }
 
