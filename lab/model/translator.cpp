@@ -13,7 +13,7 @@
 namespace sing::lab::model {
 namespace {
 
-torch::nn::LayerNorm make_norm(std::int64_t width) {
+torch::nn::LayerNorm make_translator_norm(std::int64_t width) {
   return torch::nn::LayerNorm(torch::nn::LayerNormOptions({width}));
 }
 
@@ -82,14 +82,15 @@ class LayerImpl final : public torch::nn::Module {
  public:
   LayerImpl(const TranslatorOptions& options, bool reads_source) : options_(options) {
     self_attention_ = register_module("self_attn", TranslatorAttention(options));
-    self_norm_ = register_module("self_attn_layer_norm", make_norm(options.width));
+    self_norm_ = register_module("self_attn_layer_norm", make_translator_norm(options.width));
     if (reads_source) {
       source_attention_ = register_module("encoder_attn", TranslatorAttention(options));
-      source_norm_ = register_module("encoder_attn_layer_norm", make_norm(options.width));
+      source_norm_ =
+          register_module("encoder_attn_layer_norm", make_translator_norm(options.width));
     }
     fc1_ = register_module("fc1", make_translator_linear(options.width, options.feed_forward));
     fc2_ = register_module("fc2", make_translator_linear(options.feed_forward, options.width));
-    final_norm_ = register_module("final_layer_norm", make_norm(options.width));
+    final_norm_ = register_module("final_layer_norm", make_translator_norm(options.width));
   }
 
   at::Tensor encode(const at::Tensor& states, const at::Tensor& mask) {
@@ -160,7 +161,7 @@ class TranslatorStackImpl final : public torch::nn::Module {
       layers.emplace_back(options, reads_source);
       list->push_back(layers.back());
     }
-    norm = register_module("layer_norm", make_norm(options.width));
+    norm = register_module("layer_norm", make_translator_norm(options.width));
   }
 
   at::Tensor table;
