@@ -16,7 +16,7 @@ constexpr std::uint64_t kSeed = 1;
 
 using Words = std::array<std::string_view, 8>;
 
-// What a sentence tells, the question that asks for it, and what may fill its place.
+// A kind of sentence, the question that asks about it, and the words that may fill its gap.
 struct Fact {
   std::string_view before, after, question;
   Words fillings;

@@ -13,7 +13,7 @@ namespace sing::lab::task {
 // Tensors whose meaning the task defines, in host memory when made and on the device in training.
 using Batch = std::vector<at::Tensor>;
 
-// What an evaluation found besides the loss.
+// The results of an evaluation besides the loss.
 struct Scores {
   // The score by which the best weights are chosen: 0 … 1, larger is better, named by
   // Task::score_name. Not a number if the task has none; then the lowest loss is the best.

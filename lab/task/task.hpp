@@ -92,7 +92,7 @@ class Task {
     return split == Split::kTraining ? examples / size : (examples + size - 1) / size;
   }
 
-  // What the speed is measured in, and how many of them a batch of make_batch has. The default
+  // The unit of the speed, and the number of such units in a batch of make_batch. The default
   // counts the rows of its first tensor.
   virtual std::string unit() const { return "images"; }
   virtual std::int64_t unit_count(const Batch& made) const { return made.front().size(0); }
@@ -108,9 +108,9 @@ class Task {
   virtual TaskModel make_model() const = 0;
   // Mean over the batch, a scalar with gradient.
   virtual at::Tensor loss(const at::Tensor& prediction, const Batch& batch) const = 0;
-  // What a batch of make_batch counts in the mean loss of an evaluation or of a step of several
-  // parts: its tokens, for example. A scalar on the batch's device, which may be either. Undefined:
-  // its number of examples.
+  // Returns the weight of a batch of make_batch in the mean loss of an evaluation or of a step of
+  // several parts, such as its number of tokens: a scalar on the batch's device. An undefined
+  // tensor stands for its number of examples.
   virtual at::Tensor weight(const Batch& /*made*/) const { return {}; }
 
   // Name of Scores::accuracy.

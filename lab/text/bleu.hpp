@@ -13,7 +13,7 @@ namespace sing::lab::text {
 // The tokens that sacrebleu's default tokenizer 13a (that of mteval-v13a.pl) finds in a line.
 std::vector<std::string> tokenize_13a(std::string_view line);
 
-// What BLEU is computed from. Adding sentences adds their counts.
+// The counts from which BLEU is computed. Adding sentences adds their counts.
 class BleuCounts {
  public:
   static constexpr std::size_t kOrders = 4;

@@ -41,7 +41,7 @@ bool is_letter(std::int32_t code_point);           // categories L*
 bool is_number(std::int32_t code_point);           // categories N*
 bool is_alphanumeric(std::int32_t code_point);     // a letter or number, as Python's str.isalnum()
 bool is_white_space(std::int32_t code_point);      // the property White_Space
-// What Python's str.split() splits at: also U+001C … U+001F.
+// Returns whether Python's str.split() splits there: white space and U+001C … U+001F.
 bool is_python_space(std::int32_t code_point);
 
 // One code point for one, so that U+0130 gives an i without its dot and a final sigma is σ.

@@ -10,7 +10,7 @@ namespace sing::lab::text {
 // The words of a sentence agree with each other, so that a model has something to learn.
 std::string make_stand_in_text(std::uint64_t seed, std::int64_t bytes);
 
-// What every report of a result on such text must say.
+// Returns the notice that every report of a result on such text must contain.
 std::string stand_in_text_notice();
 
 }  // namespace sing::lab::text

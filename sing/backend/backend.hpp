@@ -94,8 +94,8 @@ inline constexpr std::size_t kMaxSlots = 4;
 // up.
 using SumShards = std::function<void(std::span<double> values, std::int32_t sum_group)>;
 
-// What a process sends to the processes of a sum group, itself among them, and what it receives
-// from them: one message after the other, in the order of Shard::parts. A message may be empty.
+// The messages that a process sends to the processes of a sum group, itself among them, and those
+// that it receives: one after the other, in the order of Shard::parts. A message may be empty.
 struct PartMessages {
   std::span<const std::byte> sent;
   std::span<const std::size_t> sent_bytes;  // of each message

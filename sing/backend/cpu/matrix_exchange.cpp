@@ -15,7 +15,7 @@ std::size_t element_bytes(const ShardJob& shard) {
   return size_of(state_dtype(shard.job.step.dtype));
 }
 
-// Of a part in a message.
+// Returns the bytes that a part takes in a message.
 std::size_t bytes_of(const Region& part, std::size_t element) {
   const std::size_t bytes = static_cast<std::size_t>(part.size()) * element;
   return (bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;

@@ -60,7 +60,7 @@ TEST(Squad, AnswersFarAboveChance) {
                                     "--device", "cpu", "--out", folder / "run"});
   ASSERT_EQ(outcome.code, 0) << outcome.error;
   const nlohmann::json end = metrics_of(folder / "run").back();
-  // A context has one filling for each of four questions: who finds the fillings and does not read
+  // A context has one filling for each of four questions: a model that finds the fillings but ignores
   // the question is right in a quarter of 800 cases.
   const double exact_match = end["scores"]["exact match, %"].get<double>() / 100;
   EXPECT_GT(exact_match, above_chance(0.25, 800)) << outcome.out;

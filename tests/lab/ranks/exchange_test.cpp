@@ -16,7 +16,7 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 
-// What the threads of a test show each other.
+// The data that the threads of a test share.
 struct Meeting {
   explicit Meeting(int count) : arrived(count), tensors(static_cast<std::size_t>(count)) {}
   std::barrier<> arrived;
