@@ -60,8 +60,8 @@ TEST(Squad, AnswersFarAboveChance) {
                                     "--device", "cpu", "--out", folder / "run"});
   ASSERT_EQ(outcome.code, 0) << outcome.error;
   const nlohmann::json end = metrics_of(folder / "run").back();
-  // A context has one filling for each of four questions: a model that finds the fillings but ignores
-  // the question is right in a quarter of 800 cases.
+  // A context has one filling for each of four questions: a model that finds the fillings but
+  // ignores the question is right in a quarter of 800 cases.
   const double exact_match = end["scores"]["exact match, %"].get<double>() / 100;
   EXPECT_GT(exact_match, above_chance(0.25, 800)) << outcome.out;
   // Each answer is a word, so that both scores are the share of right ones.
