@@ -2,7 +2,8 @@
 
 python tools/check_unity.py [ROOT] prints one line per fault and exits with 1 if there is any. A fault is a name in a file's unnamed
 namespace that another file, or a header, has in the same namespace too. Functions of one name are allowed if their parameters
-differ, and so are aliases of the same type.
+differ, and so are aliases of the same type. LibTorch's macro TORCH_MODULE is a fault as well: it writes torch for ::torch, which
+sing::torch hides where its headers are included before.
 """
 
 import collections
@@ -54,6 +55,8 @@ def faults(root):
     for path in sorted(each for folder in FOLDERS for each in (root / folder).rglob("*.[ch]pp")):
         name = path.relative_to(root).as_posix()
         text = path.read_text(encoding="utf-8")
+        if "TORCH_MODULE(" in text:
+            yield f"wanted an alias of ::torch::nn::ModuleHolder in {name}, got TORCH_MODULE"
         namespace = NAMESPACE.search(text)
         if namespace and not ELSEWHERE.match(name):
             for each in definitions(text) if path.suffix == ".cpp" else declarations(text):

@@ -67,7 +67,7 @@ class ConvolutionImpl final : public torch::nn::Module {
   at::Tensor weight_;
   at::Tensor filter_;  // [in, 1, 3, 3] or undefined; not a buffer, as torchvision has none
 };
-TORCH_MODULE(Convolution);
+using Convolution = ::torch::nn::ModuleHolder<ConvolutionImpl>;
 
 fused::BatchNormParameters parameters_of(const torch::nn::BatchNorm2d& norm) {
   return {.gain = norm->weight,
@@ -127,7 +127,7 @@ class BasicBlockImpl final : public torch::nn::Module {
   Convolution shortcut_ = nullptr;  // shortcut_ and shortcut_norm_ are the parts of downsample_
   torch::nn::BatchNorm2d shortcut_norm_ = nullptr;
 };
-TORCH_MODULE(BasicBlock);
+using BasicBlock = ::torch::nn::ModuleHolder<BasicBlockImpl>;
 
 }  // namespace
 

@@ -68,7 +68,7 @@ class EmbeddingsImpl final : public torch::nn::Module {
   torch::nn::Embedding words_ = nullptr, positions_ = nullptr, types_ = nullptr;
   torch::nn::LayerNorm norm_ = nullptr;
 };
-TORCH_MODULE(Embeddings);
+using Embeddings = ::torch::nn::ModuleHolder<EmbeddingsImpl>;
 
 // Adds the parts of a block under the names that the kind of encoder gives them.
 class EncoderBlockImpl final : public torch::nn::Module {
@@ -119,7 +119,7 @@ class EncoderBlockImpl final : public torch::nn::Module {
   torch::nn::Linear up_ = nullptr, down_ = nullptr;
   torch::nn::LayerNorm norm2_ = nullptr;
 };
-TORCH_MODULE(EncoderBlock);
+using EncoderBlock = ::torch::nn::ModuleHolder<EncoderBlockImpl>;
 
 class StackImpl final : public torch::nn::Module {
  public:
@@ -157,7 +157,7 @@ class StackImpl final : public torch::nn::Module {
   std::vector<EncoderBlock> blocks_;
   torch::nn::Embedding distances_ = nullptr;
 };
-TORCH_MODULE(Stack);
+using Stack = ::torch::nn::ModuleHolder<StackImpl>;
 
 class PoolerLayerImpl final : public torch::nn::Module {
  public:
@@ -168,7 +168,7 @@ class PoolerLayerImpl final : public torch::nn::Module {
  private:
   torch::nn::Linear dense_;
 };
-TORCH_MODULE(PoolerLayer);
+using PoolerLayer = ::torch::nn::ModuleHolder<PoolerLayerImpl>;
 
 }  // namespace
 

@@ -34,7 +34,7 @@ class LayerScaleImpl final : public ::torch::nn::Module {
  private:
   at::Tensor gamma_;
 };
-TORCH_MODULE(LayerScale);
+using LayerScale = ::torch::nn::ModuleHolder<LayerScaleImpl>;
 
 class AttentionImpl final : public ::torch::nn::Module {
  public:
@@ -50,7 +50,7 @@ class AttentionImpl final : public ::torch::nn::Module {
   double dropout_;
   ::torch::nn::Linear qkv_, proj_;
 };
-TORCH_MODULE(Attention);
+using Attention = ::torch::nn::ModuleHolder<AttentionImpl>;
 
 class MlpImpl final : public ::torch::nn::Module {
  public:
@@ -63,7 +63,7 @@ class MlpImpl final : public ::torch::nn::Module {
  private:
   ::torch::nn::Linear fc1_, fc2_;
 };
-TORCH_MODULE(Mlp);
+using Mlp = ::torch::nn::ModuleHolder<MlpImpl>;
 
 class BlockImpl final : public ::torch::nn::Module {
  public:
@@ -93,6 +93,6 @@ class BlockImpl final : public ::torch::nn::Module {
   Mlp mlp_ = nullptr;
   LayerScale scale2_ = nullptr;
 };
-TORCH_MODULE(Block);
+using Block = ::torch::nn::ModuleHolder<BlockImpl>;
 
 }  // namespace sing::lab::model

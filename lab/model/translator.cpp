@@ -75,7 +75,7 @@ class TranslatorAttentionImpl final : public torch::nn::Module {
   double dropout_;
   torch::nn::Linear k_ = nullptr, v_ = nullptr, q_ = nullptr, out_ = nullptr;
 };
-TORCH_MODULE(TranslatorAttention);
+using TranslatorAttention = ::torch::nn::ModuleHolder<TranslatorAttentionImpl>;
 
 // A layer of the encoder, or with attention to the source, of the decoder.
 class LayerImpl final : public torch::nn::Module {
@@ -145,7 +145,7 @@ class LayerImpl final : public torch::nn::Module {
   torch::nn::LayerNorm self_norm_ = nullptr, source_norm_ = nullptr, final_norm_ = nullptr;
   torch::nn::Linear fc1_ = nullptr, fc2_ = nullptr;
 };
-TORCH_MODULE(Layer);
+using Layer = ::torch::nn::ModuleHolder<LayerImpl>;
 
 // A table, layers and a last normalization.
 class TranslatorStackImpl final : public torch::nn::Module {
@@ -168,7 +168,7 @@ class TranslatorStackImpl final : public torch::nn::Module {
   std::vector<Layer> layers;
   torch::nn::LayerNorm norm = nullptr;
 };
-TORCH_MODULE(TranslatorStack);
+using TranslatorStack = ::torch::nn::ModuleHolder<TranslatorStackImpl>;
 
 }  // namespace
 

@@ -66,7 +66,7 @@ class PatchEmbedImpl final : public torch::nn::Module {
   std::int64_t patch_size_;
   torch::nn::Conv2d proj_ = nullptr;
 };
-TORCH_MODULE(PatchEmbed);
+using PatchEmbed = ::torch::nn::ModuleHolder<PatchEmbedImpl>;
 
 }  // namespace
 

@@ -65,6 +65,10 @@ class CheckUnity(unittest.TestCase):
     def test_namespaces_have_names_of_their_own(self):
         self.assertEqual(faults(*WRONG["a constant"], namespaces=("sing::io", "sing::optim")), [])
 
+    def test_the_macro_of_libtorch_is_reported(self):
+        found = faults("struct AImpl {};\nTORCH_MODULE(A);", "")
+        self.assertEqual(found, ["wanted an alias of ::torch::nn::ModuleHolder in sing/io/a.cpp, got TORCH_MODULE"])
+
 
 if __name__ == "__main__":
     unittest.main()
