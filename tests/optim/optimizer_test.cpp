@@ -356,6 +356,9 @@ TEST_P(OptimizerTest, TheAverageForEvaluationIsThatOfTheMaster) {
     }
     std::map<std::string, Numbers> numbers{{"w.master", weight.values()}};
     for (const StateTensor& state : optimizer.state(0)) {
+      if (state.shape != std::vector<std::int64_t>{3}) {
+        continue;  // a counter
+      }
       std::string bytes(3 * size_of(state.dtype), '\0');
       backend_->read(bytes.data(), state.memory.get(), bytes.size());
       numbers[state.name] = DeviceTensor::values_of(bytes, state.dtype);

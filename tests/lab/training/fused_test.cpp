@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include <algorithm>
+
 #include "adapters/torch/autocast_guard.hpp"
 #include "lab/fused/residual_functions.hpp"
 #include "lab/model/resnet.hpp"
@@ -241,8 +243,8 @@ TEST_P(FusedLayers, OfAModel) {
 // Compares a residual network with every kind of block, and its buffers, in the same way. Rounding
 // switches ReLUs on and off here, which changes gradients by 0.2 to 0.5 of their size, so the
 // reference is the plain model in float64, not under autocast. The fused layers, which round less
-// often, must be about as close to it overall; a missing or swapped layer changes its gradient by
-// more than its size.
+// often, must be about as close to it, each tensor and overall; a missing or swapped layer changes
+// its gradient by more than its size.
 TEST_P(FusedLayers, OfAResidualNetwork) {
   for (const model::Stem stem : {model::Stem::kCifar, model::Stem::kImagenet}) {
     const auto make = [&](at::ScalarType type) {
@@ -291,7 +293,7 @@ TEST_P(FusedLayers, OfAResidualNetwork) {
       const auto error = [&](const Tensors& list) {
         return ((list[i] - exact[i]).norm() / exact[i].norm()).item<double>();
       };
-      EXPECT_LE(error(fused), 0.8) << i;
+      EXPECT_LE(error(fused), std::max(0.8, 1.2 * error(plain))) << i << ", plain " << error(plain);
       fused_errors += error(fused);
       plain_errors += error(plain);
     }
