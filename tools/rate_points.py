@@ -32,6 +32,14 @@ def from_tunings(experiment):
     return points
 
 
+def score_of_tunings(experiment):
+    """Returns the title of the score of from_tunings, and whether lower is better."""
+    results = [result for tuning in read_tunings(experiment.name).values() for result in tuning["results"] if result["outcome"] == "finished"]
+    if not results or results[0].get("accuracy") is None:
+        return "loss", True
+    return f"{results[0].get('score', 'accuracy')}, %", False
+
+
 def points_of(experiment):
     """Returns the points of the contestants that have any, in declared order, with rates in increasing order."""
     points = from_grid(experiment) if experiment.grid else from_tunings(experiment)

@@ -8,8 +8,9 @@ set. A contestant with a host is also trained at the host's rate. An experiment 
 measured on the validation set. Flags after -- are given to every training, such as --device cuda.
 
 Runs are kept below --runs, without the checkpoints of those that have ended, and the same command continues where it stopped.
-After --seconds nothing is begun, trainings save and stop, and the records of what has ended are kept. --list prints the commands
-and trains nothing.
+What has a record in --out is not trained again, on whatever machine it was trained. After --seconds nothing is begun, trainings
+save and stop, and the records of what has ended are kept. --contestants trains some of the contestants. --list prints the
+commands and trains nothing.
 """
 
 import argparse
@@ -96,10 +97,24 @@ def table_settings(experiment, tunings):
     return settings
 
 
+def without_records(settings, seeds, kept):
+    """Returns the settings without the learning rates whose runs all have a record."""
+    have = set()
+    for record in kept.values():
+        if "end" in record:
+            options = record["config"]["options"]
+            have.add((record["name"].rsplit("_lr", 1)[0], options["learning_rate"], options["seed"]))
+    left = []
+    for setting in settings:
+        rates = tuple(rate for rate in setting.rates if not have >= {(setting.name, rate, seed) for seed in seeds})
+        left += [dataclasses.replace(setting, rates=rates)] if rates else []
+    return left
+
+
 class Trainer:
     def __init__(self, arguments):
         self.program, self.jobs, self.flags = arguments.program, arguments.jobs, arguments.flags
-        self.listing = arguments.list
+        self.listing, self.out, self.names = arguments.list, arguments.out, arguments.contestants
         self.deadline = time.monotonic() + arguments.seconds
 
     def seconds_left(self):
@@ -124,16 +139,27 @@ class Trainer:
             print(f"[train_experiments] wanted an end of the command above, got exit code {code}", file=sys.stderr, flush=True)
         return code in (0, DIVERGED)
 
+    def contestants(self, experiment):
+        return [each for each in experiment.contestants if not self.names or each.name in self.names]
+
+    def kept(self, experiment):
+        return keep_run_records.read_kept(self.out / f"{experiment.name}.jsonl")
+
     def tune(self, experiment, folder):
         """Tunes all contestants at once. Returns the records of the complete tunings by contestant's name."""
-        at_once = max(1, min(self.jobs, len(experiment.contestants)))
+        kept = self.kept(experiment)
+        contestants = self.contestants(experiment)
+        untuned = [each for each in contestants if f"tune_{each.name}" not in kept]
+        at_once = max(1, min(self.jobs, len(untuned)))
         with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
             each_jobs = max(1, self.jobs // at_once)
-            commands = [tune_command(experiment, each, folder, each_jobs, self.flags) for each in experiment.contestants]
+            commands = [tune_command(experiment, each, folder, each_jobs, self.flags) for each in untuned]
             list(pool.map(self.sing, commands))
-            for each in experiment.contestants:
-                remove_checkpoints(folder / f"tune_{each.name}")
-        return {each.name: read_tuning(folder, each) for each in experiment.contestants}
+        for each in untuned:
+            remove_checkpoints(folder / f"tune_{each.name}")
+        return {
+            each.name: read_tuning(folder, each) if each in untuned else kept[f"tune_{each.name}"]["tune"] for each in contestants
+        }
 
     def evaluate(self, experiment, runs):
         for run in runs:
@@ -148,13 +174,16 @@ class Trainer:
         if experiment.grid:
             settings = [
                 Setting(each, each.decay, tuple(rate_at(each.rate, place) for place in experiment.grid), each.name)
-                for each in experiment.contestants
+                for each in self.contestants(experiment)
             ]
+            settings = without_records(settings, experiment.seeds, self.kept(experiment))
             flags = ["--evaluate-on", "validation", *self.flags]
-            self.sing(compare_command(experiment, settings, folder / "grid", self.jobs, flags))
+            if settings:
+                self.sing(compare_command(experiment, settings, folder / "grid", self.jobs, flags))
             remove_checkpoints(folder / "grid")
             return
         settings = table_settings(experiment, self.tune(experiment, folder))
+        settings = without_records(settings, experiment.seeds, self.kept(experiment))
         if settings:
             self.sing(compare_command(experiment, settings, folder / "table", self.jobs, [*experiment.table_flags, *self.flags]))
         if not self.listing:
@@ -196,11 +225,16 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("docs/results"), help="folder for the records")
     parser.add_argument("--jobs", type=int, default=1, help="trainings at once")
     parser.add_argument("--seconds", type=float, default=math.inf, help="time after which trainings save and stop")
+    parser.add_argument("--contestants", type=lambda text: text.split(","), default=[], metavar="NAME,…", help="only these")
     parser.add_argument("--list", action="store_true", help="print the commands, as far as they are known, and train nothing")
     words = sys.argv[1:]
     end = words.index("--") if "--" in words else len(words)
     arguments = parser.parse_args(words[:end])
     arguments.flags = words[end + 1 :]
+    for name in arguments.names:
+        known = {each.name for each in EXPERIMENTS[name].contestants}
+        if not known >= set(arguments.contestants):
+            parser.error(f"wanted contestants of {name}, {', '.join(sorted(known))}, got {', '.join(set(arguments.contestants) - known)}")
     trainer = Trainer(arguments)
     for name in arguments.names:
         experiment = EXPERIMENTS[name]

@@ -27,10 +27,7 @@ def rate_panel(experiment):
         return None
     colors = colors_of(experiment.contestants)
     score = experiment.scores[0]
-    # The runs of a tuning have the accuracy alone, or the loss.
-    tuned_by_loss = not experiment.grid and score.source != "final_accuracy"
-    title = "validation loss" if tuned_by_loss else score.title
-    lower = tuned_by_loss or score.lower_is_better
+    title, lower = (score.title, score.lower_is_better) if experiment.grid else rate_points.score_of_tunings(experiment)
     lines = tuple(Line(label_of(each), tuple(rate_points.means_of(rates).items()), colors[each.name]) for each, rates in points.items())
     short = experiment.title if len(experiment.title) < 50 else experiment.title.split(",")[0]
     return Panel(f"{short}: {title}", "learning rate", lines, log_x=True, missing_at_top=lower)

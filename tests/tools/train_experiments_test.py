@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import pathlib
+import shutil
 import stat
 import sys
 import tempfile
@@ -30,10 +31,10 @@ plan = json.loads((here / "plan").read_text())
 def value(flag):
     return words[words.index(flag) + 1]
 
-def run(folder):
+def run(folder, options):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "checkpoints").mkdir(exist_ok=True)
-    (folder / "config.json").write_text(json.dumps({{"options": {{}}}}))
+    (folder / "config.json").write_text(json.dumps({{"options": options}}))
     end = {{"kind": "end", "status": "finished", "final_accuracy": 0.5, "seconds": 1}}
     (folder / "metrics.jsonl").write_text(json.dumps(end) + "\\n")
 
@@ -47,7 +48,7 @@ if words[0] == "tune":
     if best == "wait":
         signal.sigwait({{signal.SIGINT}})
         sys.exit(130)
-    run(out / "trial")
+    run(out / "trial", {{}})
     setting = best and {{"learning_rate": best, "weight_decay": float(value("--weight-decay"))}}
     remarks = [] if best else ["no run finished"]
     (out / "tune.json").write_text(json.dumps({{"best": setting, "remarks": remarks, "results": []}}))
@@ -56,7 +57,7 @@ rates = dict(each.split("=") for flag, each in zip(words, words[1:]) if flag == 
 for name, values in rates.items():
     for rate in values.split(","):
         for seed in value("--seeds").split(","):
-            run(out / f"{{name}}_lr{{rate}}_seed{{seed}}")
+            run(out / f"{{name}}_lr{{rate}}_seed{{seed}}", {{"learning_rate": float(rate), "seed": int(seed)}})
 '''
 
 EXPERIMENT = Experiment(
@@ -148,6 +149,17 @@ class TrainExperiments(unittest.TestCase):
         calls, kept = self.train({"tune_adamw": 2e-3, "tune_plugsing": 1e-3, "tune_sing": 1e-2}, "--jobs", "3")
         self.assertEqual(calls[-1][0], "eval")
         self.assertIn("sing_lr0.01_seed2", kept)
+
+    def test_what_has_a_record_is_not_trained_again_on_another_machine(self):
+        plan = {"tune_adamw": 2e-3, "tune_plugsing": 1e-3, "tune_sing": 3e-2}
+        _, before = self.train(plan, "--contestants", "adamw,plugsing")
+        self.assertFalse(any("sing_lr0.03" in name for name in before))
+        (self.root / "calls").unlink()
+        shutil.rmtree(self.root / "runs")
+        calls, after = self.train(plan)
+        self.assertEqual([call[0] for call in calls], ["tune", "compare", "eval", "eval"])
+        self.assertEqual([each for each in calls[1] if "lr" not in each and "=0" in each], ["sing=0.03"])
+        self.assertEqual(after.keys() - before.keys(), {"tune_sing", "sing_lr0.03_seed1", "sing_lr0.03_seed2"})
 
     def test_list_prints_the_commands_and_trains_nothing(self):
         calls, kept = self.train({}, "--list")
