@@ -281,6 +281,17 @@ IMAGENETTE = Experiment(
     differs="a stand-in for ImageNet",
 )
 
+DENOISE = Experiment(
+    "denoise",
+    "Noise removed from patches of imagenette's images, DnCNN of 17 layers",
+    "denoise",
+    ("--data", "data/imagenette", "--batch", "128", "--steps", "5000", "--evaluate-steps", "2500", *COMMON),
+    adamw_forms(1e-3, 1e-2, decay=1e-4, calibrated_rate=3e-2),
+    (Score("PSNR, dB", "PSNR, dB", 1, 2), Score("test loss × 1000", LOSS, 1000, 3, lower_is_better=True)),
+    baseline="adamw",
+    differs="the paper says that SING equals AdamW on denoising, without a figure",
+)
+
 # Text.
 BLEU = "sacrebleu (13a, exp)"
 TOKENIZED_BLEU = "fairseq's tokenized BLEU-4"
@@ -457,11 +468,50 @@ INSTABILITY_FLOAT32 = dataclasses.replace(
     flags=("--precision", "float32", *(flag for flag in INSTABILITY.flags if flag not in ("--precision", "bf16"))),
 )
 
+# Does the best rate move with the width? Small rectangles with heads of 16 features, and the paper's size with heads of 32.
+SMALL_WIDTHS, WIDTHS = (32, 64, 128, 256, 512), (96, 192, 384, 768)
+
+
+def with_flags(flags, **changed):
+    """Returns the flags with other values of those that are named, and the rest of the named ones behind them."""
+    flags = list(flags)
+    for name, value in changed.items():
+        flag = "--" + name.replace("_", "-")
+        if flag in flags:
+            flags[flags.index(flag) + 1] = str(value)
+        else:
+            flags += [flag, str(value)]
+    return tuple(flags)
+
+
+WIDTH_FORMS = tuple(each for each in RDE_SMALL_RATES.contestants if each.name != "adamw_clip")
+RDE_SMALL_WIDTHS = tuple(
+    dataclasses.replace(
+        RDE_SMALL_RATES,
+        name=f"rde_small_width_{width}",
+        title=f"Small rectangles, ViT of width {width}",
+        flags=with_flags(RDE_SMALL_FLAGS, width=width, heads=width // 16),
+        contestants=WIDTH_FORMS,
+        seeds=(0,),
+    )
+    for width in SMALL_WIDTHS
+)
+RDE_WIDTHS = tuple(
+    dataclasses.replace(
+        RDE_RATES,
+        name=f"rde_width_{width}",
+        title=f"Rectangles, ViT of width {width}, 50 epochs",
+        flags=with_flags(RDE_RATES.flags, width=width, heads=width // 32),
+        contestants=tuple(each for each in RDE_RATES.contestants if each.name != "adamw_clip"),
+    )
+    for width in WIDTHS
+)
+
 EXPERIMENTS = {
     each.name: each
     for each in (
         *(RDE, RDE_FIXED, RDE_SMALL, RDE_SMALL_RATES, RDE_RATES, RDE_ABLATION, RDE_ABLATION_FROZEN, RDE_ABLATION_B, RDE_SMALL_ABLATION),
-        *(RDE_OPTIMIZERS, CIFAR, CIFAR_RATES, CIFAR_SHORT, IMAGENETTE, MULTI30K, TATOEBA, IWSLT, SQUAD_MINILM, SQUAD_MPNET, CODAH),
-        *(HELLASWAG, SHAKESPEARE, LINUX, INSTABILITY, INSTABILITY_B, INSTABILITY_FLOAT32),
+        *(RDE_OPTIMIZERS, CIFAR, CIFAR_RATES, CIFAR_SHORT, IMAGENETTE, DENOISE, MULTI30K, TATOEBA, IWSLT, SQUAD_MINILM, SQUAD_MPNET, CODAH),
+        *(HELLASWAG, SHAKESPEARE, LINUX, INSTABILITY, INSTABILITY_B, INSTABILITY_FLOAT32, *RDE_SMALL_WIDTHS, *RDE_WIDTHS),
     )
 }

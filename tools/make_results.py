@@ -12,7 +12,8 @@ import paired_table
 import rate_points
 import result_table
 import training_figures
-from experiments import EXPERIMENTS
+from experiments import EXPERIMENTS, SMALL_WIDTHS
+from experiments import WIDTHS as WIDTHS_OF_VIT
 from generated_text import ROOT
 from line_figure import THEMES, figure
 
@@ -23,13 +24,15 @@ ENCODERS = ("squad_minilm", "squad_mpnet", "choice_codah", "choice_hellaswag")
 LANGUAGE = ("lm_shakespeare", "lm_linux")
 GRIDS = ("rde_small_rates", "rde_rates", "cifar100_rates")
 INSTABILITY = ("rde_instability", "rde_instability_vit_b", "rde_instability_float32")
+WIDTHS = {"Small rectangles: best learning rate": ("rde_small_width", SMALL_WIDTHS), "Rectangles: best learning rate": ("rde_width", WIDTHS_OF_VIT)}
 # Part of docs/results.md -> its experiments.
 SECTIONS = {
     "rates": GRIDS,
     "ablation": ("rde_ablation", "rde_ablation_frozen", "rde_ablation_vit_b", "rde_small_ablation"),
     "optimizers": ("rde_optimizers", "rde_fixed", "rde_small"),
-    "images": ("cifar100_short", "imagenette"),
+    "images": ("cifar100_short", "imagenette", "denoise"),
     "instability": INSTABILITY,
+    "width": tuple(f"{prefix}_{width}" for prefix, widths in WIDTHS.values() for width in widths),
 }
 # Name of a picture's files -> its panels and what it shows.
 FIGURES = {
@@ -41,6 +44,14 @@ FIGURES = {
     "loss_spikes": (
         lambda: [panel for name in INSTABILITY for panel in training_figures.loss_panels(EXPERIMENTS[name])],
         "Training loss without a warm-up, for AdamW and forms of SING",
+    ),
+    "width": (
+        lambda: [
+            panel
+            for title, (prefix, widths) in WIDTHS.items()
+            if (panel := training_figures.width_panel(title, {width: EXPERIMENTS[f"{prefix}_{width}"] for width in widths}))
+        ],
+        "Best learning rate against the width of a ViT, for AdamW and forms of SING",
     ),
 }
 
@@ -89,6 +100,7 @@ def parts():
     changed_line = paired_table.table()
     sections = {name: tables(names) for name, names in SECTIONS.items()}
     sections["rates"] = picture_lines("rates", "pictures") + sections["rates"]
+    sections["width"] = picture_lines("width", "pictures") + sections["width"]
     sections["instability"] = picture_lines("loss_spikes", "pictures") + sections["instability"]
     return {
         "README.md": {"one changed line": changed_line, "rates": picture_lines("rates", "docs/pictures")},

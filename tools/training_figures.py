@@ -55,5 +55,23 @@ def loss_panels(experiment):
     return panels
 
 
+def width_panel(title, experiments_by_width):
+    """Returns a panel of the best learning rate against the width, or None if less than two widths have records."""
+    best = {}
+    widths = set()
+    for width, experiment in experiments_by_width.items():
+        for contestant, rates in rate_points.points_of(experiment).items():
+            rate = rate_points.best_rate(rates, experiment.scores[0].lower_is_better)
+            if rate is not None:
+                best.setdefault(contestant.name, {})[width] = rate
+                widths.add(width)
+    if len(widths) < 2:
+        return None
+    contestants = [each for each in next(iter(experiments_by_width.values())).contestants if each.name in best]
+    colors = colors_of(contestants)
+    lines = tuple(Line(label_of(each), tuple(best[each.name].items()), colors[each.name]) for each in contestants)
+    return Panel(title, "width", lines, log_x=True, log_y=True)
+
+
 def rate_panels(names):
     return [panel for name in names if (panel := rate_panel(EXPERIMENTS[name]))]

@@ -160,7 +160,8 @@ std::string difference_text(const PairedDifference& difference, bool of_accuracy
   const auto text = [&](double value, int digits) {
     return of_accuracy ? percent_text(value) : short_number(value, digits);
   };
-  const std::string mean = (difference.mean >= 0 ? "+" : "") + text(difference.mean, 4);
+  const std::string mean =
+      fmt::format("{}{}", difference.mean < 0 ? "" : "+", text(difference.mean, 4));
   return difference.pairs > 1 ? fmt::format("{} ± {}", mean, text(difference.half_width, 2)) : mean;
 }
 

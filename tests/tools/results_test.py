@@ -235,6 +235,18 @@ class Rates(Records):
         self.assertIsNone(training_figures.rate_panel(EXPERIMENT if not training_records.read_tunings("small") else GRID))
 
 
+class Widths(Records):
+    def test_draws_the_best_rate_of_each_width(self):
+        by_width = {}
+        for width, best in ((32, 2e-3), (64, 1e-3)):
+            by_width[width] = experiments.dataclasses.replace(GRID, name=f"width_{width}")
+            runs = [run("adamw", "adamw", 0, 0.9 if rate == best else 0.5, rate) for rate in (5e-4, 1e-3, 2e-3)]
+            self.write(runs, name=f"width_{width}")
+        panel = training_figures.width_panel("Best rate", by_width)
+        self.assertEqual([line.points for line in panel.lines], [((32, 2e-3), (64, 1e-3))])
+        self.assertIsNone(training_figures.width_panel("Best rate", {32: by_width[32]}))
+
+
 class Losses(Records):
     def test_each_place_of_the_grid_has_a_panel_with_the_losses_of_every_contestant(self):
         experiment = experiments.dataclasses.replace(GRID, title="Rectangles, ViT-S/16, 1500 steps", grid=(0, 2))
