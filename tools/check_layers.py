@@ -29,7 +29,7 @@ LAB_FLOORS = (
     ("model",),
     ("task",),  # the interface of tasks
     ("image", "encoder"),  # the toolkits of the image tasks and of the tasks of text encoders
-    ("rde", "cifar100", "mnist", "imagefolder", "lm", "translation", "squad", "choice"),  # tasks
+    ("rde", "cifar100", "mnist", "imagefolder", "denoise", "lm", "translation", "squad", "choice"),  # tasks
     ("run",),  # the records of a run and its directory
     ("loop",),  # training
     ("report", "compare", "bench", "theory"),  # commands

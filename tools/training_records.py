@@ -1,16 +1,26 @@
-"""Reads the kept records of trainings and names their methods: shared by the programs that make tables and figures of them."""
+"""Reads the kept records of trainings and computes what their tables show: shared by the programs that make tables and figures."""
 
 import collections
 import dataclasses
 import statistics
 
+import experiments
 import keep_run_records
 from generated_text import ROOT
 
 RESULTS = ROOT / "docs" / "results"
-HOSTS = {"adamw": "AdamW", "sgd": "SGD", "lion": "Lion", "adabelief": "AdaBelief", "adafactor": "AdaFactor"}
+HOSTS = {
+    "adamw": "AdamW",
+    "sgd": "SGD",
+    "lion": "Lion",
+    "muon": "Muon",
+    "adabelief": "AdaBelief",
+    "adafactor": "AdaFactor",
+}
 # Prefix of an optimizer's name in the program -> the form of SING that it selects.
 FORMS = {"sing-": "SING", "plugsing-": "PlugSING", "gc-": "GC", "": ""}
+# 0.975 quantiles of Student's t distribution with 1, 2, … degrees of freedom.
+STUDENT_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,31 +29,42 @@ class Method:
 
     host: str
     form: str
-    details: str  # options that differ from those of the form, as ", norms frozen"
-
-    @property
-    def title(self):
-        if not self.form:
-            return self.host + self.details
-        return (self.form if self.host == "AdamW" else f"{self.form} around {self.host}") + self.details
+    clipped: bool
 
 
 def method_of(options):
     """Returns the method of a run from its options."""
     prefix = next(prefix for prefix in FORMS if options["optimizer"].startswith(prefix))
     host = options["optimizer"].removeprefix(prefix)
-    details = ""
-    if options["normalize"] == "size_calibrated":
-        details += ", unit RMS" if options["reference_size"] == 1 else ", size-calibrated"
-    if options.get("freeze_norms"):
-        details += ", norms frozen"
-    return Method(HOSTS.get(host, host), FORMS[prefix], details)
+    return Method(HOSTS.get(host, host), FORMS[prefix], options.get("clip_norm") is not None)
 
 
 def read_runs(name):
     """Returns the kept records of trainings in docs/results/NAME.jsonl; records of tunings are left out."""
+    return [record for record in keep_run_records.read_kept(RESULTS / f"{name}.jsonl").values() if "end" in record]
+
+
+def read_tunings(name):
+    """Returns the kept records of tunings in docs/results/NAME.jsonl by contestant's name."""
     kept = keep_run_records.read_kept(RESULTS / f"{name}.jsonl")
-    return [record for record in kept.values() if "end" in record]
+    return {record["name"].removeprefix("tune_"): record["tune"] for record in kept.values() if "tune" in record}
+
+
+def finished(run):
+    return run["end"]["status"] == "finished"
+
+
+def value_of(run, score):
+    """Returns a run's figure in the score's unit, or None if it has none."""
+    if score.measured:
+        measured = run.get("measured", {}).get(score.measured)
+        if measured is None:
+            return None
+        keys = {experiments.ACCURACY: "accuracy", experiments.LOSS: "loss"}
+        found = measured.get(keys.get(score.source, ""), measured.get("scores", {}).get(score.source))
+    else:
+        found = run["end"].get(score.source, run["end"].get("scores", {}).get(score.source))
+    return None if found is None else score.factor * found
 
 
 def grouped(runs, key):
@@ -60,7 +81,20 @@ def spread(values, digits):
     return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.{digits}f}"
 
 
+def difference(values, digits=2):
+    """Returns the mean of paired differences with the half width of its 95 % interval, bold where the interval excludes 0."""
+    mean = statistics.mean(values)
+    if len(values) == 1:
+        return f"{mean:+.{digits}f}"
+    half = STUDENT_T[len(values) - 2] * statistics.stdev(values) / len(values) ** 0.5
+    text = f"{mean:+.{digits}f}"
+    return f"**{text}** ± {half:.{digits}f}" if abs(mean) > half else f"{text} ± {half:.{digits}f}"
+
+
 def provenance(runs):
-    """Returns the sentence that says how many runs there are, from which commit and machine."""
+    """Returns the sentence that says how many runs there are, from which commits and machine."""
     commits = ", ".join(sorted({run["config"]["commit"] for run in runs}))
-    return f"{len(runs)} runs; commit {commits}; one {runs[0]['config']['machine']['gpus'][0]}."
+    machine = runs[0]["config"]["machine"]
+    gpus = machine.get("gpus")
+    where = f"one {gpus[0]}" if gpus else f"{machine['cores']} cores of {machine['processor']}"
+    return f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}; commit {commits}; {where}."

@@ -133,6 +133,7 @@ std::optional<Result> result_of(const Cell& cell, const Workplace& place) {
   const auto own_rate = parse_number<double>(run.setting("learning_rate"));
   return Result{.contestant = cell.contestant,
                 .learning_rate = cell.learning_rate,
+                .seed = cell.seed,
                 .end = run.end,
                 .own_rate = own_rate.value_or(run::kAbsent),
                 .evaluated_on = evaluated_on(run)};
@@ -222,7 +223,8 @@ std::optional<Result> CellRunner::finish(const Training& training, const ChildEn
     return std::nullopt;
   }
   say_failure(training, end);
-  return Result{.contestant = cell.contestant, .learning_rate = cell.learning_rate};
+  return Result{
+      .contestant = cell.contestant, .learning_rate = cell.learning_rate, .seed = cell.seed};
 }
 
 // One training shows its name; several share the line, and their numbers tell which they are.

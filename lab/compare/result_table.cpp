@@ -56,6 +56,8 @@ Row row_of(const std::vector<Result>& results) {
       row.score_name = result.end->score_name;
       accuracies.push_back(result.end->final_accuracy);
       losses.push_back(result.end->final_loss);
+      row.accuracies[result.seed] = result.end->final_accuracy;
+      row.losses[result.seed] = result.end->final_loss;
       seconds.push_back(result.end->seconds);
     }
   }
@@ -145,6 +147,30 @@ std::string measured_text(const std::vector<Row>& rows) {
   return score.empty() ? "loss" : score + " and loss";
 }
 
+// Compares accuracies, or losses if the table has no accuracy.
+PairedDifference difference_of(const Row& row, const Row& baseline, bool of_accuracy) {
+  return of_accuracy ? paired_difference(row.accuracies, baseline.accuracies)
+                     : paired_difference(row.losses, baseline.losses);
+}
+
+std::string difference_text(const PairedDifference& difference, bool of_accuracy) {
+  if (difference.pairs == 0) {
+    return "";
+  }
+  const auto text = [&](double value, int digits) {
+    return of_accuracy ? percent_text(value) : short_number(value, digits);
+  };
+  const std::string mean =
+      fmt::format("{}{}", difference.mean < 0 ? "" : "+", text(difference.mean, 4));
+  return difference.pairs > 1 ? fmt::format("{} ± {}", mean, text(difference.half_width, 2)) : mean;
+}
+
+bool has_accuracy_column(const std::vector<Row>& rows) {
+  return !score_column(rows).empty() && std::any_of(rows.begin(), rows.end(), [](const Row& row) {
+    return std::isfinite(row.accuracy.mean);
+  });
+}
+
 std::string with_spread(const std::string& mean, const std::string& spread, double value) {
   return std::isfinite(value) ? fmt::format("{} ± {}", mean, spread) : mean;
 }
@@ -229,7 +255,39 @@ std::vector<Row> rows_of(const std::vector<Result>& results) {
   return rows;
 }
 
+const Row* baseline_of(const std::vector<Row>& rows) {
+  const Row* baseline = nullptr;
+  for (const Row& row : rows) {
+    if (row.contestant == rows.front().contestant && row.finished > 0 &&
+        (baseline == nullptr || row.best)) {
+      baseline = &row;
+    }
+  }
+  const bool of_accuracy = has_accuracy_column(rows);
+  const bool is_shared = baseline != nullptr &&
+                         std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
+                           return &row != baseline &&
+                                  difference_of(row, *baseline, of_accuracy).pairs > 1;
+                         });
+  return is_shared ? baseline : nullptr;
+}
+
+std::string difference_note(const std::vector<Row>& rows) {
+  const Row* const baseline = baseline_of(rows);
+  if (baseline == nullptr) {
+    return "";
+  }
+  const std::string rate = baseline->learning_rate
+                               ? fmt::format(" at {}", shortest_text(*baseline->learning_rate))
+                               : "";
+  return fmt::format(
+      "difference: of the {}, to {}{} with the same seed; mean and 95 % interval by Student's t",
+      has_accuracy_column(rows) ? score_column(rows) : "loss", baseline->contestant, rate);
+}
+
 std::vector<std::vector<std::string>> table_lines(const std::vector<Row>& rows) {
+  const Row* const baseline = baseline_of(rows);
+  const bool of_accuracy = has_accuracy_column(rows);
   const std::string score = score_column(rows);
   const std::vector<std::string> others = other_columns(rows);
   std::vector<std::vector<std::string>> lines = {{"optimizer", "learning rate", "runs"}};
@@ -238,6 +296,9 @@ std::vector<std::vector<std::string>> table_lines(const std::vector<Row>& rows) 
   }
   lines.front().emplace_back("loss");
   lines.front().insert(lines.front().end(), others.begin(), others.end());
+  if (baseline != nullptr) {
+    lines.front().emplace_back("difference");
+  }
   lines.front().insert(lines.front().end(), {"time", ""});
   for (const Row& row : rows) {
     std::vector<std::string>& line = lines.emplace_back(std::vector<std::string>{
@@ -249,6 +310,10 @@ std::vector<std::vector<std::string>> table_lines(const std::vector<Row>& rows) 
     line.push_back(number_text(row.loss));
     for (const std::string& name : others) {
       line.push_back(number_text(other_score(row, name)));
+    }
+    if (baseline != nullptr) {
+      const PairedDifference difference = difference_of(row, *baseline, of_accuracy);
+      line.push_back(&row == baseline ? "" : difference_text(difference, of_accuracy));
     }
     line.push_back(page::duration_text(row.seconds.mean));
     line.push_back(remark(row));
@@ -263,7 +328,9 @@ std::string runs_note(const std::vector<Row>& rows) {
 }
 
 std::string text_of(const std::vector<Row>& rows) {
-  return command::text_table(table_lines(rows)) + runs_note(rows) + "\n";
+  const std::string difference = difference_note(rows);
+  return command::text_table(table_lines(rows)) + runs_note(rows) + "\n" + difference +
+         (difference.empty() ? "" : "\n");
 }
 
 }  // namespace sing::lab::compare

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "lab/compare/paired_difference.hpp"
 #include "lab/run/run_record.hpp"
 
 namespace sing::lab::compare {
@@ -15,6 +16,7 @@ namespace sing::lab::compare {
 struct Result {
   std::string contestant;
   std::optional<double> learning_rate;
+  std::int64_t seed = 0;
   std::optional<run::EndRecord> end;  // none: the program ended without a result
   double own_rate = run::kAbsent;     // learning rate recorded by the run
   std::string evaluated_on;           // "test" or "validation"
@@ -44,6 +46,8 @@ struct Row {
   Statistic accuracy;
   Statistic loss;
   Statistic seconds;
+  ValuesBySeed accuracies;
+  ValuesBySeed losses;
   std::string score_name = run::kAccuracy;                // of the accuracy
   std::vector<std::pair<std::string, Statistic>> others;  // other scores by name
   double own_rate = run::kAbsent;                         // recorded by a finished run
@@ -63,8 +67,16 @@ std::string score_column(const std::vector<Row>& rows);
 // measured on.
 std::string runs_note(const std::vector<Row>& rows);
 
+// Returns the row that the others are compared with seed by seed, which is the first contestant's
+// best one, or none if no other row shares two seeds with it.
+const Row* baseline_of(const std::vector<Row>& rows);
+
+// Returns what the column "difference" of the table is, or "" if there is no such column.
+std::string difference_note(const std::vector<Row>& rows);
+
 // Returns the cells of the table, with a head and one line per row. Other scores have columns of
-// their own; where they are the only scores, there is no accuracy.
+// their own; where they are the only scores, there is no accuracy. If there is a baseline, a column
+// has the mean of the paired differences to it and the half width of its 95 % interval.
 std::vector<std::vector<std::string>> table_lines(const std::vector<Row>& rows);
 
 // Returns the table as plain text.

@@ -1,7 +1,10 @@
 // Measures a trained model on its task's test set.
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
 
 #include "lab/command/field_flags.hpp"
 #include "lab/command/option_texts.hpp"
@@ -12,9 +15,12 @@
 #include "lab/picture/png.hpp"
 #include "lab/run/scores_text.hpp"
 #include "sing/base/message.hpp"
+#include "sing/io/atomic_file.hpp"
 
 namespace sing::lab::main {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 struct EvalFlags {
   std::string run;
@@ -22,6 +28,7 @@ struct EvalFlags {
   std::string device = "auto";
   data::EvaluationSet evaluate_on = data::EvaluationSet::kTest;
   std::string picture;
+  std::string record;
   std::int64_t threads = 0;
 };
 
@@ -48,6 +55,26 @@ void check_evaluation_set(const EvalFlags& flags, const command::OptionTexts& op
                  std::find(options.begin(), options.end(), held_out) != options.end(),
              "[sing eval] --evaluate-on: wanted test for a run that held no images out, got {}",
              name_of(flags.evaluate_on));
+}
+
+// The keys of the scores are those of metrics.jsonl.
+void write_record(const EvalFlags& flags, const task::Task& task, const loop::Evaluation& result) {
+  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
+  Json json = {{"checkpoint", flags.checkpoint},
+               {"evaluate_on", name_of(flags.evaluate_on)},
+               {"examples", task.example_count(task::Split::kTest)},
+               {"loss", number(result.loss)},
+               {"accuracy", number(result.accuracy)}};
+  if (task.score_name() != run::kAccuracy) {
+    json["score"] = task.score_name();
+  }
+  for (const auto& [name, value] : result.others) {
+    json["scores"][name] = number(value);
+  }
+  const std::string text = json.dump() + "\n";
+  AtomicFile file(flags.record);
+  file.write(std::as_bytes(std::span(text.data(), text.size())));
+  file.commit();
 }
 
 void run(const EvalFlags& flags, std::ostream& out) {
@@ -93,6 +120,9 @@ void run(const EvalFlags& flags, std::ostream& out) {
                      name_of(flags.evaluate_on),
                      run::scores_text(task.score_name(), result.accuracy, {}), result.loss,
                      run::scores_text("", run::kAbsent, result.others));
+  if (!flags.record.empty()) {
+    write_record(flags, task, result);
+  }
   std::error_code error;
   if (!flags.picture.empty() && std::filesystem::exists(flags.picture, error)) {
     out << flags.picture << ": " << recorded.task().picture_legend() << '\n';
@@ -122,6 +152,8 @@ void add_eval_command(CLI::App& app, CommandContext& context) {
   command
       ->add_option("--picture", flags->picture,
                    "PNG of the first examples, or the task's sample text")
+      ->type_name("FILE");
+  command->add_option("--record", flags->record, "file for the loss and the scores, as JSON")
       ->type_name("FILE");
   command::add_number(*command, "--threads", flags->threads,
                       "LibTorch's threads on the CPU; 0: LibTorch's default", between(0, 1024));

@@ -3,6 +3,7 @@
 
 #include "lab/choice/choice_task.hpp"
 #include "lab/cifar100/cifar100_task.hpp"
+#include "lab/denoise/denoise_task.hpp"
 #include "lab/imagefolder/imagefolder_task.hpp"
 #include "lab/lm/lm_task.hpp"
 #include "lab/mnist/mnist_task.hpp"
@@ -19,6 +20,7 @@ std::span<const task::TaskEntry> task_entries() {
       {"mnist", "MNIST from its idx files (docs/images.md)", mnist::make_task},
       {"imagefolder", "Images in ImageNet's folders, or a pack of them (docs/images.md)",
        imagefolder::make_task},
+      {"denoise", "Noise removed from patches of images (docs/images.md)", denoise::make_task},
       {"lm", "Language modeling on any text (docs/text.md)", lm::make_task, "recipes/lm_demo.toml"},
       {"squad", "Question answering on SQuAD v1.1 (docs/text.md)", squad::make_task,
        "recipes/squad_demo.toml"},

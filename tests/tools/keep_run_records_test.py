@@ -44,6 +44,33 @@ class KeepRunRecords(unittest.TestCase):
         self.assertEqual(record["end"], {key: value for key, value in END.items() if key != "kind"})
         self.assertNotIn("gradient_norms", self.out.read_text(encoding="utf-8"))
 
+    def test_keeps_other_scores_and_what_sing_eval_measured(self):
+        metrics = [
+            {"kind": "evaluation", "step": 1, "loss": 3.0, "accuracy": None},
+            {"kind": "evaluation", "step": 2, "loss": 2.0, "accuracy": 0.5, "scores": {"bits per byte": 1.23456789}},
+            END,
+        ]
+        run = self.make_run("one", metrics)
+        (run / "eval_average.json").write_text(json.dumps({"accuracy": 0.25, "scores": {"bleu": 31.5}}), encoding="utf-8")
+        keep_run_records.keep([run], self.out)
+        record = keep_run_records.read_kept(self.out)["one"]
+        self.assertEqual(record["evaluations"]["scores"], {"bits per byte": [None, 1.23457]})
+        self.assertEqual(record["measured"], {"average": {"accuracy": 0.25, "scores": {"bleu": 31.5}}})
+
+    def test_keeps_the_highest_loss_of_each_part_only_if_asked(self):
+        count = 2 * keep_run_records.LOSS_PARTS
+        steps = [{"kind": "step", "step": step, "loss": 1 + step % 2, "seconds": {}} for step in range(count)]
+        steps[7]["loss"] = 123.456
+        steps[8]["loss"] = None  # is not finite
+        run = self.make_run("one", [*steps, END])
+        keep_run_records.keep([run], self.out)
+        self.assertNotIn("losses", keep_run_records.read_kept(self.out)["one"])
+        keep_run_records.keep([run], self.out, with_losses=True)
+        losses = keep_run_records.read_kept(self.out)["one"]["losses"]
+        self.assertEqual(losses["step"][:6], [1, 3, 5, 7, 8, 11])
+        self.assertEqual(losses["loss"][:6], [2, 2, 2, 123.5, None, 2])
+        self.assertEqual(len(losses["step"]), keep_run_records.LOSS_PARTS)
+
     def test_replaces_the_line_of_the_same_name_and_keeps_the_others(self):
         keep_run_records.keep([self.make_run("two"), self.make_run("one")], self.out)
         better = [*METRICS[:-1], {**END, "best_accuracy": 0.9}]

@@ -108,6 +108,33 @@ TEST(Rows, TextHasOneLinePerRowUnderItsHeadings) {
       "runs: number of finished runs; the other numbers are their mean ± standard deviation\n");
 }
 
+Result of_seed(std::int64_t seed, Result result) {
+  result.seed = seed;
+  return result;
+}
+
+TEST(Rows, DifferencesAreToTheFirstContestantsBestRateSeedBySeed) {
+  // Differences to adamw at 0.2 are 0.10 and 0.12: mean 0.11, sample deviation √2 / 100, and
+  // 12.706 · √2 / 100 / √2 = 0.127.
+  const std::string text = text_of(rows_of(
+      {of_seed(0, finished("adamw", 0.1, 0.3, 1)), of_seed(0, finished("adamw", 0.2, 0.5, 1)),
+       of_seed(1, finished("adamw", 0.2, 0.6, 1)), of_seed(0, finished("sing", 0.1, 0.6, 1)),
+       of_seed(1, finished("sing", 0.1, 0.72, 1)), of_seed(2, finished("sing", 0.1, 0.9, 1))}));
+  EXPECT_THAT(text, ::testing::HasSubstr("+11 % ± 12.71 %"));
+  EXPECT_THAT(text, ::testing::HasSubstr("-20 %"));  // adamw at 0.1, with one seed
+  EXPECT_THAT(text, ::testing::HasSubstr("difference: of the accuracy, to adamw at 0.2 with the "
+                                         "same seed; mean and 95 % interval by Student's t\n"));
+}
+
+TEST(Rows, LossesAreComparedWhereThereIsNoAccuracy) {
+  const std::string text = text_of(rows_of({of_seed(0, finished("adamw", 0.1, kAbsent, 3)),
+                                            of_seed(1, finished("adamw", 0.1, kAbsent, 4)),
+                                            of_seed(0, finished("sing", 0.1, kAbsent, 2.5)),
+                                            of_seed(1, finished("sing", 0.1, kAbsent, 3.5))}));
+  EXPECT_THAT(text, ::testing::HasSubstr("-0.5 ± 0"));
+  EXPECT_THAT(text, ::testing::HasSubstr("difference: of the loss, to adamw at 0.1 "));
+}
+
 TEST(Rows, OtherScoresHaveColumnsAndReplaceAnAccuracyThatNobodyHas) {
   const auto scored = [](double accuracy, double perplexity) {
     Result result = finished("adamw", 0.1, accuracy, 2);

@@ -492,12 +492,19 @@ TEST(Eval, MeasuresWhatTheTrainingMeasured) {
   std::snprintf(wanted, sizeof(wanted), "64 test examples · accuracy %.2f %% · loss %.4e",
                 100 * end["final_accuracy"].get<double>(), end["final_loss"].get<double>());
   const fs::path picture = folder / "picture.png";
+  const fs::path record = folder / "eval.json";
   const Outcome last = run_sing({"eval", run.string(), "--checkpoint", "last", "--device", "cpu",
-                                 "--picture", picture.string()});
+                                 "--picture", picture.string(), "--record", record.string()});
   EXPECT_EQ(last.code, 0) << last.error;
   EXPECT_THAT(last.out, HasSubstr(wanted));
   EXPECT_TRUE(fs::exists(picture));
   EXPECT_THAT(last.out, HasSubstr(picture.string() + ": input, target and prediction"));
+  const auto recorded = nlohmann::json::parse(read_whole(record));
+  EXPECT_EQ(recorded["accuracy"], end["final_accuracy"]);
+  EXPECT_EQ(recorded["loss"], end["final_loss"]);
+  EXPECT_EQ(recorded["checkpoint"], "last");
+  EXPECT_EQ(recorded["evaluate_on"], "test");
+  EXPECT_EQ(recorded["examples"], 64);
   const Outcome best = run_sing({"eval", run.string(), "--device", "cpu"});
   std::snprintf(wanted, sizeof(wanted), "accuracy %.2f %%",
                 100 * end["best_accuracy"].get<double>());

@@ -1,0 +1,284 @@
+"""Makes tables and figures of small records by hand: pairs, differences, best rates, what is missing, and what is drawn."""
+
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+from unittest import mock
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import experiments  # noqa: E402
+import line_figure  # noqa: E402
+import paired_table  # noqa: E402
+import rate_points  # noqa: E402
+import result_table  # noqa: E402
+import training_figures  # noqa: E402
+import training_records  # noqa: E402
+from experiments import Contestant, Experiment, Score  # noqa: E402
+
+
+def run(name, optimizer, seed, accuracy, rate=1e-3, status="finished", scores=None, measured=None, **more):
+    normalize = "unit_norm" if optimizer.startswith(("plugsing-", "sing-")) else "off"
+    options = {"optimizer": optimizer, "seed": seed, "learning_rate": rate, "weight_decay": 0.05, "epochs": 100}
+    options |= {"normalize": normalize, "reference_size": 589824.0, "threads": seed} | more
+    config = {"task": "rde", "options": options, "total_steps": 10, "commit": "c0ffee", "machine": {"gpus": ["GPU"]}}
+    end = {"status": status, "final_accuracy": accuracy, "final_loss": 1.0, "seconds": 60.0}
+    record = {"name": f"{name}_lr{rate:g}_seed{seed}", "config": config, "end": end | ({"scores": scores} if scores else {})}
+    return record | ({"measured": measured} if measured else {})
+
+
+def host(optimizer, seed, accuracy, rate=1e-3, status="finished", **more):
+    return run(optimizer, optimizer, seed, accuracy, rate, status, **more)
+
+
+def tuning(rates, best, evaluate_on="validation", total_steps=10, decay=0.05):
+    """`rates` is rate -> accuracy, or None for a run that diverged."""
+    results = [
+        {"learning_rate": rate, "weight_decay": decay, "outcome": "finished" if value else "diverged", "accuracy": value, "loss": value and 1 - value}
+        for rate, value in rates.items()
+    ]
+    return {
+        "evaluate_on": evaluate_on,
+        "seed": 0,
+        "origin": {"total_steps": total_steps},
+        "grid": {"first_weight_decay": decay},
+        "results": results,
+        "best": {"learning_rate": best, "weight_decay": decay},
+    }
+
+
+EXPERIMENT = Experiment(
+    "small",
+    "A small one",
+    "rde",
+    (),
+    (
+        Contestant("adamw", "AdamW", "adamw", 1e-3, 0.05, paper=("78.13",)),
+        Contestant("plugsing", "PlugSING", "plugsing-adamw", 1e-3, 0.05, host="adamw"),
+        Contestant("sing", "SING", "sing-adamw", 1e-2, 0.05),
+    ),
+    baseline="adamw",
+)
+
+
+class Records(unittest.TestCase):
+    """Writes records into a scratch folder in place of docs/results."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        patch = mock.patch.object(training_records, "RESULTS", self.folder)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def write(self, runs, tunings=None, name="small"):
+        records = [*runs, *({"name": f"tune_{key}", "tune": value} for key, value in (tunings or {}).items())]
+        text = "".join(json.dumps(record) + "\n" for record in records)
+        (self.folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+
+
+def cells(line):
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+class ResultTable(Records):
+    def rows(self, experiment=EXPERIMENT):
+        lines = result_table.table(experiment)
+        end = lines.index("")
+        return [dict(zip(cells(lines[0]), cells(line))) for line in lines[2:end]], lines[end + 1 :]
+
+    def test_differences_are_to_the_best_rate_of_the_baseline_over_the_shared_seeds(self):
+        self.write(
+            [
+                *(run("adamw", "adamw", seed, accuracy) for seed, accuracy in ((1, 0.80), (2, 0.82), (3, 0.84))),
+                *(run("adamw", "adamw", seed, 0.5, rate=2e-3) for seed in (1, 2, 3)),
+                run("plugsing", "plugsing-adamw", 1, 0.83),
+                run("plugsing", "plugsing-adamw", 2, 0.85),
+                run("plugsing", "plugsing-adamw", 7, 0.99),  # no partner
+            ]
+        )
+        rows, captions = self.rows()
+        self.assertEqual([row["accuracy, %, difference (95 %)"] for row in rows], ["", "**-32.00** ± 4.97", "**+3.00** ± 0.00"])
+        self.assertEqual(rows[0]["accuracy, %"], "82.00 ± 2.00")
+        self.assertEqual([row["paper: accuracy, %"] for row in rows], ["78.13", "78.13", ""])
+        self.assertIn("Differences are to AdamW at 0.001, seed by seed.", captions)
+
+    def test_says_how_each_rate_was_chosen(self):
+        rates = {5e-4: 0.7, 1e-3: 0.8, 2e-3: None}
+        self.write(
+            [
+                run("adamw", "adamw", 1, 0.8),
+                run("plugsing", "plugsing-adamw", 1, 0.8),
+                run("plugsing", "plugsing-adamw", 1, 0.9, rate=2e-3),
+                run("sing", "sing-adamw", 1, 0.9, rate=1e-2),
+            ],
+            {"adamw": tuning(rates, 1e-3), "plugsing": tuning(rates, 2e-3)},
+        )
+        rows, captions = self.rows()
+        self.assertEqual([row["rate is"] for row in rows], ["its best of 3", "its host's best of 3", "its best of 3", ""])
+        self.assertIn(
+            "Rates are the best of `sing tune` on the validation set, 3 runs for each method, at the table's length, seed 0.", captions
+        )
+
+    def test_says_that_tunings_were_shorter(self):
+        self.write([run("adamw", "adamw", 1, 0.8)], {"adamw": tuning({1e-3: 0.8}, 1e-3, total_steps=4)})
+        self.assertTrue(any("in runs of 4 steps" in line for line in self.rows()[1]))
+
+    def test_a_row_with_a_diverged_run_shows_no_figure(self):
+        self.write([run("adamw", "adamw", 1, 0.8), run("adamw", "adamw", 2, None, status="diverged")])
+        [row], _ = self.rows()
+        self.assertEqual(row["accuracy, %"], "1 of 2 diverged")
+
+    def test_shows_other_scores_and_what_sing_eval_measured(self):
+        scores = (Score("BLEU", "bleu", 1, 1, measured="average"), Score("bits", "bits per byte", 1, 3, lower_is_better=True))
+        measured = {"average": {"accuracy": 0.3, "scores": {"bleu": 31.25}}}
+        experiment = experiments.dataclasses.replace(EXPERIMENT, scores=scores)
+        self.write([run("adamw", "adamw", 1, 0.5, scores={"bits per byte": 1.2345}, measured=measured), run("sing", "sing-adamw", 1, 0.5)])
+        rows, _ = self.rows(experiment)
+        self.assertEqual([rows[0]["BLEU"], rows[0]["bits"], rows[1]["BLEU"]], ["31.2", "1.234", ""])
+
+    def test_lists_contestants_without_records(self):
+        self.write([run("adamw", "adamw", 1, 0.8)])
+        self.assertEqual(result_table.missing(EXPERIMENT), ["PlugSING", "SING"])
+        self.assertEqual(result_table.table(experiments.dataclasses.replace(EXPERIMENT, name="absent")), [])
+
+    def test_refuses_a_run_of_no_contestant(self):
+        self.write([run("another", "adamw", 1, 0.8)])
+        with self.assertRaisesRegex(ValueError, "wanted names of contestants, got 'another_lr0.001_seed1'"):
+            result_table.table(EXPERIMENT)
+
+
+class PairedTable(Records):
+    def test_pairs_runs_that_differ_in_the_optimizer_alone(self):
+        runs = [
+            host("adamw", 0, 0.5),
+            host("plugsing-adamw", 0, 0.6),
+            host("plugsing-adamw", 1, 0.6),  # no partner of this seed
+            host("plugsing-adamw", 0, 0.7, rate=2e-3),  # no partner at this rate
+            host("adamw", 2, 0.5, batch=128),
+            host("plugsing-adamw", 2, 0.6, batch=256),  # another batch
+            host("sing-adamw", 0, 0.9),  # more than one line differs
+            host("adamw", 3, None, status="diverged"),
+            host("plugsing-adamw", 3, 0.6),
+        ]
+        [(key, group)] = paired_table.pairs(runs).items()
+        self.assertEqual(key, ("AdamW", 1e-3, 0.05))
+        self.assertEqual([[side["end"]["final_accuracy"] for side in pair] for pair in group], [[0.5, 0.6]])
+
+    def test_a_clipped_host_has_a_row_of_its_own_with_the_same_partner(self):
+        runs = [host("adamw", 0, 0.5), host("adamw", 0, 0.4, clip_norm=1.0), host("plugsing-adamw", 0, 0.6)]
+        rows = {key[0]: [[side["end"]["final_accuracy"] for side in pair] for pair in group] for key, group in paired_table.pairs(runs).items()}
+        self.assertEqual(rows, {"AdamW": [[0.5, 0.6]], "AdamW, clipped to norm 1": [[0.4, 0.6]]})
+
+    def test_hosts_and_rates_have_rows_of_their_own(self):
+        runs = [host(name, 0, 0.5, rate) for rate in (1e-3, 2e-3) for name in ("lion", "plugsing-lion", "sgd", "plugsing-sgd")]
+        self.assertEqual(
+            list(paired_table.pairs(runs)), [("Lion", 1e-3, 0.05), ("Lion", 2e-3, 0.05), ("SGD", 1e-3, 0.05), ("SGD", 2e-3, 0.05)]
+        )
+
+    def test_the_interval_is_student_t_over_the_seeds(self):
+        # Mean 2, sample deviation 1, three values: 4.303 / sqrt(3) = 2.4843.
+        self.assertEqual(training_records.difference([1.0, 2.0, 3.0]), "+2.00 ± 2.48")
+        # Mean 3, sample deviation 0.1: 4.303 * 0.1 / sqrt(3) = 0.2484, so the difference is beyond the interval.
+        self.assertEqual(training_records.difference([2.9, 3.0, 3.1]), "**+3.00** ± 0.25")
+        self.assertEqual(training_records.difference([-1.5]), "-1.50")
+
+
+GRID = experiments.dataclasses.replace(EXPERIMENT, grid=(-1, 0, 1), seeds=(0, 1))
+
+
+class Rates(Records):
+    def write_grid(self):
+        by_rate = {5e-4: (0.60, 0.62), 1e-3: (0.80, 0.82), 2e-3: (0.79, 0.81), 4e-3: (0.50, None)}
+        self.write(
+            run("adamw", "adamw", seed, value, rate, status="finished" if value else "diverged", evaluate_on="validation")
+            for rate, values in by_rate.items()
+            for seed, value in enumerate(values)
+        )
+
+    def test_finds_the_best_rate_and_the_usable_ones(self):
+        self.write_grid()
+        [(contestant, rates)] = rate_points.points_of(GRID).items()
+        self.assertEqual((contestant.name, list(rates)), ("adamw", [5e-4, 1e-3, 2e-3, 4e-3]))
+        self.assertEqual(rate_points.means_of(rates)[4e-3], None)
+        self.assertEqual(rate_points.best_rate(rates, lower_is_better=False), 1e-3)
+        # 61 is the worst, so that 0.9 of the distance to 81 is 79: 2e-3 with 80 is usable, 5e-4 is not.
+        self.assertEqual(rate_points.usable(rates, 61, lower_is_better=False), (1e-3, 2e-3))
+        text = "\n".join(rate_points.table(GRID))
+        self.assertIn("| AdamW | 4 | 0.001 | 81.00 ± 1.41 |  | 0.001 to 0.002 (× 2.0) | 0.002 |", text)
+        self.assertIn("Measured on the validation set; seeds 0, 1.", text)
+
+    def test_lower_may_be_better(self):
+        rates = {1e-3: {0: 2.0}, 2e-3: {0: 1.0}, 4e-3: {0: 1.05}, 8e-3: {0: 3.0}}
+        self.assertEqual(rate_points.best_rate(rates, lower_is_better=True), 2e-3)
+        self.assertEqual(rate_points.usable(rates, 3.0, lower_is_better=True), (2e-3, 4e-3))
+
+    def test_a_tuning_gives_the_points_of_an_experiment_without_a_grid(self):
+        self.write([], {"sing": tuning({1e-2: 0.5, 2e-2: None}, 1e-2)})
+        [(contestant, rates)] = rate_points.points_of(EXPERIMENT).items()
+        self.assertEqual((contestant.name, rate_points.means_of(rates)), ("sing", {1e-2: 50, 2e-2: None}))
+
+    def test_draws_a_line_per_contestant_and_a_cross_per_diverged_rate(self):
+        self.write_grid()
+        panel = training_figures.rate_panel(GRID)
+        self.assertEqual([line.points for line in panel.lines], [((5e-4, 61.0), (1e-3, 81.0), (2e-3, 80.0), (4e-3, None))])
+        for theme in line_figure.THEMES:
+            drawing = xml.etree.ElementTree.fromstring(line_figure.figure([panel], "rates", theme))
+            name = "{http://www.w3.org/2000/svg}"
+            self.assertEqual(len(drawing.findall(f"{name}circle")), 3)
+            self.assertEqual(sum(path.get("stroke-width") == "1.5" for path in drawing.findall(f"{name}path")), 1)
+            x = [float(circle.get("cx")) for circle in drawing.findall(f"{name}circle")]
+            self.assertAlmostEqual(x[1] - x[0], x[2] - x[1], delta=0.2)  # equal factors are equal distances
+        self.assertIsNone(training_figures.rate_panel(EXPERIMENT if not training_records.read_tunings("small") else GRID))
+
+
+class Widths(Records):
+    def test_draws_the_best_rate_of_each_width(self):
+        by_width = {}
+        for width, best in ((32, 2e-3), (64, 1e-3)):
+            by_width[width] = experiments.dataclasses.replace(GRID, name=f"width_{width}")
+            runs = [run("adamw", "adamw", 0, 0.9 if rate == best else 0.5, rate) for rate in (5e-4, 1e-3, 2e-3)]
+            self.write(runs, name=f"width_{width}")
+        panel = training_figures.width_panel("Best rate", by_width)
+        self.assertEqual([line.points for line in panel.lines], [((32, 2e-3), (64, 1e-3))])
+        self.assertIsNone(training_figures.width_panel("Best rate", {32: by_width[32]}))
+
+
+class Losses(Records):
+    def test_each_place_of_the_grid_has_a_panel_with_the_losses_of_every_contestant(self):
+        experiment = experiments.dataclasses.replace(GRID, title="Rectangles, ViT-S/16, 1500 steps", grid=(0, 2))
+        runs = []
+        for name, optimizer, rates in (("adamw", "adamw", (1e-3, 3e-3)), ("sing", "sing-adamw", (1e-2, 3e-2))):
+            for rate in rates:
+                runs.append(run(name, optimizer, 0, 0.5, rate) | {"losses": {"step": [1, 2], "loss": [rate, None]}})
+        self.write(runs)
+        panels = training_figures.loss_panels(experiment)
+        self.assertEqual([[line.points for line in panel.lines] for panel in panels][1], [((1, 3e-3), (2, None)), ((1, 3e-2), (2, None))])
+
+
+class Declarations(unittest.TestCase):
+    def test_every_record_is_of_a_declared_experiment_and_contestant(self):
+        names = {path.stem for path in (training_records.ROOT / "docs" / "results").glob("*.jsonl")}
+        self.assertLessEqual(names, experiments.EXPERIMENTS.keys())
+        for name in names:
+            experiment = experiments.EXPERIMENTS[name]
+            for record in training_records.read_runs(name):
+                contestant = experiment.contestant_of(record["name"])
+                self.assertIsNotNone(contestant, record["name"])
+                self.assertEqual(contestant.optimizer, record["config"]["options"]["optimizer"], record["name"])
+
+    def test_hosts_and_baselines_are_contestants_and_figures_of_the_paper_fit_the_scores(self):
+        for experiment in experiments.EXPERIMENTS.values():
+            names = [contestant.name for contestant in experiment.contestants]
+            self.assertEqual(len(names), len(set(names)), experiment.name)
+            for name in [experiment.baseline, *(each.host for each in experiment.contestants)]:
+                self.assertTrue(not name or name in names, f"{experiment.name}: {name}")
+            for contestant in experiment.contestants:
+                self.assertIn(len(contestant.paper), (0, len(experiment.scores)), f"{experiment.name}: {contestant.name}")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,136 @@
+"""Writes every table and figure of training results into the documents, from the records under docs/results.
+
+python tools/make_results.py [--check] rewrites the text between the markers of the pages and the pictures; with --check it writes
+nothing and exits with 1 if a page or a picture would change. tools/train_experiments.py makes the records. Rows without records
+are not shown but listed, with the command that trains them.
+"""
+
+import sys
+
+import generated_text
+import paired_table
+import rate_points
+import result_table
+import training_figures
+from experiments import EXPERIMENTS, SMALL_WIDTHS
+from experiments import WIDTHS as WIDTHS_OF_VIT
+from generated_text import ROOT
+from line_figure import THEMES, figure
+
+COMMAND = "python tools/make_results.py"
+PICTURES = ROOT / "docs" / "pictures"
+TRANSLATION = ("translation_multi30k", "translation_tatoeba", "translation_iwslt14")
+ENCODERS = ("squad_minilm", "squad_mpnet", "choice_codah", "choice_hellaswag")
+LANGUAGE = ("lm_shakespeare", "lm_linux")
+GRIDS = ("rde_small_rates", "rde_rates", "cifar100_rates")
+INSTABILITY = ("rde_instability", "rde_instability_vit_b", "rde_instability_float32")
+WIDTHS = {"Small rectangles: best learning rate": ("rde_small_width", SMALL_WIDTHS), "Rectangles: best learning rate": ("rde_width", WIDTHS_OF_VIT)}
+# Part of docs/results.md -> its experiments.
+SECTIONS = {
+    "rates": GRIDS,
+    "ablation": ("rde_ablation", "rde_ablation_frozen", "rde_ablation_vit_b", "rde_small_ablation"),
+    "optimizers": ("rde_optimizers", "rde_fixed", "rde_small"),
+    "images": ("cifar100_short", "imagenette", "denoise"),
+    "instability": INSTABILITY,
+    "width": tuple(f"{prefix}_{width}" for prefix, widths in WIDTHS.values() for width in widths),
+}
+# Name of a picture's files -> its panels and what it shows.
+FIGURES = {
+    "rates": (lambda: training_figures.rate_panels(GRIDS), "Score on the validation set against learning rate, for AdamW and forms of SING"),
+    "rates_text": (
+        lambda: training_figures.rate_panels((*TRANSLATION, *ENCODERS, *LANGUAGE)),
+        "Score on the validation set against learning rate on text, for AdamW and forms of SING",
+    ),
+    "loss_spikes": (
+        lambda: [panel for name in INSTABILITY for panel in training_figures.loss_panels(EXPERIMENTS[name])],
+        "Training loss without a warm-up, for AdamW and forms of SING",
+    ),
+    "width": (
+        lambda: [
+            panel
+            for title, (prefix, widths) in WIDTHS.items()
+            if (panel := training_figures.width_panel(title, {width: EXPERIMENTS[f"{prefix}_{width}"] for width in widths}))
+        ],
+        "Best learning rate against the width of a ViT, for AdamW and forms of SING",
+    ),
+}
+
+
+def picture_lines(name, folder):
+    """Returns the lines that show a picture on a page, whose pictures are in `folder`; none if it has no panel."""
+    panels, description = FIGURES[name]
+    if not panels():
+        return []
+    return [
+        "<picture>",
+        f'  <source media="(prefers-color-scheme: dark)" srcset="{folder}/{name}_dark.svg">',
+        f'  <img alt="{description}" src="{folder}/{name}_light.svg">',
+        "</picture>",
+        "",
+    ]
+
+
+def table_of(experiment):
+    return rate_points.table(experiment) if experiment.grid else result_table.table(experiment)
+
+
+def tables(names, level="###"):
+    """Returns the tables of the experiments that have records, each under its title."""
+    lines = []
+    for name in names:
+        made = table_of(EXPERIMENTS[name])
+        if made:
+            lines += [f"{level} {EXPERIMENTS[name].title}", "", *made, ""]
+    return lines[:-1] or ["Nothing of this has been trained yet; the list below has the commands."]
+
+
+def not_trained():
+    """Returns the table of what has no records, with the command that trains it."""
+    lines = ["| what | without records | command |", "|---|---|---|"]
+    for experiment in EXPERIMENTS.values():
+        missing = result_table.missing(experiment)
+        if missing:
+            what = "all" if len(missing) == len(experiment.contestants) else "; ".join(missing)
+            lines.append(f"| {experiment.title} | {what} | `{result_table.command(experiment)}` |")
+    return lines
+
+
+def parts():
+    """Returns page -> name of a generated part -> its lines."""
+    changed_line = paired_table.table()
+    sections = {name: tables(names) for name, names in SECTIONS.items()}
+    sections["rates"] = picture_lines("rates", "pictures") + sections["rates"]
+    sections["width"] = picture_lines("width", "pictures") + sections["width"]
+    sections["instability"] = picture_lines("loss_spikes", "pictures") + sections["instability"]
+    return {
+        "README.md": {"one changed line": changed_line, "rates": picture_lines("rates", "docs/pictures")},
+        "docs/results.md": {"one changed line": changed_line, **sections, "not trained": not_trained()},
+        "docs/rde.md": {"rde results": table_of(EXPERIMENTS["rde"])},
+        "docs/images.md": {"cifar100 results": table_of(EXPERIMENTS["cifar100"])},
+        "docs/text.md": {
+            "text rates": picture_lines("rates_text", "pictures"),
+            "translation results": tables(TRANSLATION, "####"),
+            "encoder results": tables(ENCODERS, "####"),
+            "language results": tables(LANGUAGE, "####"),
+        },
+    }
+
+
+def main():
+    check = generated_text.parser(__doc__.splitlines()[0]).parse_args().check
+    status = 0
+    for page, made in parts().items():
+        path = ROOT / page
+        text = path.read_text(encoding="utf-8")
+        for name, lines in made.items():
+            text = generated_text.replaced(text, name, lines)
+        status |= generated_text.finish(path, text, check, COMMAND)
+    for name, (panels, description) in FIGURES.items():
+        drawn = panels()
+        for theme in THEMES if drawn else ():
+            status |= generated_text.finish(PICTURES / f"{name}_{theme}.svg", figure(drawn, description, theme), check, COMMAND)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
