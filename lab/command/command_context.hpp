@@ -12,7 +12,8 @@ struct CommandContext {
   std::ostream& out;
   std::function<void()> chosen;
   int exit_code = 0;  // exit code of a command that did what it was asked to do
-  // Whether the command fails if its output cannot be written. The results of some are in files.
+  // True if the command fails when its output cannot be written. Some commands write their results
+  // to files.
   bool needs_output = true;
 };
 

@@ -12,7 +12,7 @@
 namespace sing::lab::compare {
 namespace {
 
-constexpr std::size_t kColors = 10;  // of the style sheet
+constexpr std::size_t kColors = 10;  // in the style sheet
 
 bool has_accuracy(const std::vector<Row>& rows) {
   return std::any_of(rows.begin(), rows.end(),

@@ -55,7 +55,7 @@ class LibraryOptimizer:
         self._overrides: list[dict[str, Any]] = []
         self._learning_rates: list[Tensor | None] = []  # that the library reads at each step
         self._keys = operator.itemgetter(*(key for key, _ in schema.keyword_fields()))
-        self._values: list[Any] = []  # of each group's options, when they were last handed over
+        self._values: list[Any] = []  # each group's options when they were last handed over
         self._unpublished: list[int] = []  # parameters that had no state when last asked
         self._expected: list[Any] = [_END]  # every tensor in the sing.Optimizer's state
         self._devices: list[torch.device] = []
@@ -137,7 +137,7 @@ class LibraryOptimizer:
         return torch.empty(part.shape, dtype=part.dtype, device=device), True
 
     def fits(self, groups: list[Group], state: State) -> bool:
-        """Whether the library has these groups, parameters and state. Every step asks, so it must take only microseconds."""
+        """Returns whether the library has these groups, parameters and state. Every step asks, so it must take only microseconds."""
         if len(groups) < len(self._groups) or any(len(g["params"]) != n for g, n in zip(groups, self._counts)):
             return False
         known = groups[: len(self._counts)]
@@ -335,7 +335,7 @@ class LibraryOptimizer:
         self._expected = [*chain.from_iterable(each.values() for each in state.values()), _END]
 
     def has_news(self) -> bool:
-        """Whether a parameter without state may have received some in the last step."""
+        """Returns whether a parameter without state may have received some in the last step."""
         return any(self.parameters[index].grad is not None for index in self._unpublished)
 
     # Counters

@@ -36,7 +36,7 @@ EXTRA_FIELDS = [
     Field("learning_rate_factor", "float", 1.0, "multiplies the learning rate of every group", low=0.0),
 ]
 LOOKAHEAD_FIELD = Field("lookahead", "bool", True, "pull the weights towards a slow copy")
-SHARED_FIELDS = [*_fields.STANDARDIZE, LOOKAHEAD_FIELD, *_fields.LOOKAHEAD, *_fields.OTHERS, *EXTRA_FIELDS]  # of all classes
+SHARED_FIELDS = [*_fields.STANDARDIZE, LOOKAHEAD_FIELD, *_fields.LOOKAHEAD, *_fields.OTHERS, *EXTRA_FIELDS]  # all classes have these
 # A key of every group that is not an option: the number of steps that LookAhead has counted.
 COUNTER = "lookahead_step"
 # Options that have one value for the whole optimizer.
@@ -217,7 +217,7 @@ class Schema:
         return {key: value}
 
     def accepts(self, key: str) -> bool:
-        """Whether `key` is an option here, under our name or a peer's."""
+        """Returns whether `key` is an option here, under our name or a peer's."""
         return key in self.targets or key in self.peer.conversions or key in self.ignored or key in self.fixed
 
     def peers_options(self, group: Mapping[str, Any]) -> dict[str, Any]:
@@ -302,7 +302,7 @@ class OptionSet:
     """Base of dataclasses whose fields are options of the library: Standardize, Lookahead and the schedules."""
 
     table: ClassVar[list[Field]]
-    prefix: ClassVar[str] = ""  # of the options' names in a parameter group
+    prefix: ClassVar[str] = ""  # what the options' names in a parameter group begin with
 
     def __post_init__(self) -> None:
         for name, field in self.named_fields().items():

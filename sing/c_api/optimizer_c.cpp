@@ -173,7 +173,7 @@ sing_status get(const sing_optimizer* handle, std::string_view function, Result*
 }  // namespace
 }  // namespace sing::c_api
 
-using namespace sing::c_api;  // NOLINT: the functions below are the same interface in C
+using namespace sing::c_api;  // NOLINT: this file is that namespace's interface in C
 
 sing_status sing_optimizer_create(const sing_options* options, const sing_backend* backend,
                                   sing_optimizer** optimizer) {

@@ -61,11 +61,11 @@ struct Chunks {
 
 // The result of one chunk of the measure pass.
 struct Partial {
-  SampleMoments moments;  // of a piece of a row
-  GradientSums sums;      // of whole rows, or of elements
+  SampleMoments moments;  // for a piece of a row
+  GradientSums sums;      // for whole rows, or elements
 };
 
-// How one tensor is worked on, and its scratch.
+// The chunks of one tensor in each pass, and its scratch memory.
 struct TensorPlan {
   bool centralizes = false;
   bool is_small = false;
@@ -115,7 +115,7 @@ struct StepPlan {
   std::vector<Item> items;
   std::int64_t elements = 0;
   std::size_t large_tensors = 0;
-  std::size_t workspace_bytes = 0;  // of each worker, for matrices
+  std::size_t workspace_bytes = 0;  // each worker's memory for matrices
 
   std::vector<std::byte> scratch;
 
