@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "lab/page/html_text.hpp"
-#include "lab/page/keyed_chart.hpp"
+#include "lab/page/line_chart.hpp"
 #include "lab/page/text_grid.hpp"
 #include "sing/base/message.hpp"
 
