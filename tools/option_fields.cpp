@@ -114,6 +114,7 @@ int main() {
                                     {"slots", slots},
                                     {"optimizes", !std::is_same_v<R, sing::Gradient>},
                                     {"takes_curvature", sing::kTakesCurvature<R>},
+                                    {"is_orthogonal", sing::kIsOrthogonal<R>},
                                     {"averages", kAverages<R>}};
     costs[std::string(R::kName)] = costs_of<R>();
   });

@@ -22,8 +22,6 @@ State = MutableMapping[Tensor, dict[str, Any]]
 
 _CPU = torch.device("cpu")
 _END = object()
-# Rules that work on whole matrices: the processes exchange their parts.
-_WHOLE_MATRICES = ("muon",)
 
 
 def _kind_of(parameter: Tensor) -> tuple[Any, ...]:
@@ -91,7 +89,7 @@ class LibraryOptimizer:
         tensors = [tensor for tensor, _ in served]
         overrides = self.schema.overrides(group)
         steps = steps_of(group, COUNTER, f"{self.schema.where} group {len(self._groups)}")
-        shards = self.shard_sums.describe(parameters, names, self.schema.where, self._needs_whole_matrices)
+        shards = self.shard_sums.describe(parameters, names, self.schema.where, self.schema.is_orthogonal)
         operators.add_group(self._handle, tensors, names, copied, shards, json.dumps(overrides))
         self._parts.add(parameters)
         if self._parts.any:
@@ -121,16 +119,12 @@ class LibraryOptimizer:
         self._set_learning_rate(index, group["lr"])
         operators.set_group_steps(self._handle, index, steps)
 
-    @property
-    def _needs_whole_matrices(self) -> bool:
-        return self.schema.rule in _WHOLE_MATRICES
-
     def _serve(self, parameter: Tensor, name: str) -> tuple[Tensor, bool]:
         """The tensor that the kernels work on, and whether it is a copy of the parameter."""
         part = local(parameter).detach()
         device = kernel_device(part, name, self.schema.where)
         has_order = operators.takes_order(part, self.schema.rule)
-        if is_dtensor(parameter) and self._needs_whole_matrices:
+        if is_dtensor(parameter) and self.schema.is_orthogonal:
             has_order = has_order and part.is_contiguous()
         if device == part.device and has_order:
             return part, False

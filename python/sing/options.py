@@ -88,6 +88,7 @@ class Schema:
         rule = _fields.RULES[made["rule"]]
         self.rule: str = made["rule"]
         self.takes_curvature: bool = rule["takes_curvature"]
+        self.is_orthogonal: bool = rule["is_orthogonal"]  # works on whole matrices, whose parts processes exchange
         self.averages: bool = rule["averages"]  # eval() replaces the weights by an average that the rule keeps
         self.takes_authors_names = self.prefix == SING
         self.eps_serves_the_norm = optimizer == SING + "adamw"  # as in the authors' class
