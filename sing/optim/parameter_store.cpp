@@ -264,6 +264,9 @@ void ParameterStore::add(std::vector<Parameter> parameters, std::size_t group,
   for (Parameter& parameter : parameters) {
     const Layout layout = layout_of(parameter, centralize_axis);
     std::shared_ptr<const ShardLayout> shard = shard_layout_of(parameter, centralize_axis);
+    if (shard != nullptr) {
+      shards_.push_back(entries_.size());
+    }
     entries_.push_back({std::move(parameter), group, layout, std::move(shard)});
   }
 }

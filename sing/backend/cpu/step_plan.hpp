@@ -74,6 +74,8 @@ struct TensorPlan {
   // The rule makes it orthogonal: one worker does all of it, or that part of it which follows the
   // exchange of a shard.
   bool is_orthogonal = false;
+  bool is_factored = false;     // the rule keeps row and column means of it
+  std::int64_t sum_bytes = 0;   // the rule's sums over one chunk
   std::int64_t real_bytes = 0;  // size of an element of its state
   std::size_t large_index = 0;  // among the large tensors
   // A chunk of the measure pass is a run of rows, of elements of one piece if pieces > 0, or of
