@@ -31,8 +31,7 @@ class MultiDeviceOptimizer {
   using MakeBackend = std::function<std::shared_ptr<Backend>(const Device&)>;
   MultiDeviceOptimizer(Options defaults, MakeBackend make_backend);
 
-  // Adds a group like Optimizer::add_group, but a tensor must not be listed twice. Returns the
-  // group's index.
+  // Adds a group, in which no tensor may be listed twice, and returns its index.
   std::size_t add_group(const std::vector<PlacedParameter>& parameters,
                         const Overrides& overrides = {});
 

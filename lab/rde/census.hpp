@@ -56,8 +56,7 @@ struct Census {
 // Counts over images 0 … count − 1 of `seed`.
 Census take_census(const RdeOptions& options, std::uint64_t seed, std::int64_t count, int threads);
 
-// Returns whether the solver made no error on images with distinct lines and solved every kept
-// image.
+// True if the solver made no error on images with distinct lines and solved every kept image.
 bool is_sound(const Census& census);
 
 std::string text_of(const Census& census);

@@ -14,8 +14,7 @@ bool has_distinct_lines(const Scene& scene);
 
 bool shows_enough(const RdeOptions& options, const CellGrid& grid);
 
-// Returns whether rectangle k touches rectangle k − 1, as chain labels want it; always true with
-// stack labels.
+// With chain labels: each rectangle k touches rectangle k − 1. With stack labels always true.
 bool keeps_chain(const RdeOptions& options, const Contacts& contacts);
 
 // height(k) = 1 + the largest height among the rectangles that k touches and lies over.

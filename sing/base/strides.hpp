@@ -38,8 +38,7 @@ inline bool is_contiguous(std::span<const std::int64_t> shape,
   return same_places(shape, strides, contiguous_strides(shape));
 }
 
-// Returns whether the elements fill their memory without gaps and overlaps, in whatever order of
-// the axes.
+// Returns whether the elements fill their memory without gaps and overlaps, in any order of axes.
 inline bool is_dense(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides) {
   std::vector<std::size_t> axes;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
