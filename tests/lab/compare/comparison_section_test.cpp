@@ -36,8 +36,9 @@ TEST(ComparisonSection, DrawsAccuracyByLearningRate) {
                finished("adamw", 0.01, 0.75, 2), diverged, finished("<sing>", 0.1, 1, 1)}));
   EXPECT_THAT(page, HasSubstr("Accuracy by learning rate, %"));
   EXPECT_THAT(page, HasSubstr("\"log\":[true,false]"));
-  // A curve runs from low to high rates; where all runs diverged it has no point.
-  EXPECT_THAT(page, HasSubstr("\"label\":\"adamw\",\"points\":[[0.01,50.0,25.0,75.0],[0.1,50.0]]"))
+  // A curve runs from low to high rates; where all runs diverged it has a gap.
+  EXPECT_THAT(page,
+              HasSubstr("\"label\":\"adamw\",\"points\":[[0.01,50.0,25.0,75.0],[0.1,50.0],[1.0]]"))
       << "the band spans the seeds";
   EXPECT_THAT(page, HasSubstr("\"label\":\"\\u003csing>\",\"points\":[[0.1,100.0]]"));
   EXPECT_THAT(page, HasSubstr("<i class=\"swatch color1\"></i>&lt;sing&gt;"));
