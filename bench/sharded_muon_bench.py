@@ -78,7 +78,7 @@ def summary(processes, times, collectives):
         "processes": processes,
         "matrices": len(SHAPES),
         "elements": ELEMENTS,
-        # To the other processes: its parts to their owners, and the results of its own matrices back.
+        # A process sends its parts to their owners, and the results of its own matrices back.
         "bytes_sent_per_process": round(2 * 4 * ELEMENTS / processes * (processes - 1) / processes),
         "collectives": collectives,
         "milliseconds": {name: gloo_processes.spread(each) for name, each in times.items()},

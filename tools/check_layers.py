@@ -4,6 +4,7 @@ python tools/check_layers.py [ROOT] prints one line per fault and exits with 1 i
 - that a C++ or CUDA file includes only what ALLOWED and LAB_FLOORS permit, by its path from the repository's root,
 - that LibTorch and CUDA are included only where MAY_INCLUDE_TORCH and MAY_INCLUDE_CUDA say,
 - that a file in lab/X/ declares the namespace sing::lab::X and no other,
+- that a module of python/sing imports only the standard library, torch and other modules of python/sing,
 - that the includes between folders of one tree, and the imports between modules of python/sing, have no cycle.
 """
 
@@ -69,6 +70,7 @@ ALLOWED = {
 }
 MAY_INCLUDE_CUDA = ("sing/backend/cuda/", "adapters/nccl/", "lab/fused/", "lab/ranks/nccl_link.cpp", "tests/backend/cuda/")
 MAY_INCLUDE_TORCH = ("adapters/torch/", "lab/", "bench/", "tests/torch/", "tests/lab/", "examples/libtorch/")
+MAY_IMPORT = {*sys.stdlib_module_names, "torch", "sing"}
 OURS = ("sing/", "adapters/", "lab/", "bench/", "examples/", "python/", "tests/")
 TREES = ("sing/", "adapters/", "lab/")  # whose folders have no cycle
 # These stand outside the tree they are kept in: projects of their own that include the installed headers.
@@ -148,22 +150,32 @@ def is_for_type_checkers(node):
 
 
 def imported(tree):
-    """Yields the names that a module imports when it runs, at any depth: a.b for `from a import b`, too."""
+    """Yields (line, name) of what a module imports when it runs, at any depth. `from a import b` gives a and a.b."""
     nodes = [tree]
     while nodes:
         node = nodes.pop()
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package = ".".join(part for part in ("sing" * (node.level > 0), node.module) if part)  # from . import name
+            yield node.lineno, package
+            yield from ((node.lineno, f"{package}.{alias.name}") for alias in node.names)
         nodes += node.orelse if is_for_type_checkers(node) else ast.iter_child_nodes(node)
 
 
-def import_edges(root):
-    """Module of python/sing -> modules of it that it imports."""
-    paths = {f"sing.{path.stem}": path for path in (root / "python" / "sing").glob("*.py") if path.stem != "__init__"}
-    return {name: {each for each in imported(ast.parse(path.read_text(encoding="utf-8"))) if each in paths} for name, path in paths.items()}
+def check_imports(root):
+    """Returns ({module of python/sing: modules of it that it imports}, list of messages)."""
+    paths = {f"sing.{path.stem}": path for path in sorted((root / "python" / "sing").glob("*.py"))}
+    edges = {}
+    messages = []
+    for module, path in paths.items():
+        names = sorted(imported(ast.parse(path.read_text(encoding="utf-8"))))
+        edges[module] = {name for _, name in names if name in paths}
+        for line, name in names:
+            if name.split(".")[0] not in MAY_IMPORT:
+                source = path.relative_to(root).as_posix()
+                messages.append(f"{source}:{line}: imports {name}: python/sing/ may import the standard library, torch and sing only")
+    return edges, messages
 
 
 def check(root):
@@ -185,7 +197,9 @@ def check(root):
                     messages.append(f"{source}:{number}: includes {name}: {message}")
                 else:
                     add_folder_edge(edges, source, name)
-    for what, graph in (("folders include each other", edges), ("modules import each other", import_edges(root))):
+    imports, faults = check_imports(root)
+    messages += faults
+    for what, graph in (("folders include each other", edges), ("modules import each other", imports)):
         cycle = find_cycle(graph)
         if cycle:
             messages.append(f"{what}: {' -> '.join(cycle)}")

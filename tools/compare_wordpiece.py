@@ -37,7 +37,7 @@ def program_tokens(exchange, vocabulary, texts, lower=True):
 
 
 def reference_tokens(tokenizer, texts):
-    """Returns the same of a tokenizer of transformers."""
+    """Returns what a tokenizer of transformers makes of the texts, in the form of program_tokens()."""
     encoded = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, return_attention_mask=False, verbose=False)
     return [
         [(number, *offsets) for number, offsets in zip(numbers, places, strict=True)]

@@ -49,7 +49,7 @@ def statements(code):
     """Yields the statements of code from code_only(); those in a block come after its head."""
     found = []
     start, depth, holds_block = 0, 0, False
-    blocks = []  # of each open block: (start, depth, holds_block) of the statement around it, or None
+    blocks = []  # one per open block: (start, depth, holds_block) of the statement around it, or None
     braces = 0  # open braces of expressions
     pending = []  # for each open brace: whether it is a block
     for index, character in enumerate(code):

@@ -162,7 +162,7 @@ def fields_text(found):
     text += "\nRULES: dict[str, dict[str, Any]] = {\n"
     for rule, entry in found["rules"].items():
         text += f"    {rule!r}: {{\n        'fields': {list_text(entry['fields'], ' ' * 8)},\n"
-        text += "".join(f"        {key!r}: {entry[key]!r},\n" for key in ("takes_curvature", "averages"))
+        text += "".join(f"        {key!r}: {entry[key]!r},\n" for key in ("takes_curvature", "is_orthogonal", "averages"))
         text += "    },\n"
     text += "}\n\nSCHEDULES: dict[str, list[Field]] = {\n"
     text += "".join(f"    {name!r}: {list_text(rows, ' ' * 4)},\n" for name, rows in found["schedules"].items())

@@ -313,7 +313,7 @@ def prepare_tree(folder, torch_folder):
     else:
         head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
         subprocess.run(["git", "checkout", "--quiet", "--force", "--detach", head], cwd=tree, check=True)
-    # As ./dev builds it, so that ccache has the files without mutants.
+    # Builds as ./dev does, so that ccache has the files without mutants.
     command = ["cmake", "--preset", "dev", "-DSING_CUDA=OFF", "-DSING_BENCH=OFF"]
     if shutil.which("ccache"):
         command += ["-DCMAKE_C_COMPILER_LAUNCHER=ccache", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]

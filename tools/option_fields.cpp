@@ -46,7 +46,7 @@ void append_fields(Json& list, const Struct& options) {
   });
 }
 
-// Whether eval() has another weight to show than the parameter: an average that the rule keeps.
+// True if eval() shows another weight than the parameter: an average that the rule keeps.
 template <class R>
 constexpr bool kAverages = requires { R::kEvaluationSlot; };
 
@@ -114,6 +114,7 @@ int main() {
                                     {"slots", slots},
                                     {"optimizes", !std::is_same_v<R, sing::Gradient>},
                                     {"takes_curvature", sing::kTakesCurvature<R>},
+                                    {"is_orthogonal", sing::kIsOrthogonal<R>},
                                     {"averages", kAverages<R>}};
     costs[std::string(R::kName)] = costs_of<R>();
   });

@@ -30,7 +30,7 @@ std::string default_text(const sing::Value& value) {
   return fmt::format("`{}`", shown);
 }
 
-// Whether the user must set the option, because its default is out of its bounds.
+// Returns whether the user must set the option, because its default is out of its bounds.
 template <class Member>
 bool must_be_set(const sing::Bounds& bounds, const Member& member) {
   if constexpr (std::is_same_v<Member, std::int64_t>) {
@@ -42,7 +42,7 @@ bool must_be_set(const sing::Bounds& bounds, const Member& member) {
   }
 }
 
-// The page says once that numbers are finite.
+// Leaves out "and finite", because the page says once that all numbers are finite.
 std::string bounds_text(const sing::Bounds& bounds) {
   constexpr std::string_view kFinite = " and finite";
   std::string text = bounds.text();

@@ -29,7 +29,7 @@ class Outcome:
     name: str
     failed: bool = False
     skipped: bool = False
-    reason: str = ""  # of a skipped test
+    reason: str = ""  # why a test was skipped
     seconds: float = 0
 
 

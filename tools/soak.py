@@ -69,7 +69,7 @@ class Training:
     """A process that runs `sing train`."""
 
     def __init__(self, program, steps, run, step, log, wrap):
-        self.step = step  # from which it should resume; None: from the start, or not known
+        self.step = step  # where it should resume; None: at the start, or not known
         self.log = log
         words = wrap([program, "train", *TASK, "--steps", str(steps), "--out", str(run), "--resume"])
         environment = dict(os.environ, OMP_NUM_THREADS="1")

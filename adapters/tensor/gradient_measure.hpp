@@ -12,7 +12,7 @@ namespace sing {
 
 struct MeasuredGradients {
   bool all_finite;
-  std::vector<double> norms;  // of each gradient; unspecified where there is none
+  std::vector<double> norms;  // one per gradient; unspecified where there is none
 };
 
 // A step under skip_step measures every gradient before the first write and changes nothing if one

@@ -31,7 +31,7 @@ class MultiDeviceOptimizer {
   using MakeBackend = std::function<std::shared_ptr<Backend>(const Device&)>;
   MultiDeviceOptimizer(Options defaults, MakeBackend make_backend);
 
-  // As Optimizer::add_group, but a tensor must not be listed twice. Returns the group's index.
+  // Adds a group, in which no tensor may be listed twice, and returns its index.
   std::size_t add_group(const std::vector<PlacedParameter>& parameters,
                         const Overrides& overrides = {});
 
@@ -53,9 +53,9 @@ class MultiDeviceOptimizer {
   void clear_gradient(std::size_t parameter);
   void set_data(std::size_t parameter, void* data);
 
-  // As Optimizer::set_sum_shards(). An optimizer with shards has one device.
+  // See Optimizer::set_sum_shards(). An optimizer with shards has one device.
   void set_sum_shards(const SumShards& sum_shards);
-  // As Optimizer::set_exchange_parts().
+  // See Optimizer::set_exchange_parts().
   void set_exchange_parts(const ExchangeParts& exchange_parts);
 
   // Under skip_step and throw, and where a group clips, with gradients on several devices, this

@@ -57,8 +57,8 @@ enum class Elsewhere { kRefused, kAllowed };
 void check_gradient(const TensorView& gradient, const TensorFacts& parameter,
                     const Subject& subject, Elsewhere elsewhere = Elsewhere::kRefused);
 
-// Whether the gradient's elements are in the parameter's order in memory; if not, a step needs a
-// copy.
+// Returns whether the gradient's elements are in the parameter's order in memory; if not, a step
+// needs a copy.
 bool lies_alike(const TensorView& gradient, const TensorFacts& parameter);
 
 }  // namespace sing

@@ -76,7 +76,7 @@ class Optimizer final : public ::torch::optim::Optimizer {
   std::int64_t steps_of(std::string_view name) const;
   // Norms of the last step's gradients by parameter name, loss scale removed.
   std::vector<std::pair<std::string, double>> gradient_norms() const;
-  // As sing::Optimizer::status(), over all devices; `first_non_finite` counts in the order of
+  // Merges sing::Optimizer::status() of all devices; `first_non_finite` counts in the order of
   // parameter_names().
   OptimizerProgress status();
 
@@ -92,7 +92,7 @@ class Optimizer final : public ::torch::optim::Optimizer {
   void use_slow_weights();
   void use_fast_weights();
 
-  // For torch::save and torch::load: the exact options, counters and state.
+  // torch::save and torch::load call these for the exact options, counters and state.
   void save(::torch::serialize::OutputArchive& archive) const override;
   void load(::torch::serialize::InputArchive& archive) override;
   // State files (docs/state_files.md), the same whatever the devices and memory formats.
@@ -108,7 +108,7 @@ class Optimizer final : public ::torch::optim::Optimizer {
     TensorFacts facts;
     void* data;  // where it was at the last step
     bool is_shard;
-    at::Tensor copy = {};  // of lower precision, or undefined
+    at::Tensor copy = {};  // in lower precision, or undefined
     at::Tensor curvature = {};
   };
 
@@ -137,7 +137,7 @@ class Optimizer final : public ::torch::optim::Optimizer {
   mutable MultiDeviceOptimizer
       optimizer_;  // learning rates are adopted from the groups when needed
   std::vector<Entry> entries_;
-  std::vector<std::vector<at::Tensor>> listed_;  // of each group as it was added, repeats included
+  std::vector<std::vector<at::Tensor>> listed_;  // each group as it was added, repeats included
 };
 
 }  // namespace sing::torch

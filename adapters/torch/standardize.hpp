@@ -31,7 +31,7 @@ class Standardizer {
   struct OnDevice {
     Device device;
     sing::Standardizer standardizer;
-    std::vector<std::string> names;  // of the last call
+    std::vector<std::string> names;  // those of the last call
   };
   OnDevice& on_device(const Device& device);
 

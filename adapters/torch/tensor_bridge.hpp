@@ -14,9 +14,9 @@ namespace sing::torch {
 // Name, shape, type and device, for messages.
 std::string describe(const std::string& name, const at::Tensor& tensor);
 
-Dtype dtype_of(const at::Tensor& tensor);  // of a tensor whose type the library knows
+Dtype dtype_of(const at::Tensor& tensor);  // wants a type that the library knows
 at::Device torch_device(const Device& device);
-TensorView view_of(const at::Tensor& tensor);  // of a defined tensor
+TensorView view_of(const at::Tensor& tensor);  // wants a defined tensor
 
 // The facts of a tensor that the kernels can work on where it lies. Throws std::invalid_argument,
 // naming it, unless it is defined, floating, without gaps and overlaps in memory, and on a CPU or

@@ -96,7 +96,7 @@ def train(steps: int = 20, learning_rate: float = 0.02) -> list[float]:
         generator = torch.Generator().manual_seed(step)
         starts = torch.randint(len(data) - CONTEXT - 1, (BATCH,), generator=generator)
         rows = torch.stack([data[start : start + CONTEXT + 1] for start in starts])
-        rows = rows.chunk(shards)[shard]  # of this process's place along "dp"
+        rows = rows.chunk(shards)[shard]  # those of this process's place along "dp"
         loss = nn.functional.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
         optimizer.zero_grad()
         loss.backward()

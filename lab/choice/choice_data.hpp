@@ -14,7 +14,7 @@ namespace sing::lab::choice {
 struct ChoiceData {
   std::vector<ChoiceItem> training, evaluation;
   std::string digest;  // SHA-256 of the files, in hexadecimal
-  std::string notice;  // what a report must say; "" for nothing
+  std::string notice;  // a report must say it; "" for nothing
 };
 
 // SWAG: the folder's train.csv and val.csv, which is the test set, as in the paper; for validation

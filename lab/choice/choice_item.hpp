@@ -12,7 +12,7 @@ inline constexpr std::size_t kEndings = 4;
 // The encoder reads the context as the first text and `begin` with an ending as the second.
 struct ChoiceItem {
   std::string context;
-  std::string begin;  // of the sentence that the endings complete; may be empty
+  std::string begin;  // first words of the sentence that the endings complete; may be empty
   std::array<std::string, kEndings> endings;
   std::int64_t right;  // place of the right ending
 

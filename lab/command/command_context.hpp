@@ -12,7 +12,7 @@ struct CommandContext {
   std::ostream& out;
   std::function<void()> chosen;
   int exit_code = 0;  // exit code of a command that did what it was asked to do
-  // Whether the command fails if its output cannot be written. The results of some are in files.
+  // If true, the command fails when its output cannot be written; some write results to files.
   bool needs_output = true;
 };
 

@@ -51,7 +51,7 @@ class CellRunner {
 
  private:
   struct Training {
-    std::size_t place;  // of the cell in the list
+    std::size_t place;  // index of the cell in the list
     const Cell* cell;
     std::string which;  // "[2/8]"
     ChildProcess child;

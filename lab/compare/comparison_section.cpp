@@ -5,14 +5,14 @@
 #include <cmath>
 
 #include "lab/page/html_text.hpp"
-#include "lab/page/keyed_chart.hpp"
+#include "lab/page/line_chart.hpp"
 #include "lab/page/text_grid.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::compare {
 namespace {
 
-constexpr std::size_t kColors = 10;  // of the style sheet
+constexpr std::size_t kColors = 10;  // in the style sheet
 
 bool has_accuracy(const std::vector<Row>& rows) {
   return std::any_of(rows.begin(), rows.end(),

@@ -8,9 +8,9 @@
 
 namespace sing::lab::compare {
 
-// Returns a section of HTML. Its chart has one curve per contestant through the means, with a band
-// from the worst to the best seed; it is there if a contestant has several learning rates. Tasks
-// without an accuracy have their loss drawn.
+// Returns a section of HTML. If a contestant has several learning rates, the section has a chart:
+// one curve per contestant through the means, with a band from the worst to the best seed. The
+// chart shows the loss of tasks that have no accuracy.
 std::string comparison_section(const std::vector<Row>& rows);
 
 }  // namespace sing::lab::compare

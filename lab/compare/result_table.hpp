@@ -48,7 +48,7 @@ struct Row {
   Statistic seconds;
   ValuesBySeed accuracies;
   ValuesBySeed losses;
-  std::string score_name = run::kAccuracy;                // of the accuracy
+  std::string score_name = run::kAccuracy;                // what `accuracy` is
   std::vector<std::pair<std::string, Statistic>> others;  // other scores by name
   double own_rate = run::kAbsent;                         // recorded by a finished run
   std::string evaluated_on;                               // likewise

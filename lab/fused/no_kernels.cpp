@@ -5,7 +5,9 @@
 namespace sing::lab::fused {
 namespace {
 
-[[noreturn]] void refuse() { throw Error("[fused] wanted a build with CUDA (SING_CUDA=ON)"); }
+[[noreturn]] void refuse() {
+  throw Error("[fused] wanted a build with CUDA (SING_CUDA=ON), got one without");
+}
 
 }  // namespace
 

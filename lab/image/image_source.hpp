@@ -25,7 +25,7 @@ constexpr auto enum_names(Encoding) {
 struct StoredImage {
   std::span<const std::byte> bytes;
   Encoding encoding = Encoding::kJpeg;
-  ImageSize size;  // of raw pixels; a file contains its own size
+  ImageSize size;  // for raw pixels; a file contains its own size
 };
 
 // All functions may be called from several threads.

@@ -34,7 +34,7 @@ class JpegDecoder {
 
   // Reads the header. The bytes must stay valid until the image is decoded.
   ImageSize open(std::span<const std::byte> bytes, std::string_view name);
-  // Whether the open image is CMYK.
+  // Returns whether the open image is CMYK.
   bool is_cmyk() const;
 
   // Returns the least of 1, 2, 4 and 8 eighths at which a box of the open image still has the

@@ -5,7 +5,7 @@
 namespace sing::lab::image {
 
 void augment(const AugmentedBatch& /*batch*/, fused::Stream /*stream*/) {
-  throw Error("[image] wanted a build with CUDA (SING_CUDA=ON)");
+  throw Error("[image] wanted a build with CUDA (SING_CUDA=ON), got one without");
 }
 
 }  // namespace sing::lab::image

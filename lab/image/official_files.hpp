@@ -21,11 +21,11 @@ struct OfficialSet {
   std::span<const OfficialFile> files;
 };
 
-// Whether each file exists as `folder`/name or `folder`/name.gz.
+// Returns whether each file exists as `folder`/name or `folder`/name.gz.
 bool has_files(const OfficialSet& set, const std::filesystem::path& folder);
 
-// Returns the paths of the files. Throws std::invalid_argument that names every missing file, where
-// to put it, and what works without the files.
+// Returns the paths of the files. Throws std::invalid_argument that names every missing file and
+// says where to put it and what works without the files.
 std::vector<std::filesystem::path> find_files(const OfficialSet& set,
                                               const std::filesystem::path& folder);
 

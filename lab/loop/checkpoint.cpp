@@ -133,7 +133,9 @@ std::vector<std::pair<std::string, at::Generator>> generators_for(
 
 at::Tensor state_of(const at::Generator& generator) {
   const at::Tensor bytes = generator.get_state().to(at::kCPU).contiguous();
-  SING_CHECK(bytes.numel() % 8 == 0, "[checkpoint] wanted a generator of whole 64-bit words");
+  SING_CHECK(bytes.numel() % 8 == 0,
+             "[checkpoint] wanted a generator's state of whole 64-bit words, got {} bytes",
+             bytes.numel());
   return bytes.view(at::kLong);
 }
 
@@ -168,8 +170,8 @@ SafetensorsReader read_header(const std::filesystem::path& path) {
   try {
     return SafetensorsReader(path);
   } catch (const FileError& problem) {
-    throw FileError(
-        fmt::format("[checkpoint] wanted a checkpoint of sing train: {}", problem.what()));
+    throw FileError(fmt::format(
+        "[checkpoint] wanted a checkpoint of sing train, got another file: {}", problem.what()));
   }
 }
 

@@ -29,8 +29,8 @@ struct TrainingState {
   double seconds = 0;
   std::optional<double> best_accuracy;
   std::optional<double> last_accuracy;
-  std::optional<double> last_loss;  // from the last evaluation
-  std::optional<double> best_loss;  // of the best evaluation
+  std::optional<double> last_loss;  // the last evaluation's
+  std::optional<double> best_loss;  // the best evaluation's
   std::vector<std::pair<std::string, double>> last_scores;
   // Loss since the last record, and the state of the divergence check.
   double window_loss = 0;

@@ -5,7 +5,7 @@
 namespace sing::lab::loop {
 
 std::unique_ptr<StepGraph> make_step_graph() {
-  throw Error("[training] wanted a build with CUDA (SING_CUDA=ON)");
+  throw Error("[training] wanted a build with CUDA (SING_CUDA=ON), got one without");
 }
 
 }  // namespace sing::lab::loop

@@ -42,7 +42,7 @@ class StateShares {
   ranks::Ranks& ranks_;
   bool shared_;
   std::vector<sing::torch::NamedTensor> parameters_;
-  std::vector<int> owners_;  // of each parameter
+  std::vector<int> owners_;  // one per parameter
 };
 
 }  // namespace sing::lab::loop

@@ -82,7 +82,7 @@ class Trainer {
   PhaseTimer timer_;
   std::mutex task_mutex_;
   at::Tensor loss_sum_;            // since the last record, on the device
-  std::int64_t window_units_ = 0;  // of this rank
+  std::int64_t window_units_ = 0;  // units that this rank has processed
   double window_seconds_ = 0;
   command::RemainingTime remaining_;
   bool diverged_ = false;

@@ -22,9 +22,9 @@ namespace sing::lab::main {
 namespace {
 
 struct BenchFlags {
-  explicit BenchFlags(const task::TaskEntry& entry) : request(entry) {}
+  explicit BenchFlags(const task::TaskEntry& entry) : setup(entry) {}
 
-  loop::TrainingSetup request;
+  loop::TrainingSetup setup;
   std::int64_t rounds = 20;
   std::string json;
 };
@@ -179,7 +179,7 @@ std::vector<task::Batch> first_batch(task::Task& task, const loop::TrainingPlan&
 }
 
 void run(BenchFlags& flags, CommandContext& context) {
-  const loop::TrainingPlan plan = flags.request.make_plan();
+  const loop::TrainingPlan plan = flags.setup.make_plan();
   loop::prepare_torch(plan);
   c10::OptionalStreamGuard stream;
   if (!plan.device.is_cpu()) {
@@ -188,21 +188,21 @@ void run(BenchFlags& flags, CommandContext& context) {
   }
   const int period =
       plan.optimizer.lookahead ? static_cast<int>(plan.optimizer.lookahead->period) : 1;
-  const std::string name = flags.request.optimizer_name();
-  const task::TaskModel model = loop::make_training_model(flags.request.task(), plan);
+  const std::string name = flags.setup.optimizer_name();
+  const task::TaskModel model = loop::make_training_model(flags.setup.task(), plan);
   fill_gradients(*model.module);
-  context.out << flags.request.task_name() << " on " << plan.device.str() << ": "
+  context.out << flags.setup.task_name() << " on " << plan.device.str() << ": "
               << tensors_of(*model.module).size() << " tensors, batches of " << plan.training.batch
               << "; medians of " << flags.rounds << " rounds of " << period << " steps each\n";
   const std::vector<bench::StepTiming> optimizers =
       bench::time_in_turns(optimizer_contestants(*model.module, plan, name), plan.device, period,
                            static_cast<int>(flags.rounds));
   print(context.out, "optimizer step", optimizers, 0, "");
-  const std::vector<task::Batch> parts = first_batch(flags.request.task(), plan);
+  const std::vector<task::Batch> parts = first_batch(flags.setup.task(), plan);
   const std::vector<bench::StepTiming> trainings =
-      bench::time_in_turns(training_contestants(flags.request.task(), plan, name, parts),
-                           plan.device, period, static_cast<int>(flags.rounds));
-  const task::Task& task = flags.request.task();
+      bench::time_in_turns(training_contestants(flags.setup.task(), plan, name, parts), plan.device,
+                           period, static_cast<int>(flags.rounds));
+  const task::Task& task = flags.setup.task();
   std::int64_t units = 0;
   for (const task::Batch& part : parts) {
     units += task.unit_count(part);
@@ -213,7 +213,7 @@ void run(BenchFlags& flags, CommandContext& context) {
     for (const at::Tensor& tensor : model.module->parameters()) {
       parameters += tensor.numel();
     }
-    const std::string config = run::config_text(flags.request.config(plan, parameters));
+    const std::string config = run::config_text(flags.setup.config(plan, parameters));
     const nlohmann::json all = {{"benchmark", "training_step"},
                                 {"config", nlohmann::json::parse(config)},
                                 {"rounds", flags.rounds},
@@ -238,7 +238,7 @@ void add_bench_command(CLI::App& app, CommandContext& context) {
   for (const task::TaskEntry& entry : task_entries()) {
     const auto flags = std::make_shared<BenchFlags>(entry);
     CLI::App* const command = bench->add_subcommand(entry.name, entry.help);
-    flags->request.add_flags(*command);
+    flags->setup.add_flags(*command);
     command::add_number(*command, "--rounds", flags->rounds, "number of timed rounds",
                         between(1, 100000));
     command->add_option("--json", flags->json, "file for the figures")->type_name("FILE");

@@ -36,7 +36,8 @@ void pack(const PackFlags& flags, std::ostream& out) {
 void run(const PackFlags& flags, std::ostream& out) {
   SING_CHECK(
       flags.from.empty() == flags.out.empty() && (!flags.out.empty() || !flags.check.empty()),
-      "[sing data pack] wanted --from and --out, or --check");
+      "[sing data pack] wanted --from and --out, or --check, got {}",
+      flags.from.empty() == flags.out.empty() ? "none of them" : "one of the first two");
   if (!flags.out.empty()) {
     pack(flags, out);
   }

@@ -21,9 +21,9 @@ namespace sing::lab::main {
 namespace {
 
 struct TrainFlags {  // flags of the command for one task
-  explicit TrainFlags(const task::TaskEntry& entry) : request(entry) {}
+  explicit TrainFlags(const task::TaskEntry& entry) : setup(entry) {}
 
-  loop::TrainingSetup request;
+  loop::TrainingSetup setup;
   CLI::App* command = nullptr;
   std::string out;
   std::string config;
@@ -32,13 +32,13 @@ struct TrainFlags {  // flags of the command for one task
 
 // Applies the options that the run was started with. Resource options and the length come from this
 // command or, if not given, from the run.
-run::RecordedConfig take_up(TrainFlags& flags, const run::RunDirectory& directory,
-                            const ranks::Ranks& ranks) {
+run::RecordedConfig apply_recorded_options(TrainFlags& flags, const run::RunDirectory& directory,
+                                           const ranks::Ranks& ranks) {
   run::RecordedConfig config = run::read_config(directory.config());
   const std::string run = directory.path().string();
-  SING_CHECK(config.task == flags.request.task_name(),
+  SING_CHECK(config.task == flags.setup.task_name(),
              "[sing train] wanted to resume a run of task {}, got '{}' of task {}",
-             flags.request.task_name(), run, config.task);
+             flags.setup.task_name(), run, config.task);
   SING_CHECK(config.ranks == ranks.count(),
              "[sing train] '{}': wanted ranks = {}, with which the run was started (mpirun -n {}), "
              "got ranks = {}",
@@ -124,9 +124,9 @@ void start(TrainFlags& flags, const loop::TrainingPlan& plan, const run::RunDire
   const command::StopSignal stop;
   loop::prepare_torch(plan);
   command::ProgressBar progress(out, command::terminal_columns(out));
-  loop::Trainer trainer(flags.request.task(), plan, directory, progress, flags.resume, ranks);
+  loop::Trainer trainer(flags.setup.task(), plan, directory, progress, flags.resume, ranks);
   if (ranks.is_first() && (is_new || longer)) {
-    run::write_config(directory.config(), flags.request.config(plan, trainer.parameter_count()));
+    run::write_config(directory.config(), flags.setup.config(plan, trainer.parameter_count()));
   }
   out << directory.path().string() << ": " << trainer.parameter_count() << " parameters, "
       << plan.total_steps << " steps on " << plan.device.str();
@@ -137,12 +137,12 @@ void start(TrainFlags& flags, const loop::TrainingPlan& plan, const run::RunDire
     out << ", resuming from step " << trainer.first_step();
   }
   out << '\n';
-  say_notice(out, flags.request.task());
+  say_notice(out, flags.setup.task());
   say_no_op_clipping(out, plan);
   out.flush();
-  const run::EndRecord end = trainer.run(stop, small_recipe(flags.request.task_name()));
+  const run::EndRecord end = trainer.run(stop, small_recipe(flags.setup.task_name()));
   out << text_of(end, plan, directory.path()) << '\n';
-  say_notice(out, flags.request.task());
+  say_notice(out, flags.setup.task());
   context.exit_code = exit_code_of(end.status);
 }
 
@@ -151,18 +151,18 @@ void run_rank(TrainFlags& flags, ranks::Ranks& ranks, CommandContext& context) {
     command::apply_options(*flags.command, command::read_option_file(flags.config), "--config");
   }
   if (flags.out.empty()) {
-    flags.out = flags.request.default_folder();
+    flags.out = flags.setup.default_folder();
   }
   const run::RunDirectory directory(flags.out);
   run::RecordedConfig recorded;
   if (flags.resume && directory.has_config()) {
-    recorded = take_up(flags, directory, ranks);
+    recorded = apply_recorded_options(flags, directory, ranks);
   }
-  const loop::TrainingPlan plan = flags.request.make_plan(ranks);
+  const loop::TrainingPlan plan = flags.setup.make_plan(ranks);
   SING_CHECK(plan.total_steps >= recorded.total_steps,
              "[sing train] wanted at least the {} steps of the run '{}', got {}",
              recorded.total_steps, flags.out, plan.total_steps);
-  flags.request.check_data(recorded, flags.out);
+  flags.setup.check_data(recorded, flags.out);
   SING_CHECK(
       flags.resume || !directory.has_config(),
       "[sing train] wanted a new directory, got '{}', which holds a run; --resume continues it",
@@ -204,13 +204,13 @@ void add_train_command(CLI::App& app, CommandContext& context) {
     command::add_switch(*flags->command, "--resume", flags->resume,
                         "resume the run in --out exactly, if there is one; more --epochs or "
                         "--steps train it for longer");
-    command::add_switch(*flags->command, "--shard-state", flags->request.shard_state,
+    command::add_switch(*flags->command, "--shard-state", flags->setup.shard_state,
                         "under mpirun, each process keeps the optimizer's state of some of the "
                         "parameters, updates these and hands them to the others; same results");
     flags->command
         ->add_option("--config", flags->config, "TOML or INI file with values of these options")
         ->type_name("FILE");
-    flags->request.add_flags(*flags->command);
+    flags->setup.add_flags(*flags->command);
     flags->command->callback(
         [flags, &context] { context.chosen = [flags, &context] { run(*flags, context); }; });
   }

@@ -31,7 +31,8 @@ struct WeightFile {
 struct WeightSet {
   std::string_view model, title, size;
   std::vector<std::string_view> packages;
-  std::vector<std::string_view> parts;  // of the archive; none: the packages have the files
+  std::vector<std::string_view>
+      parts;  // parts of the archive; empty if the packages have the files
   std::string_view folder;
   std::vector<WeightFile> files;
 };

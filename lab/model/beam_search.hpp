@@ -27,7 +27,7 @@ class SearchModel {
 struct SearchOptions {
   std::int64_t width = 5;
   double length_penalty = 1;
-  std::int64_t begin = 0;    // what a hypothesis begins with; not a part of the result
+  std::int64_t begin = 0;    // begins every hypothesis; not a part of the result
   std::int64_t padding = 1;  // never predicted
   std::int64_t end = 2;
 };

@@ -108,7 +108,8 @@ EncoderShape shape_of(EncoderSize size, std::int64_t vocabulary) {
       return shape;
     }
   }
-  throw Error("[encoder] wanted a known size");
+  throw Error(
+      fmt::format("[encoder] wanted a size of the table, got number {}", static_cast<int>(size)));
 }
 
 EncoderShape read_encoder_shape(const std::filesystem::path& config) {

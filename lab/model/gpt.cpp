@@ -30,7 +30,8 @@ const NamedGpt& find_gpt(GptSize size) {
       return each;
     }
   }
-  throw Error("[gpt] wanted a known size");
+  throw Error(
+      fmt::format("[gpt] wanted a size of the table, got number {}", static_cast<int>(size)));
 }
 
 // softmax(q kᵀ / √width) v over the tokens so far; qkv [B, T, 3 · width].

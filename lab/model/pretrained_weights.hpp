@@ -9,7 +9,7 @@
 
 namespace sing::lab::model {
 
-// How the names in a file may differ from the module's.
+// Says how the names in a file differ from the module's.
 struct WeightNames {
   std::vector<std::string> prefixes;  // that a name in the file may begin with
   std::vector<std::string> ignored;   // beginnings, after the prefix, of names that are left out

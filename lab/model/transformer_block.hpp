@@ -22,7 +22,7 @@ struct BlockShape {
   double norm_epsilon;
   bool causal = false;                               // a token sees itself and earlier tokens only
   std::optional<double> layer_scale = std::nullopt;  // initial value of LayerScale
-  double dropout = 0;                                // of attention weights and of both branches
+  double dropout = 0;                                // on attention weights and on both branches
 };
 
 // Multiplies features by trained factors (Touvron et al. 2021).

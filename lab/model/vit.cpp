@@ -30,7 +30,8 @@ const NamedShape& find_shape(VitSize size) {
       return each;
     }
   }
-  throw Error("[vit] wanted a known model");
+  throw Error(
+      fmt::format("[vit] wanted a size of the table, got number {}", static_cast<int>(size)));
 }
 
 constexpr double kNormEpsilon = 1e-6;

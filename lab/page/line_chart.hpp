@@ -1,4 +1,4 @@
-// Draws curves over one axis.
+// Writes charts of curves over one axis.
 #pragma once
 
 #include <string>
@@ -19,12 +19,16 @@ struct Curve {
 struct ChartOptions {
   std::string title;
   std::string x_label;
-  Scale x_scale = Scale::kLinear;  // linear axes begin at 0, as every training does
+  Scale x_scale = Scale::kLinear;
   Scale y_scale = Scale::kLinear;
   bool from_zero = false;
 };
 
-// Returns "" if no curve has a point to show.
+// Returns a figure with the curves as JSON, which the page's script draws, or "" if no curve has a
+// point to show.
 std::string draw_line_chart(const ChartOptions& options, const std::vector<Curve>& curves);
+
+// The same with the names of its curves below it.
+std::string draw_keyed_chart(const ChartOptions& options, const std::vector<Curve>& curves);
 
 }  // namespace sing::lab::page

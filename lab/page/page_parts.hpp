@@ -1,6 +1,7 @@
 // Declares the parts that pages share: head, style sheet and script.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace sing::lab::page {
@@ -10,10 +11,10 @@ std::string_view page_head();
 
 // Returns a style sheet that is light or dark like the reader's system. Curves are styled by the
 // class names colorK and dashK.
-std::string_view page_style();
+std::string page_style();
 
-// Returns a script for a page that is complete without it: it shows the numbers under the pointer,
-// and hides a run when its name is clicked.
-std::string_view page_script();
+// Returns a script that draws the charts, shows the numbers under the pointer, zooms where the
+// pointer is dragged, and hides a run when its name is clicked.
+std::string page_script();
 
 }  // namespace sing::lab::page

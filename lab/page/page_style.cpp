@@ -1,10 +1,11 @@
 // Contains the style sheet of the page.
+#include "lab/page/chart_library.hpp"
 #include "lab/page/page_parts.hpp"
 
 namespace sing::lab::page {
 
-std::string_view page_style() {
-  return R"css(
+std::string page_style() {
+  return std::string(chart_library_style()) + R"css(
 :root { color-scheme: light dark; --paper: #fff; --ink: #1d2129; --faint: #6b7280; --line: #e3e5ea; --lift: #f6f7f9;
   --c0: #1f6fd6; --c1: #d9480f; --c2: #16873e; --c3: #a32cc4; --c4: #b07d00; --c5: #0b8a99; --c6: #d6246e; --c7: #6b5b4d;
   --c8: #5e60ce; --c9: #6a8f00; --bad: #c92a2a; }
@@ -31,9 +32,12 @@ svg { display: block; width: 100%; height: auto; overflow: visible; } svg svg { 
 svg text { font: 11px system-ui, sans-serif; fill: var(--faint); } text.x { text-anchor: middle; } text.y { text-anchor: end; }
 .heat text { font-size: 9.5px; } .heat image { image-rendering: pixelated; }
 .grid { stroke: var(--line); fill: none; } .axis { stroke: var(--faint); fill: none; }
-.curve { fill: none; stroke: var(--run); stroke-width: 1.7; stroke-linejoin: round; } .band { fill: var(--run); opacity: .16; stroke: none; }
-circle { fill: var(--run); } svg text.diverged { fill: var(--run); font-size: 15px; font-weight: 700; text-anchor: middle; }
-.curve.dash1 { stroke-dasharray: 7 4; } .curve.dash2 { stroke-dasharray: 2 3; } .curve.dash3 { stroke-dasharray: 10 3 2 3; }
+.curve { fill: none; stroke: var(--run); stroke-width: 1.7; stroke-linejoin: round; } circle { fill: var(--run); }
+.plot .dygraph-axis-label { font-size: 11px; color: var(--faint); }
+.plot .dygraph-label { font-size: 12px; font-weight: normal; color: var(--faint); }
+.plot .dygraph-legend { width: auto; padding: .35rem .6rem; border: 1px solid var(--line); border-radius: 4px; background: var(--lift);
+  color: var(--ink); font-size: .8rem; text-align: left; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.plot .dygraph-legend:empty { display: none; }
 .color0 { --run: var(--c0); } .color1 { --run: var(--c1); } .color2 { --run: var(--c2); } .color3 { --run: var(--c3); }
 .color4 { --run: var(--c4); } .color5 { --run: var(--c5); } .color6 { --run: var(--c6); } .color7 { --run: var(--c7); }
 .color8 { --run: var(--c8); } .color9 { --run: var(--c9); }
@@ -42,7 +46,7 @@ circle { fill: var(--run); } svg text.diverged { fill: var(--run); font-size: 15
 .times { max-width: 64rem; } .picture img { max-width: 100%; min-width: min(28rem, 100%); image-rendering: pixelated; }
 .sample pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 .key { margin: .2rem 0 1rem; font-size: .85rem; } .key .swatch { margin-left: 1.2em; } .ball { stroke: var(--paper); stroke-width: 1.5; }
-.cursor { stroke: var(--faint); stroke-dasharray: 3 3; } .hidden { display: none; }
+.hidden { display: none; }
 .tip { position: absolute; z-index: 2; pointer-events: none; padding: .35rem .6rem; border: 1px solid var(--line); border-radius: 4px;
   background: var(--lift); font-size: .8rem; white-space: nowrap; font-variant-numeric: tabular-nums; }
 table.cells td { text-align: center; border: 1px solid var(--paper); } table.cells thead th + th { text-align: center; } table.cells tbody th { border: 0; } table.cells td.best { outline: 3px solid var(--c1); outline-offset: -3px; font-weight: 700; }

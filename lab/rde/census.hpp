@@ -45,8 +45,8 @@ struct Census {
   RdeOptions options;
   std::int64_t draws = 0;          // attempts
   std::int64_t showing = 0;        // attempts with enough visible pixels (and a chain, if required)
-  Verdicts without_rules;          // first showing attempt of each image
-  Verdicts distinct_lines;         // first showing attempt without two sides on one line
+  Verdicts without_rules;          // each image's first attempt that shows enough
+  Verdicts distinct_lines;         // its first such attempt without two sides on one line
   std::int64_t disagreements = 0;  // the rule and the solver differ on what is decided
   Content kept;
 
@@ -56,7 +56,7 @@ struct Census {
 // Counts over images 0 … count − 1 of `seed`.
 Census take_census(const RdeOptions& options, std::uint64_t seed, std::int64_t count, int threads);
 
-// Whether the solver made no error on images with distinct lines and solved every kept image.
+// True if the solver made no error on images with distinct lines and solved every kept image.
 bool is_sound(const Census& census);
 
 std::string text_of(const Census& census);

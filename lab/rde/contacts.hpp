@@ -28,7 +28,7 @@ struct Contacts {
     }
   }
 
-  // Whether exactly one of the two is seen over the other.
+  // Returns whether exactly one of the two is seen over the other.
   bool decides(std::size_t a, std::size_t b) const {
     return has_pair(over, a, b) != has_pair(over, b, a);
   }

@@ -9,12 +9,12 @@
 
 namespace sing::lab::rde {
 
-// Whether no two rectangles have a side on the same line.
+// Returns whether no two rectangles have a side on the same line.
 bool has_distinct_lines(const Scene& scene);
 
 bool shows_enough(const RdeOptions& options, const CellGrid& grid);
 
-// With chain labels, whether rectangle k touches rectangle k − 1; always true with stack labels.
+// With chain labels: each rectangle k touches rectangle k − 1. With stack labels always true.
 bool keeps_chain(const RdeOptions& options, const Contacts& contacts);
 
 // height(k) = 1 + the largest height among the rectangles that k touches and lies over.

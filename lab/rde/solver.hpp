@@ -13,7 +13,7 @@ struct Solution {
   int regions = 0;
   std::array<float, kMaxRectangles + 1> greys{};
   Contacts contacts;  // between regions
-  // Whether every contact has a junction that shows its order and no two junctions contradict each
+  // True if every contact has a junction that shows its order and no two junctions contradict each
   // other. Otherwise no heights are set: the solver does not guess.
   bool decided = false;
   std::array<std::uint8_t, kMaxRectangles + 1> heights{};

@@ -98,7 +98,7 @@ Reproduction run_reproduction(const PaperTable& table, const ReproductionRequest
                               const std::function<bool()>& stop) {
   Reproduction reproduction{.rows = row_states(table, request, place)};
   std::vector<compare::Cell> queue;
-  std::vector<RowState*> rows;  // of each run of the queue
+  std::vector<RowState*> rows;  // one per run of the queue
   for (std::size_t seed = 0; seed < static_cast<std::size_t>(request.seeds); ++seed) {
     for (RowState& state : reproduction.rows) {
       if (seed < state.cells.size()) {

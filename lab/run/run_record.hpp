@@ -27,7 +27,7 @@ struct StepRecord {
   double epoch = kAbsent;
   double loss = kAbsent;
   double learning_rate = kAbsent;  // at this step
-  std::string unit = "images";     // of the task
+  std::string unit = "images";     // the task's
   double units_per_second = kAbsent;
   double data_seconds = kAbsent;  // per step, like the next two
   double forward_backward_seconds = kAbsent;
@@ -61,7 +61,7 @@ struct EndRecord {
   double final_accuracy = kAbsent;
   double final_loss = kAbsent;
   double seconds = kAbsent;  // training time, over all resumptions
-  // As in the last evaluation.
+  // The last evaluation's.
   std::string score_name = kAccuracy;
   std::vector<std::pair<std::string, double>> others = {};
 };

@@ -23,7 +23,7 @@ struct Window {
   std::int64_t first;          // the context's token with which the window begins
   std::int64_t count;          // tokens of the context
   std::int64_t context_begin;  // place of the first of them in the sequence
-  std::int64_t length;         // of the sequence
+  std::int64_t length;         // length of the sequence in tokens
   // Places of the answer's first and last token in the sequence; both 0, the place of the first
   // special token, if the answer is not as a whole in the window.
   std::int64_t answer_begin, answer_end;
@@ -41,9 +41,9 @@ struct TokenizedSet {
 TokenizedSet tokenize(const std::vector<Paragraph>& paragraphs, const encoder::TextPairs& pairs,
                       const WindowShape& shape, int threads);
 
-// Whether no other window has the context's token `token` with more context on its nearer side, as
-// in BERT's run_squad.py: of the windows of one question, the answer is read there. `windows` are
-// the question's.
+// Returns whether no other window has the context's token `token` with more context on its nearer
+// side, as in BERT's run_squad.py: of the windows of one question, the answer is read there.
+// `windows` are the question's.
 bool has_most_context(std::span<const Window> windows, std::size_t window, std::int64_t token);
 
 }  // namespace sing::lab::squad

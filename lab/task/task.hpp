@@ -30,7 +30,7 @@ struct BatchRequest {
   std::int64_t first = 0;
   std::int64_t count = 0;
   std::int64_t index = 0;  // number of the batch in its epoch
-  std::int64_t size = 0;   // of each batch, as batch_count got it
+  std::int64_t size = 0;   // examples per batch, as batch_count got it
 };
 
 // Returns the request for batch number `index`.

@@ -100,7 +100,7 @@ std::vector<std::string> BytePairCodes::segment(std::string_view line) const {
   return segmented;
 }
 
-// As fairseq's --remove-bpe: every "@@ " disappears, also at the end of the line.
+// Does what fairseq's --remove-bpe does: every "@@ " disappears, also at the end of the line.
 std::string join_pieces(std::string_view segmented) {
   std::string line(segmented);
   line += ' ';

@@ -216,7 +216,7 @@ class Gpt2Vocabulary final : public Vocabulary {
   }
 
   ByteCharacters characters_;
-  std::vector<std::string> bytes_;  // of each token
+  std::vector<std::string> bytes_;  // one entry per token
   std::unordered_map<std::string, Token> tokens_;
   std::array<Token, 256> byte_tokens_{};
   std::unordered_map<Pair, Merge, PairHash> merges_;

@@ -101,7 +101,7 @@ ParallelText without_empty_lines(ParallelText text) {
 SplitText split_text(const ParallelText& text, std::int64_t validation_count,
                      std::int64_t test_count) {
   SplitText split;
-  Sentences evaluated;  // in either part
+  Sentences evaluated;  // those of either part
   std::set<std::pair<std::string_view, std::string_view>> seen;
   std::vector<std::uint64_t> rest;
   for (const std::uint64_t place :

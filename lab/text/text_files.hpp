@@ -9,7 +9,7 @@
 namespace sing::lab::text {
 
 struct TextFiles {
-  std::string text;    // of all files, in the order of their paths
+  std::string text;    // all files, in the order of their paths
   std::string digest;  // SHA-256 of paths and contents, in hexadecimal
   std::int64_t files = 0;
   std::vector<std::filesystem::path> left_out;  // files with a zero byte, which are not text

@@ -44,7 +44,7 @@ std::vector<PlacedToken> WordPiece::tokens(std::string_view text) const {
       continue;
     }
     spelling = kInside;
-    places.clear();  // of the characters in the spelling, and of its end
+    places.clear();  // where each character begins in the spelling, and its end
     for (const CodePoint& each : word) {
       places.push_back(spelling.size());
       append_utf8(spelling, each.value);

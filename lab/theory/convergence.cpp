@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "lab/page/html_text.hpp"
-#include "lab/page/keyed_chart.hpp"
+#include "lab/page/line_chart.hpp"
 #include "lab/theory/claims.hpp"
 #include "lab/theory/stochastic_descent.hpp"
 #include "sing/base/message.hpp"

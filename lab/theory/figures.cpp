@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lab/page/keyed_chart.hpp"
+#include "lab/page/line_chart.hpp"
 #include "lab/theory/claims.hpp"
 #include "lab/theory/descent_drawing.hpp"
 #include "lab/theory/escape_starts.hpp"

@@ -18,7 +18,8 @@ void check_files(const PreparationFiles& files) {
   const bool two = !files.source.empty() && !files.target.empty();
   const bool any = !files.source.empty() || !files.target.empty();
   SING_CHECK(two != !files.pairs.empty() && two == any,
-             "[data text] wanted --source and --target, or --pairs");
+             "[data text] wanted --source and --target, or --pairs, got {}",
+             files.pairs.empty() ? any ? "one of the two" : "none of them" : "both");
   const auto complete = [](const char* part, const auto& one, const auto& other) {
     SING_CHECK(one.empty() == other.empty(),
                "[data text] wanted both --{0}-source and --{0}-target or neither, got one", part);

@@ -50,7 +50,7 @@ struct PreparationFiles {
 struct PreparationSummary {
   std::int64_t training = 0, validation = 0, test = 0;  // pairs
   std::int64_t source_pieces = 0, target_pieces = 0;    // sizes of the vocabularies
-  std::vector<std::string> notes;                       // what was left out
+  std::vector<std::string> notes;                       // say what was left out
   std::string digest;
 };
 

@@ -19,7 +19,7 @@ using text::Tokenizer;
 // Sentences one after the other, each with kEnd as its last piece.
 class EncodedSentences {
  public:
-  void add(std::span<const Piece> pieces);  // without kEnd, which is added
+  void add(std::span<const Piece> pieces);  // add() appends kEnd itself
 
   std::int64_t count() const { return static_cast<std::int64_t>(ends_.size()); }
   std::span<const Piece> sentence(std::int64_t number) const;
@@ -32,7 +32,7 @@ class EncodedSentences {
 
  private:
   std::vector<Piece> pieces_;
-  std::vector<std::int64_t> ends_;  // of each sentence in pieces_
+  std::vector<std::int64_t> ends_;  // where each sentence ends in pieces_
 };
 
 struct EncodedPairs {

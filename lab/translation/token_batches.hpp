@@ -28,7 +28,7 @@ class TokenBatches {
  private:
   std::uint64_t seed_;
   std::vector<std::uint64_t> pairs_;
-  std::vector<std::size_t> begins_ = {0};  // of the batches in pairs_, and the end of the last
+  std::vector<std::size_t> begins_ = {0};  // first pair of each batch, and the end
   double padding_share_ = 0;
 };
 

@@ -91,7 +91,7 @@ class TranslationTask final : public task::Task {
   std::int64_t batch_count(task::Split split, std::int64_t size) const override {
     return batches(split, size).count();
   }
-  std::string unit() const override { return "tokens"; }  // of the target
+  std::string unit() const override { return "tokens"; }  // counted in the target
   std::int64_t unit_count(const task::Batch& made) const override {
     return weight(made).item<std::int64_t>();
   }
@@ -238,7 +238,7 @@ class TranslationTask final : public task::Task {
   PreparedText text_;
   mutable std::mutex batches_mutex_;
   mutable std::map<std::pair<task::Split, std::int64_t>, TokenBatches> batches_;
-  std::vector<std::uint64_t> order_;  // of the training batches of one epoch
+  std::vector<std::uint64_t> order_;  // order of the training batches in one epoch
   std::int64_t epoch_ = -1;
   std::int64_t epoch_size_ = 0;
 };

@@ -18,7 +18,8 @@ std::optional<int> best_place(const TriedPlaces& tried) {
   return best;
 }
 
-// Whether the nearest tried place above an enclosed best is better than the nearest one below.
+// Returns whether the nearest tried place above an enclosed best is better than the nearest one
+// below.
 bool upper_side_is_better(const TriedPlaces& tried, int best) {
   const auto middle = tried.find(best);
   return is_better(std::next(middle)->second, std::prev(middle)->second);

@@ -135,7 +135,8 @@ class Tuner {
     return same != tuning_.trials.end() ? &*same : nullptr;
   }
 
-  // Returns none if it was stopped. A setting that has been tried before is not trained again.
+  // Trains the settings that have not been tried yet. Returns nothing if a signal stopped the
+  // trials.
   std::optional<std::vector<Trial>> attempt_all(const std::vector<Setting>& settings) {
     std::vector<compare::Cell> cells;
     std::vector<Setting> untried;

@@ -36,6 +36,7 @@ RULES: dict[str, dict[str, Any]] = {
             Field('softplus_beta', 'optional_float', None, 'sharpness of the softplus that replaces root + epsilon; none turns it off', low=0.001),
         ],
         'takes_curvature': False,
+        'is_orthogonal': False,
         'averages': False,
     },
     'sgd': {
@@ -47,6 +48,7 @@ RULES: dict[str, dict[str, Any]] = {
             Field('decoupled_decay', 'bool', True, 'decay shrinks the parameter; off adds it to the standardized gradient (L2)'),
         ],
         'takes_curvature': False,
+        'is_orthogonal': False,
         'averages': False,
     },
     'adabelief': {
@@ -61,6 +63,7 @@ RULES: dict[str, dict[str, Any]] = {
             Field('softplus_beta', 'optional_float', None, 'sharpness of the softplus that replaces root + epsilon; none turns it off', low=0.001),
         ],
         'takes_curvature': False,
+        'is_orthogonal': False,
         'averages': False,
     },
     'adafactor': {
@@ -76,6 +79,7 @@ RULES: dict[str, dict[str, Any]] = {
             Field('softplus_beta', 'optional_float', None, 'sharpness of the softplus that replaces the root; none turns it off', low=0.001),
         ],
         'takes_curvature': False,
+        'is_orthogonal': False,
         'averages': False,
     },
     'gradient': {
@@ -84,6 +88,7 @@ RULES: dict[str, dict[str, Any]] = {
             Field('weight_decay', 'float', 0.0, 'has no effect', low=0.0),
         ],
         'takes_curvature': False,
+        'is_orthogonal': False,
         'averages': False,
     },
     'nadam': {
@@ -97,6 +102,7 @@ RULES: dict[str, dict[str, Any]] = {
             Field('decoupled_decay', 'bool', False, 'decay shrinks the parameter; off adds it to the standardized gradient (L2)'),
         ],
         'takes_curvature': False,
+        'is_orthogonal': False,
         'averages': False,
     },
     'yogi': {
@@ -110,6 +116,7 @@ RULES: dict[str, dict[str, Any]] = {
             Field('decoupled_decay', 'bool', False, 'decay shrinks the parameter; off adds it to the standardized gradient (L2)'),
         ],
         'takes_curvature': False,
+        'is_orthogonal': False,
         'averages': False,
     },
     'radam': {
@@ -123,6 +130,7 @@ RULES: dict[str, dict[str, Any]] = {
             Field('decoupled_decay', 'bool', False, 'decay shrinks the parameter; off adds it to the standardized gradient (L2)'),
         ],
         'takes_curvature': False,
+        'is_orthogonal': False,
         'averages': False,
     },
     'adabound': {
@@ -138,6 +146,7 @@ RULES: dict[str, dict[str, Any]] = {
             Field('decoupled_decay', 'bool', False, 'decay shrinks the parameter; off adds it to the standardized gradient (L2)'),
         ],
         'takes_curvature': False,
+        'is_orthogonal': False,
         'averages': False,
     },
     'adamod': {
@@ -151,6 +160,7 @@ RULES: dict[str, dict[str, Any]] = {
             Field('decoupled_decay', 'bool', True, 'decay shrinks the parameter; off adds it to the standardized gradient (L2)'),
         ],
         'takes_curvature': False,
+        'is_orthogonal': False,
         'averages': False,
     },
     'eadam': {
@@ -163,6 +173,7 @@ RULES: dict[str, dict[str, Any]] = {
             Field('decoupled_decay', 'bool', False, 'decay shrinks the parameter; off adds it to the standardized gradient (L2)'),
         ],
         'takes_curvature': False,
+        'is_orthogonal': False,
         'averages': False,
     },
     'sadam': {
@@ -177,6 +188,7 @@ RULES: dict[str, dict[str, Any]] = {
             Field('decoupled_decay', 'bool', False, 'decay shrinks the parameter; off adds it to the standardized gradient (L2)'),
         ],
         'takes_curvature': False,
+        'is_orthogonal': False,
         'averages': False,
     },
     'lion': {
@@ -188,6 +200,7 @@ RULES: dict[str, dict[str, Any]] = {
             Field('decoupled_decay', 'bool', True, 'decay shrinks the parameter; off adds it to the standardized gradient (L2)'),
         ],
         'takes_curvature': False,
+        'is_orthogonal': False,
         'averages': False,
     },
     'lamb': {
@@ -203,6 +216,7 @@ RULES: dict[str, dict[str, Any]] = {
             Field('decoupled_decay', 'bool', False, 'decay the parameter directly, outside the trust ratio'),
         ],
         'takes_curvature': False,
+        'is_orthogonal': False,
         'averages': False,
     },
     'lars': {
@@ -217,6 +231,7 @@ RULES: dict[str, dict[str, Any]] = {
             Field('decoupled_decay', 'bool', False, 'decay the parameter directly, outside the trust ratio'),
         ],
         'takes_curvature': False,
+        'is_orthogonal': False,
         'averages': False,
     },
     'adanorm': {
@@ -230,6 +245,7 @@ RULES: dict[str, dict[str, Any]] = {
             Field('decoupled_decay', 'bool', False, 'decay shrinks the parameter; off adds it to the standardized gradient (L2)'),
         ],
         'takes_curvature': False,
+        'is_orthogonal': False,
         'averages': False,
     },
     'schedule_free_adamw': {
@@ -245,6 +261,7 @@ RULES: dict[str, dict[str, Any]] = {
             Field('decoupled_decay', 'bool', True, 'decay shrinks the parameter; off adds it to the standardized gradient (L2)'),
         ],
         'takes_curvature': False,
+        'is_orthogonal': False,
         'averages': True,
     },
     'muon': {
@@ -265,6 +282,7 @@ RULES: dict[str, dict[str, Any]] = {
             Field('epsilon', 'float', 1e-08, 'AdamW: added to the root of the second moment', low=0.0),
         ],
         'takes_curvature': False,
+        'is_orthogonal': True,
         'averages': False,
     },
     'adahessian': {
@@ -278,6 +296,7 @@ RULES: dict[str, dict[str, Any]] = {
             Field('decoupled_decay', 'bool', True, 'decay shrinks the parameter; off adds it to the standardized gradient (L2)'),
         ],
         'takes_curvature': True,
+        'is_orthogonal': False,
         'averages': False,
     },
 }

@@ -20,7 +20,7 @@ _LAYER_SCALE_NAME = re.compile(r"(^|\.)(gamma(_\d+)?|lambda_?\d*|layer_?scale\w*
 
 
 def is_norm_parameter(module: nn.Module, name: str, parameter: Tensor) -> bool:
-    """Whether `parameter`, called `name` in full and held by `module`, belongs to a normalization layer or a LayerScale."""
+    """Returns whether `parameter`, called `name` in full and held by `module`, belongs to a normalization layer or a LayerScale."""
     by_class = any(_NORM_CLASS.search(kind.__name__) for kind in type(module).__mro__)
     return by_class or (parameter.dim() <= 1 and _LAYER_SCALE_NAME.search(name) is not None)
 

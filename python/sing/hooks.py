@@ -30,7 +30,7 @@ class Swap(NamedTuple):
     parameter: Tensor
     original: Tensor
     given: Tensor | None
-    version: int  # of `given` when it was handed over
+    version: int  # version of `given` when it was handed over
 
 
 class Updated(NamedTuple):
@@ -63,7 +63,7 @@ class Attachment:
         self._copies: dict[Tensor, Tensor] = {}  # weights before their first update, until the host has state for them
         self._updated: dict[Tensor, None] = {}
         self._results: dict[Tensor, Tensor] = {}  # standardized gradients by parameter, at addresses that a CUDA graph may keep
-        self._evaluations = 0  # of the closure in this step; -1: the step had none
+        self._evaluations = 0  # calls of the closure in this step; -1: the step had none
         self._refused = False
         self._loading: tuple[dict[Any, Tensor], list[dict[str, Any]], list[dict[str, Any]]] | None = None
 
@@ -315,7 +315,7 @@ _HOOKED_STEP = Optimizer.profile_hook_step(lambda optimizer: None).__code__
 
 
 def _is_nested(optimizer: Optimizer) -> bool:
-    """Whether the hooks run for a step() inside another of the same optimizer, as when a subclass calls super().step().
+    """Returns whether the hooks run for a step() inside another of the same optimizer, as when a subclass calls super().step().
 
     It inspects the stack, because a flag would stay set after a step that raised.
     """

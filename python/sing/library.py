@@ -22,8 +22,6 @@ State = MutableMapping[Tensor, dict[str, Any]]
 
 _CPU = torch.device("cpu")
 _END = object()
-# Rules that work on whole matrices: the processes exchange their parts.
-_WHOLE_MATRICES = ("muon",)
 
 
 def _kind_of(parameter: Tensor) -> tuple[Any, ...]:
@@ -55,7 +53,7 @@ class LibraryOptimizer:
         self._overrides: list[dict[str, Any]] = []
         self._learning_rates: list[Tensor | None] = []  # that the library reads at each step
         self._keys = operator.itemgetter(*(key for key, _ in schema.keyword_fields()))
-        self._values: list[Any] = []  # of each group's options, when they were last handed over
+        self._values: list[Any] = []  # each group's options when they were last handed over
         self._unpublished: list[int] = []  # parameters that had no state when last asked
         self._expected: list[Any] = [_END]  # every tensor in the sing.Optimizer's state
         self._devices: list[torch.device] = []
@@ -91,7 +89,7 @@ class LibraryOptimizer:
         tensors = [tensor for tensor, _ in served]
         overrides = self.schema.overrides(group)
         steps = steps_of(group, COUNTER, f"{self.schema.where} group {len(self._groups)}")
-        shards = self.shard_sums.describe(parameters, names, self.schema.where, self._needs_whole_matrices)
+        shards = self.shard_sums.describe(parameters, names, self.schema.where, self.schema.is_orthogonal)
         operators.add_group(self._handle, tensors, names, copied, shards, json.dumps(overrides))
         self._parts.add(parameters)
         if self._parts.any:
@@ -121,23 +119,19 @@ class LibraryOptimizer:
         self._set_learning_rate(index, group["lr"])
         operators.set_group_steps(self._handle, index, steps)
 
-    @property
-    def _needs_whole_matrices(self) -> bool:
-        return self.schema.rule in _WHOLE_MATRICES
-
     def _serve(self, parameter: Tensor, name: str) -> tuple[Tensor, bool]:
         """The tensor that the kernels work on, and whether it is a copy of the parameter."""
         part = local(parameter).detach()
         device = kernel_device(part, name, self.schema.where)
         has_order = operators.takes_order(part, self.schema.rule)
-        if is_dtensor(parameter) and self._needs_whole_matrices:
+        if is_dtensor(parameter) and self.schema.is_orthogonal:
             has_order = has_order and part.is_contiguous()
         if device == part.device and has_order:
             return part, False
         return torch.empty(part.shape, dtype=part.dtype, device=device), True
 
     def fits(self, groups: list[Group], state: State) -> bool:
-        """Whether the library has these groups, parameters and state. Every step asks, so it must take only microseconds."""
+        """Returns whether the library has these groups, parameters and state. Every step asks, so it must take only microseconds."""
         if len(groups) < len(self._groups) or any(len(g["params"]) != n for g, n in zip(groups, self._counts)):
             return False
         known = groups[: len(self._counts)]
@@ -335,7 +329,7 @@ class LibraryOptimizer:
         self._expected = [*chain.from_iterable(each.values() for each in state.values()), _END]
 
     def has_news(self) -> bool:
-        """Whether a parameter without state may have received some in the last step."""
+        """Returns whether a parameter without state may have received some in the last step."""
         return any(self.parameters[index].grad is not None for index in self._unpublished)
 
     # Counters

@@ -66,7 +66,7 @@ def require(where: str) -> None:
 
 @functools.cache
 def has_kernels(device_type: str) -> bool:
-    """Whether the compiled operators take steps on devices of this type, such as "cpu" or "cuda".
+    """Returns whether the compiled operators take steps on devices of this type, such as "cpu" or "cuda".
 
     Parameters on other devices are copied to the CPU and back at every step.
 

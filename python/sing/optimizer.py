@@ -285,7 +285,7 @@ class Optimizer(TorchOptimizer):
         self._refuse_slow_weights("load_state_dict()")
         before = (self.param_groups, self.state, self._library)
         given: dict[int, dict[str, Any]] = {}
-        foreign: list[bool] = []  # by group: whether another optimizer wrote it
+        foreign: list[bool] = []  # one per group: whether another optimizer wrote it
 
         def take(_: TorchOptimizer, found: dict[str, Any]) -> dict[str, Any]:
             found = official.from_official(found) if official.is_official(found) else found

@@ -36,7 +36,7 @@ EXTRA_FIELDS = [
     Field("learning_rate_factor", "float", 1.0, "multiplies the learning rate of every group", low=0.0),
 ]
 LOOKAHEAD_FIELD = Field("lookahead", "bool", True, "pull the weights towards a slow copy")
-SHARED_FIELDS = [*_fields.STANDARDIZE, LOOKAHEAD_FIELD, *_fields.LOOKAHEAD, *_fields.OTHERS, *EXTRA_FIELDS]  # of all classes
+SHARED_FIELDS = [*_fields.STANDARDIZE, LOOKAHEAD_FIELD, *_fields.LOOKAHEAD, *_fields.OTHERS, *EXTRA_FIELDS]  # all classes have these
 # A key of every group that is not an option: the number of steps that LookAhead has counted.
 COUNTER = "lookahead_step"
 # Options that have one value for the whole optimizer.
@@ -88,6 +88,7 @@ class Schema:
         rule = _fields.RULES[made["rule"]]
         self.rule: str = made["rule"]
         self.takes_curvature: bool = rule["takes_curvature"]
+        self.is_orthogonal: bool = rule["is_orthogonal"]  # works on whole matrices, whose parts processes exchange
         self.averages: bool = rule["averages"]  # eval() replaces the weights by an average that the rule keeps
         self.takes_authors_names = self.prefix == SING
         self.eps_serves_the_norm = optimizer == SING + "adamw"  # as in the authors' class
@@ -217,7 +218,7 @@ class Schema:
         return {key: value}
 
     def accepts(self, key: str) -> bool:
-        """Whether `key` is an option here, under our name or a peer's."""
+        """Returns whether `key` is an option here, under our name or a peer's."""
         return key in self.targets or key in self.peer.conversions or key in self.ignored or key in self.fixed
 
     def peers_options(self, group: Mapping[str, Any]) -> dict[str, Any]:
@@ -302,7 +303,7 @@ class OptionSet:
     """Base of dataclasses whose fields are options of the library: Standardize, Lookahead and the schedules."""
 
     table: ClassVar[list[Field]]
-    prefix: ClassVar[str] = ""  # of the options' names in a parameter group
+    prefix: ClassVar[str] = ""  # what the options' names in a parameter group begin with
 
     def __post_init__(self) -> None:
         for name, field in self.named_fields().items():

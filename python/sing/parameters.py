@@ -49,10 +49,10 @@ def check_parameter(parameter: Tensor, name: str, where: str) -> None:
 
 
 def _overlaps_itself(tensor: Tensor) -> bool:
-    """Whether elements share memory, as those of an expanded tensor do."""
+    """Returns whether elements share memory, as those of an expanded tensor do."""
     if tensor.numel() == 0:
         return False
-    reach = 0  # of the axes so far, in elements
+    reach = 0  # elements spanned by the axes so far
     for stride, size in sorted(zip(tensor.stride(), tensor.shape)):
         if size > 1:
             if stride <= reach:

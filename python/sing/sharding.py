@@ -22,7 +22,7 @@ _MISSING_AXIS = {"row_second_moment": 1, "column_second_moment": 2}
 
 
 def is_dtensor(tensor: Any) -> bool:
-    """Whether a tensor is a DTensor, without importing torch.distributed.tensor: without that module there are none."""
+    """Returns whether a tensor is a DTensor, without importing torch.distributed.tensor: without that module there are none."""
     module = sys.modules.get("torch.distributed.tensor")
     return module is not None and isinstance(tensor, module.DTensor)
 
@@ -45,7 +45,7 @@ class Parts:
 
     def __init__(self, where: str) -> None:
         self._where = where
-        self._specs: list[Any] = []  # of each parameter; None for a plain tensor
+        self._specs: list[Any] = []  # one per parameter; None for a plain tensor
         self._indices = range(0)
         self._kind: type | None = None  # DTensor
         self.any = False
@@ -61,7 +61,7 @@ class Parts:
         self.any = self._kind is not None
 
     def of_parameters(self, parameters: Sequence[Any]) -> Sequence[Tensor]:
-        """The parts of all parameters that were added."""
+        """Returns the parts of all parameters that were added."""
         if not self.any:
             return parameters
         return [each if spec is None else each._local_tensor for each, spec in zip(parameters, self._specs)]
@@ -69,7 +69,7 @@ class Parts:
     def of_gradients(
         self, gradients: Sequence[Tensor | None], parameters: Sequence[Tensor], names: Sequence[str]
     ) -> Sequence[Tensor | None]:
-        """The same of their gradients, which may be placed otherwise than the parameters."""
+        """Returns this process's parts of the gradients, whose placements may differ from those of the parameters."""
         if not self.any:
             return gradients
         kind = self._kind
@@ -206,7 +206,7 @@ def _offset_of(mesh: Any, placements: tuple[Any, ...], whole: torch.Size, own: t
 
 
 def _are_blocks(mesh: Any, placements: Sequence[Any]) -> bool:
-    """Whether each strided cut undoes the interleaving with the later cuts of its axis, as that of FSDP over TP does."""
+    """Returns whether each strided cut undoes the interleaving with the later cuts of its axis, as that of FSDP over TP does."""
     for axis, each in enumerate(placements):
         factor = getattr(each, "split_factor", None)
         later = 1
@@ -277,7 +277,7 @@ class ShardSums:
     def __init__(self) -> None:
         self.collectives = 0
         self._groups: list[Any] = []
-        self._numbers: dict[tuple[int, ...], int] = {}  # of the groups, by ranks
+        self._numbers: dict[tuple[int, ...], int] = {}  # number of a group by its ranks
         self._failure: BaseException | None = None
         # They must live as long as the library may call them.
         self._sum_function = _SUM_FUNCTION(self._sum)

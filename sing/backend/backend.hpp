@@ -79,7 +79,7 @@ struct GroupStep {
   std::optional<double> clip_limit() const {
     return standardize.keeps_scale() ? clip_norm : std::nullopt;
   }
-  // For backends in host memory; others cannot read the source here.
+  // Only for backends in host memory; others cannot read the source here.
   double learning_rate() const {
     const double rate = learning_rate_source != nullptr ? static_cast<double>(*learning_rate_source)
                                                         : learning_rate_of(rule);
@@ -98,7 +98,7 @@ using SumShards = std::function<void(std::span<double> values, std::int32_t sum_
 // that it receives: one after the other, in the order of Shard::parts. A message may be empty.
 struct PartMessages {
   std::span<const std::byte> sent;
-  std::span<const std::size_t> sent_bytes;  // of each message
+  std::span<const std::size_t> sent_bytes;  // one per message
   std::span<std::byte> received;
   std::span<const std::size_t> received_bytes;
 };
@@ -118,7 +118,7 @@ struct TensorStep {
   void* parameter = nullptr;
   // Null if this step leaves the tensor out; that of an empty part is any other address.
   const void* gradient = nullptr;
-  const void* curvature = nullptr;  // of the gradient's type; null stands for the gradient
+  const void* curvature = nullptr;  // has the gradient's dtype; if null, the gradient is used
   // State type, in the order of the rule's list; null if unused.
   std::array<void*, kMaxSlots> slots{};
   void* slow = nullptr;                // state type; null without LookAhead
@@ -149,7 +149,7 @@ struct StepRequest {
   std::uint64_t version = 0;
 };
 
-// Whether a tensor with this gradient is updated, in a step that is not skipped.
+// Returns whether a tensor with this gradient is updated, in a step that is not skipped.
 inline bool takes_part(const StepRequest& request, const GradientScale& scale) {
   return scale.finite || request.non_finite != NonFinite::kSkipTensor;
 }
@@ -168,7 +168,7 @@ inline bool has_shards(const StepRequest& request) {
                              [](const TensorStep& tensor) { return tensor.shard != nullptr; });
 }
 
-// Whether a step needs the statistics of every tensor before its first write.
+// Returns whether a step needs the statistics of every tensor before its first write.
 inline bool measures_everything_first(const StepRequest& request) {
   return clips(request) || has_shards(request) || request.non_finite == NonFinite::kSkipStep ||
          request.non_finite == NonFinite::kThrow;
@@ -223,7 +223,7 @@ class Backend {
   // type of `towards`.
   virtual void blend(void* to, Dtype to_dtype, const Blend& blend, std::int64_t count) = 0;
 
-  // Whether steps take tensors that are shards.
+  // Returns whether steps take tensors that are shards.
   virtual bool takes_shards() const { return false; }
 
   // Takes one step. The caller has checked all arguments.

@@ -10,7 +10,7 @@
 
 namespace sing {
 
-// Whether a plan leaves out the tensors that have no gradient.
+// What a plan does with tensors that have no gradient.
 enum class AbsentGradients { kPlanned, kLeftOut };
 
 // Everything in a request that a work plan may depend on. A backend keeps the key of its plan, and
@@ -42,8 +42,8 @@ class PlanKey {
   std::uint64_t version_;
   NonFinite non_finite_;
   std::vector<GroupOptions> groups_;
-  std::vector<Dtype> gradient_dtypes_;      // of each tensor
-  std::vector<std::uint8_t> has_gradient_;  // of each tensor; empty for AbsentGradients::kPlanned
+  std::vector<Dtype> gradient_dtypes_;      // one per tensor
+  std::vector<std::uint8_t> has_gradient_;  // one per tensor; empty for AbsentGradients::kPlanned
 };
 
 }  // namespace sing

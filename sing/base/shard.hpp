@@ -18,10 +18,10 @@ struct Block {
   bool operator==(const Block&) const = default;
 };
 
-// Which part of a whole tensor a parameter is. The parts are blocks, which may be empty.
+// Says which part of a whole tensor a parameter is. Parts are blocks, which may be empty.
 struct Shard {
   std::vector<std::int64_t> whole_shape = {};
-  std::vector<std::int64_t> offset = {};    // of the part's first element, along each axis
+  std::vector<std::int64_t> offset = {};    // index of the part's first element along each axis
   std::vector<std::int64_t> cut_axes = {};  // the same for all parts, whatever their extents are
   // Names the processes whose parts together contain every element once.
   std::int32_t sum_group = 0;
@@ -33,8 +33,8 @@ struct Shard {
   bool operator==(const Shard&) const = default;
 };
 
-// Which positions a part has in an array with one value per element, row, column or matrix of the
-// tensor.
+// The positions that a part has in an array with one value per element, row, column or matrix of
+// the tensor.
 struct Region {
   std::vector<std::int64_t> part = {};  // extents
   std::vector<std::int64_t> whole = {};

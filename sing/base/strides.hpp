@@ -19,8 +19,8 @@ inline std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t
   return strides;
 }
 
-// Whether two strides put the elements of this shape in the same places. The stride of an axis of
-// one element has no meaning, nor has any stride of a tensor without elements.
+// Returns whether two strides put the elements of this shape in the same places. The stride of an
+// axis of one element has no meaning, nor has any stride of a tensor without elements.
 inline bool same_places(std::span<const std::int64_t> shape, std::span<const std::int64_t> a,
                         std::span<const std::int64_t> b) {
   bool same = true;
@@ -38,7 +38,7 @@ inline bool is_contiguous(std::span<const std::int64_t> shape,
   return same_places(shape, strides, contiguous_strides(shape));
 }
 
-// Whether the elements fill their memory without gaps and overlaps, in whatever order of the axes.
+// Returns whether the elements fill their memory without gaps and overlaps, in any order of axes.
 inline bool is_dense(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides) {
   std::vector<std::size_t> axes;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {

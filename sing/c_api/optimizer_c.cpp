@@ -16,7 +16,8 @@ constexpr std::size_t kCountsRequired = SING_SIZE_THROUGH(sing_counts, skipped_t
 
 // A field that is added after padding would be read from bytes that older callers never set.
 static_assert(SING_SIZE_THROUGH(sing_backend, stream) == sizeof(sing_backend));
-static_assert(SING_SIZE_THROUGH(sing_parameter, shard) == sizeof(sing_parameter));
+static_assert(SING_SIZE_THROUGH(sing_parameter, shard) ==  // NOLINT: the size of the pointer
+              sizeof(sing_parameter));
 static_assert(SING_SIZE_THROUGH(sing_shard, own_part) == sizeof(sing_shard));
 static_assert(kCountsRequired == sizeof(sing_counts));
 
@@ -173,7 +174,7 @@ sing_status get(const sing_optimizer* handle, std::string_view function, Result*
 }  // namespace
 }  // namespace sing::c_api
 
-using namespace sing::c_api;  // NOLINT: the functions below are the same interface in C
+using namespace sing::c_api;  // NOLINT: this file is that namespace's interface in C
 
 sing_status sing_optimizer_create(const sing_options* options, const sing_backend* backend,
                                   sing_optimizer** optimizer) {

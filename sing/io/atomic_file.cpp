@@ -59,7 +59,7 @@ std::optional<mode_t> mode_of_replaced(const std::filesystem::path& path) {
   return status.st_mode & kPermissions;
 }
 
-// Whether `name` is `<target>.<process>-<count>.tmp`.
+// Returns whether `name` is `<target>.<process>-<count>.tmp`.
 bool is_temporary_name(std::string_view name, std::string_view target) {
   const auto skip_digits = [&] {
     const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());

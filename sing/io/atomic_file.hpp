@@ -37,7 +37,7 @@ class AtomicFile {
   [[noreturn]] void fail(const char* action) const;
 
   std::filesystem::path path_;
-  std::optional<mode_t> mode_;  // of the file that is replaced
+  std::optional<mode_t> mode_;  // that of the replaced file
   std::string temporary_name_;  // empty if there is no file to remove
   FileDescriptor directory_;
   FileDescriptor file_;

@@ -120,7 +120,7 @@ Dtype read_dtype(const HeaderJson& code, std::string_view where) {
 }
 
 struct ListedTensor {
-  std::uint64_t begin, end;  // of its bytes in the payload
+  std::uint64_t begin, end;  // its bytes in the payload
   TensorEntry entry;
 };
 

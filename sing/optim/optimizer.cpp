@@ -198,10 +198,8 @@ void Optimizer::upload(double loss_scale) { backend_->upload(prepare_request(los
 
 StepRequest Optimizer::prepare_request(double loss_scale) {
   parameters_->check_moved();
-  for (const auto& each : *parameters_) {
-    if (each.shard == nullptr) {
-      continue;
-    }
+  for (const std::size_t index : parameters_->shards()) {
+    const ParameterStore::Entry& each = (*parameters_)[index];
     SING_CHECK(sum_shards_,
                "[optimizer] parameter {}: wanted set_sum_shards() before a step with shards, got "
                "none",

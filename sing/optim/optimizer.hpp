@@ -139,7 +139,7 @@ class Optimizer {
   // and state exactly.
   void save(const std::filesystem::path& path) const;
   void load(const std::filesystem::path& path);
-  // The same bytes without a file.
+  // Returns what save() writes.
   std::string save_bytes() const;
   void load_bytes(std::string_view bytes);
 

@@ -43,8 +43,8 @@ Layout layout_of(const Parameter& parameter, std::int64_t centralize_axis);
 std::shared_ptr<const ShardLayout> shard_layout_of(const Parameter& parameter,
                                                    std::int64_t centralize_axis);
 
-// Whether a rule finds the matrices it works on in a tensor of this order in memory: factored
-// moments need a contiguous tensor, orthogonal updates one whose axis 0 is outermost.
+// Returns whether a rule finds the matrices it works on in a tensor of this order in memory:
+// factored moments need a contiguous tensor, orthogonal updates one whose axis 0 is outermost.
 bool takes_order(const Rule& rule, std::span<const std::int64_t> shape,
                  std::span<const std::int64_t> strides);
 

@@ -101,12 +101,13 @@ void check_parts(const Parameter& parameter, const Shard& shard) {
              "[optimizer] parameter {}: wanted own_part below {}, got {}", who, shard.parts.size(),
              shard.own_part);
   const Block own{.offset = shard.offset, .shape = parameter.shape};
-  SING_CHECK(shard.parts[shard.own_part] == own,
-             "[optimizer] parameter {}: wanted part {} to be the parameter, ({}) at ({}), got ({}) "
-             "at ({})",
-             who, shard.own_part, fmt::join(own.shape, ", "), fmt::join(own.offset, ", "),
-             fmt::join(shard.parts[shard.own_part].shape, ", "),
-             fmt::join(shard.parts[shard.own_part].offset, ", "));
+  SING_CHECK(
+      shard.parts[shard.own_part] == own,
+      "[optimizer] parameter {}: wanted parts[{}] to be this parameter, of shape ({}) at offset "
+      "({}), got shape ({}) at offset ({})",
+      who, shard.own_part, fmt::join(own.shape, ", "), fmt::join(own.offset, ", "),
+      fmt::join(shard.parts[shard.own_part].shape, ", "),
+      fmt::join(shard.parts[shard.own_part].offset, ", "));
   std::int64_t elements = 0;
   for (std::size_t i = 0; i < shard.parts.size(); ++i) {
     const auto& [offset, shape] = shard.parts[i];
@@ -264,6 +265,9 @@ void ParameterStore::add(std::vector<Parameter> parameters, std::size_t group,
   for (Parameter& parameter : parameters) {
     const Layout layout = layout_of(parameter, centralize_axis);
     std::shared_ptr<const ShardLayout> shard = shard_layout_of(parameter, centralize_axis);
+    if (shard != nullptr) {
+      shards_.push_back(entries_.size());
+    }
     entries_.push_back({std::move(parameter), group, layout, std::move(shard)});
   }
 }

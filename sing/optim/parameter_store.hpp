@@ -28,6 +28,8 @@ class ParameterStore {
   const Entry& operator[](std::size_t index) const { return entries_[index]; }
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
+  // The indices of the parameters that are shards.
+  const std::vector<std::size_t>& shards() const { return shards_; }
 
   void check_index(std::size_t index) const;
   // The index of the parameter of that name.
@@ -58,6 +60,7 @@ class ParameterStore {
   void check_overlap(const std::vector<Parameter>& added) const;
 
   std::vector<Entry> entries_;
+  std::vector<std::size_t> shards_;
   bool has_moved_ = false;  // since memory was last checked for overlaps
 };
 

@@ -51,7 +51,7 @@ struct WarmupCosine {
   double factor(std::int64_t step) const;
 };
 
-// As WarmupCosine, with the full rate for `hold_steps` between warm-up and fall.
+// WarmupCosine with the full rate for `hold_steps` steps between warm-up and fall.
 struct WarmupHoldCosine {
   std::int64_t warmup_steps = 0;
   std::int64_t hold_steps = 0;

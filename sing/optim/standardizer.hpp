@@ -34,7 +34,7 @@ class Standardizer {
   // have finished.
   void run(std::span<const StandardizeTensor> tensors, double loss_scale = 1);
 
-  // As Optimizer::set_sum_shards().
+  // See Optimizer::set_sum_shards().
   void set_sum_shards(SumShards sum_shards);
 
   // Norms of the last list's gradients before standardizing, loss scale removed.

@@ -95,7 +95,8 @@ void check_same(const SavedParameter& saved, const Parameter& parameter) {
              parameter.name, name_of(parameter.dtype), saved.dtype);
 }
 
-// Whether an array has the parameter's own order in memory; in files all arrays are contiguous.
+// Returns whether an array has the parameter's own order in memory; in files all arrays are
+// contiguous.
 bool has_own_order(const Parameter& parameter, const StateShape& shape) {
   return !parameter.strides.empty() && shape.shape == parameter.shape;
 }

@@ -1,4 +1,4 @@
-// Puts the weights for evaluation in the place of the parameters, and the parameters back.
+// Replaces the parameters by their weights for evaluation, and restores them.
 #pragma once
 
 #include <memory>

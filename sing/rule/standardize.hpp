@@ -42,10 +42,10 @@ struct Standardize {
               "number of elements of a tensor whose calibrated norm is 1", at_least(1))};
   }
 
-  // Whether clipping can change a gradient: a normalized one has no scale.
+  // Returns whether clipping can change a gradient: a normalized one has no scale.
   SING_HOST_DEVICE bool keeps_scale() const { return normalize == Normalize::kOff; }
 
-  // Whether the row means of a tensor of this rank are subtracted.
+  // Returns whether the row means of a tensor of this rank are subtracted.
   SING_HOST_DEVICE bool centralizes(std::int64_t rank) const { return centralize && rank >= 2; }
 };
 

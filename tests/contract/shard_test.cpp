@@ -331,8 +331,8 @@ TEST_P(Shards, PartsMustBeThoseOfTheWholeTensor) {
   EXPECT_EQ(message({first, second}, 2),
             "[optimizer] parameter 'w' (2, 2): wanted own_part below 2, got 2");
   EXPECT_EQ(message({first, second}, 0),
-            "[optimizer] parameter 'w' (2, 2): wanted part 0 to be the parameter, (2, 2) at (2, "
-            "0), got (2, 2) at (0, 0)");
+            "[optimizer] parameter 'w' (2, 2): wanted parts[0] to be this parameter, of shape "
+            "(2, 2) at offset (2, 0), got shape (2, 2) at offset (0, 0)");
   EXPECT_EQ(message({{.offset = {3, 0}, .shape = {2, 2}}, second}, 1),
             "[optimizer] parameter 'w' (2, 2): wanted part 0 inside of (4, 2), got (2, 2) at (3, "
             "0)");

@@ -127,7 +127,8 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(self.check(texts)[1], [])
 
     def test_modules_that_import_each_other_are_found(self):
-        for line in ("import sing.c", "from sing import c", "from sing.c import name", "def later():\n    from sing.c import name"):
+        lines = ("import sing.c", "from sing import c", "from sing.c import name", "from . import c", "from .c import name")
+        for line in (*lines, "def later():\n    from sing.c import name"):
             with self.subTest(line=line):
                 texts = {"python/sing/a.py": "from sing.b import name\n", "python/sing/b.py": f"{line}\n", "python/sing/c.py": "from sing import a\n"}
                 self.assertEqual(self.check(texts)[1], ["modules import each other: sing.a -> sing.b -> sing.c -> sing.a"])
@@ -135,6 +136,12 @@ class CheckLayers(unittest.TestCase):
     def test_imports_for_type_checkers_do_not_count(self):
         later = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from sing.a import name\n"
         self.assertEqual(self.check({"python/sing/a.py": "from sing.b import name\n", "python/sing/b.py": later})[1], [])
+
+    def test_a_module_imports_neither_other_packages_nor_other_folders_of_the_project(self):
+        for line, name in (("import transformers", "transformers"), ("from lab.report import page", "lab.report"), ("import tools.fuzz", "tools.fuzz")):
+            with self.subTest(line=line):
+                messages = self.check({"python/sing/a.py": f"import json\nimport torch.optim\n{line}\n"})[1]
+                self.assertTrue(messages[0].startswith(f"python/sing/a.py:3: imports {name}: "), messages)
 
     def test_every_folder_of_the_lab_has_a_floor(self):
         folders = {path.name for path in (ROOT / "lab").iterdir() if path.is_dir()}

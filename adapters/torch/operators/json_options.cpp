@@ -19,7 +19,8 @@ Overrides overrides_of(const std::string& text) {
       overrides.emplace_back(name, from_json(value, name));
     }
   } catch (const nlohmann::json::exception& error) {
-    throw std::invalid_argument(fmt::format("[options] wanted a JSON object: {}", error.what()));
+    throw std::invalid_argument(
+        fmt::format("[options] wanted a JSON object, got other text: {}", error.what()));
   }
   return overrides;
 }

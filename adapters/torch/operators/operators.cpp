@@ -58,7 +58,8 @@ bool has_kernels(const std::string& device_type) {
 
 std::string why_no_cuda() { return SING_WHY_NO_CUDA; }
 
-// Whether the kernels work on such a parameter in place; otherwise they need a contiguous copy.
+// Returns whether the kernels work on such a parameter in place; otherwise they need a contiguous
+// copy.
 bool takes_order(const Tensor& parameter, const std::string& rule) {
   const TensorView view = view_of(parameter);
   return is_dense(view.sizes, view.strides) &&

@@ -18,7 +18,7 @@ using Tensor = torch::stable::Tensor;
 // Zeroed bytes from torch's allocator for that device; the pointer keeps the tensor alive.
 std::shared_ptr<void> allocate_bytes(const Device& device, std::size_t bytes);
 
-// Whether a tensor can own memory of the library: from torch 2.11 on.
+// Returns whether a tensor can own memory of the library: from torch 2.11 on.
 bool can_own_library_memory();
 
 // The bytes at `memory` as a tensor that shares them and keeps them alive. `memory` came from

@@ -79,7 +79,7 @@ class CpuBackend final : public HostBackend {
   cpu::StateMemory state_memory_;
   Multiply multiply_;
   std::unique_ptr<cpu::StepRun> run_;
-  std::optional<PlanKey> key_;  // of the plan that run_ carries out
+  std::optional<PlanKey> key_;  // describes the plan that run_ carries out
 };
 
 }  // namespace

@@ -37,10 +37,11 @@ class MatrixExchange {
  private:
   // The parts of all matrices that the processes of one sum group share.
   struct Group {
-    std::vector<std::byte> parts;         // of this process, in the order of their owners
-    std::vector<std::byte> owned;         // of its own matrices, in the order of the processes
-    std::vector<std::size_t> part_bytes;  // of each owner
-    std::vector<std::size_t> own_bytes;   // of each process
+    std::vector<std::byte> parts;  // this process's, in the order of their owners
+    std::vector<std::byte>
+        owned;  // parts of this process's own matrices, in the order of the processes
+    std::vector<std::size_t> part_bytes;  // sent to each owner
+    std::vector<std::size_t> own_bytes;   // received from each process
   };
   // This process's part of a matrix.
   struct Part {
@@ -52,7 +53,7 @@ class MatrixExchange {
   struct Owned {
     const ShardJob* shard;
     Group* group;
-    std::vector<std::size_t> begins;  // of each process's part in Group::owned
+    std::vector<std::size_t> begins;  // where each process's part begins in Group::owned
   };
 
   void assign(Group& group, std::span<const ShardJob* const> shards);

@@ -51,6 +51,77 @@ void put_row_slots(const ShardJob& shard, std::span<double> whole) {
       whole);
 }
 
+bool has_factors(const ShardJob& shard) {
+  return shard.update->has_value() && (*shard.update)->is_factored();
+}
+
+// Packs the sums over a part of cut rows and of cut columns and, if only columns are cut, those of
+// the row slots.
+FactorPlaces put_factors(const ShardJob& job, PackedSums& packed) {
+  const TensorPlan& plan = job.job.plan;
+  const ShardLayout& shard = *job.job.step.shard;
+  TensorUpdate& update = **job.update;
+  FactorPlaces places;
+  update.collect_factors();
+  if (shard.cuts_matrix_rows) {
+    places.rows = packed.reserve(shard.sum_group, shard.matrix_rows.whole_size());
+    put(
+        shard.matrix_rows, [&](std::int64_t row) { return plan.matrix_row_sums[row]; },
+        packed.at(places.rows));
+  } else {
+    update.blend_rows();
+  }
+  if (shard.cuts_matrix_columns) {
+    places.columns = packed.reserve(shard.sum_group, shard.matrix_columns.whole_size());
+    put(
+        shard.matrix_columns, [&](std::int64_t column) { return plan.matrix_column_sums[column]; },
+        packed.at(places.columns));
+    if (!shard.cuts_matrix_rows) {
+      places.means = packed.reserve(shard.sum_group, shard.matrices.whole_size());
+      put_row_slots(job, packed.at(places.means));
+    }
+  }
+  return places;
+}
+
+// Sets the means of a part's rows from the sums of the row slots of whole matrices.
+void set_means(const ShardJob& shard, std::span<const double> whole) {
+  const auto rows = static_cast<double>(shard.job.step.shard->whole.matrix_rows);
+  get(shard.job.step.shard->matrices, whole, [&](std::int64_t matrix, double sum) {
+    if (shard.job.plan.mean_of_rows != nullptr) {
+      (*shard.update)->set_mean_of_rows(matrix, sum / rows);
+    }
+  });
+}
+
+// Takes the sums of whole rows and columns. The row slots of cut rows are known only after they are
+// blended; if columns are cut too, the sums of these slots take the second exchange `late`.
+void take_factors(const ShardJob& job, FactorPlaces& places, PackedSums& packed, PackedSums& late) {
+  const TensorPlan& plan = job.job.plan;
+  const ShardLayout& shard = *job.job.step.shard;
+  TensorUpdate& update = **job.update;
+  if (shard.cuts_matrix_rows) {
+    get(shard.matrix_rows, packed.at(places.rows),
+        [&](std::int64_t row, double sum) { plan.matrix_row_sums[row] = sum; });
+    update.blend_rows();
+  }
+  if (shard.cuts_matrix_columns) {
+    get(shard.matrix_columns, packed.at(places.columns),
+        [&](std::int64_t column, double sum) { plan.matrix_column_sums[column] = sum; });
+  }
+  update.blend_columns();
+  if (!shard.cuts_matrix_columns) {
+    std::vector<double> own(static_cast<std::size_t>(shard.matrices.whole_size()));
+    put(shard.matrices, [&](std::int64_t matrix) { return update.sum_of_row_slots(matrix); }, own);
+    set_means(job, own);
+  } else if (shard.cuts_matrix_rows) {
+    places.means = late.reserve(shard.sum_group, shard.matrices.whole_size());
+    put_row_slots(job, late.at(places.means));
+  } else {
+    set_means(job, packed.at(places.means));
+  }
+}
+
 }  // namespace
 
 void complete_rows(std::span<const ShardJob> jobs, const SumShards& sum_shards, PackedSums& packed,
@@ -91,87 +162,24 @@ void complete_rows(std::span<const ShardJob> jobs, const SumShards& sum_shards, 
 
 void complete_factors(std::span<const ShardJob> jobs, const SumShards& sum_shards,
                       PackedSums& packed) {
-  const auto is_factored = [](const ShardJob& shard) {
-    return shard.update->has_value() && (*shard.update)->is_factored();
-  };
   packed.clear();
   std::vector<FactorPlaces> places(jobs.size());
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    if (!is_factored(jobs[i])) {
-      continue;
-    }
-    const TensorJob& job = jobs[i].job;
-    const ShardLayout& shard = *job.step.shard;
-    TensorUpdate& update = **jobs[i].update;
-    update.collect_factors();
-    if (shard.cuts_matrix_rows) {
-      places[i].rows = packed.reserve(shard.sum_group, shard.matrix_rows.whole_size());
-      put(
-          shard.matrix_rows, [&](std::int64_t row) { return job.plan.matrix_row_sums[row]; },
-          packed.at(places[i].rows));
-    } else {
-      update.blend_rows();
-    }
-    if (shard.cuts_matrix_columns) {
-      places[i].columns = packed.reserve(shard.sum_group, shard.matrix_columns.whole_size());
-      put(
-          shard.matrix_columns,
-          [&](std::int64_t column) { return job.plan.matrix_column_sums[column]; },
-          packed.at(places[i].columns));
-      if (!shard.cuts_matrix_rows) {
-        places[i].means = packed.reserve(shard.sum_group, shard.matrices.whole_size());
-        put_row_slots(jobs[i], packed.at(places[i].means));
-      }
+    if (has_factors(jobs[i])) {
+      places[i] = put_factors(jobs[i], packed);
     }
   }
   packed.sum(sum_shards);
-
-  // The row slots of cut rows are known only after they are blended. If columns are cut too, the
-  // sums of these slots take a second exchange.
   PackedSums late;
-  const auto set_means = [&](const ShardJob& shard, std::span<const double> whole) {
-    const auto rows = static_cast<double>(shard.job.step.shard->whole.matrix_rows);
-    get(shard.job.step.shard->matrices, whole, [&](std::int64_t matrix, double sum) {
-      if (shard.job.plan.mean_of_rows != nullptr) {
-        (*shard.update)->set_mean_of_rows(matrix, sum / rows);
-      }
-    });
-  };
-  std::vector<double> own;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    if (!is_factored(jobs[i])) {
-      continue;
-    }
-    const TensorJob& job = jobs[i].job;
-    const ShardLayout& shard = *job.step.shard;
-    TensorUpdate& update = **jobs[i].update;
-    if (shard.cuts_matrix_rows) {
-      get(shard.matrix_rows, packed.at(places[i].rows),
-          [&](std::int64_t row, double sum) { job.plan.matrix_row_sums[row] = sum; });
-      update.blend_rows();
-    }
-    if (shard.cuts_matrix_columns) {
-      get(shard.matrix_columns, packed.at(places[i].columns),
-          [&](std::int64_t column, double sum) { job.plan.matrix_column_sums[column] = sum; });
-    }
-    update.blend_columns();
-    if (!shard.cuts_matrix_columns) {
-      own.assign(static_cast<std::size_t>(shard.matrices.whole_size()), 0.0);
-      put(
-          shard.matrices, [&](std::int64_t matrix) { return update.sum_of_row_slots(matrix); },
-          own);
-      set_means(jobs[i], own);
-    } else if (shard.cuts_matrix_rows) {
-      places[i].means = late.reserve(shard.sum_group, shard.matrices.whole_size());
-      put_row_slots(jobs[i], late.at(places[i].means));
-    } else {
-      set_means(jobs[i], packed.at(places[i].means));
+    if (has_factors(jobs[i])) {
+      take_factors(jobs[i], places[i], packed, late);
     }
   }
   late.sum(sum_shards);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const ShardLayout& shard = *jobs[i].job.step.shard;
-    if (is_factored(jobs[i]) && shard.cuts_matrix_rows && shard.cuts_matrix_columns) {
+    if (has_factors(jobs[i]) && shard.cuts_matrix_rows && shard.cuts_matrix_columns) {
       set_means(jobs[i], late.at(places[i].means));
     }
   }

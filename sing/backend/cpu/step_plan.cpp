@@ -19,25 +19,6 @@ std::int64_t chunk_length(std::int64_t size) {
 
 Chunks cut(std::int64_t total, std::int64_t length) { return {divide_up(total, length), length}; }
 
-// The passes and the memory that a rule needs for one tensor.
-struct RuleNeeds {
-  bool factored;
-  std::size_t sums;
-  bool orthogonal;
-};
-
-RuleNeeds needs_of(const Rule& rule, const TensorStep& tensor) {
-  return std::visit(
-      [&]<class R>(const R&) {
-        return RuleNeeds{
-            .factored = kIsFactored<R>,
-            .sums = kSumCount<R>,
-            .orthogonal = tensor.whole_size() > 0 &&
-                          newton_schulz_of(rule, tensor.layout.factored()).has_value()};
-      },
-      rule);
-}
-
 void cut_measure(TensorPlan& plan, const Layout& layout) {
   const std::int64_t length = chunk_length(layout.size);
   const std::int64_t row_length = layout.row_length();
@@ -65,23 +46,28 @@ void cut_factor(TensorPlan& plan, const Layout& layout) {
 
 TensorPlan plan_tensor(const TensorStep& tensor, const GroupStep& group, bool may_update_first) {
   const Layout& layout = tensor.layout;
-  const RuleNeeds needs = needs_of(group.rule, tensor);
   TensorPlan plan;
   plan.centralizes = group.standardize.centralizes(layout.rank);
-  plan.is_orthogonal = needs.orthogonal;
+  plan.is_orthogonal = tensor.whole_size() > 0 && newton_schulz_of(group.rule, layout.factored());
+  std::visit(
+      [&]<class R>(const R&) {
+        plan.is_factored = kIsFactored<R> && layout.factored();
+        plan.sum_bytes = static_cast<std::int64_t>(kSumCount<R> * sizeof(double));
+      },
+      group.rule);
   plan.real_bytes = static_cast<std::int64_t>(size_of(state_dtype(tensor.dtype)));
   plan.is_shard = tensor.shard != nullptr;
   plan.is_small = !plan.is_shard && (layout.size <= kChunkElements || plan.is_orthogonal);
   plan.measured_by_update = may_update_first && !plan.centralizes &&
-                            group.standardize.normalize == Normalize::kOff && !needs.factored &&
-                            needs.sums == 0 && !needs.orthogonal;
+                            group.standardize.normalize == Normalize::kOff && !plan.is_factored &&
+                            plan.sum_bytes == 0 && !plan.is_orthogonal;
   if (layout.size > 0) {
     cut_measure(plan, layout);
     plan.chunks(Pass::kApply) = cut(layout.size, chunk_length(layout.size));
-    if (needs.factored && layout.factored()) {
+    if (plan.is_factored) {
       cut_factor(plan, layout);
     }
-    if (needs.sums > 0) {
+    if (plan.sum_bytes > 0) {
       plan.chunks(Pass::kSum) = plan.chunks(Pass::kApply);
     }
   }
@@ -119,9 +105,7 @@ std::size_t place_scratch(StepPlan& plan, const StepRequest& request, std::byte*
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
     TensorPlan& tensor = plan.tensors[i];
     const Layout& layout = request.tensors[i].layout;
-    const RuleNeeds needs =
-        needs_of(request.groups[request.tensors[i].group].rule, request.tensors[i]);
-    if (tensor.is_shard && needs.factored && layout.factored()) {
+    if (tensor.is_shard && tensor.is_factored) {
       constexpr auto kBytes = static_cast<std::int64_t>(sizeof(double));
       arena.place(tensor.matrix_row_sums, layout.matrix_row_count() * kBytes);
       arena.place(tensor.matrix_column_sums, layout.matrix_column_count() * kBytes);
@@ -136,8 +120,7 @@ std::size_t place_scratch(StepPlan& plan, const StepRequest& request, std::byte*
                 tensor.chunks(Pass::kFactor).count * layout.columns * tensor.real_bytes);
     arena.place(tensor.mean_of_rows,
                 tensor.chunks(Pass::kFactor).count > 0 ? layout.matrices * tensor.real_bytes : 0);
-    arena.place(tensor.totals, tensor.chunks(Pass::kSum).count *
-                                   static_cast<std::int64_t>(needs.sums * sizeof(double)));
+    arena.place(tensor.totals, tensor.chunks(Pass::kSum).count * tensor.sum_bytes);
   }
   return arena.used();
 }

@@ -61,11 +61,11 @@ struct Chunks {
 
 // The result of one chunk of the measure pass.
 struct Partial {
-  SampleMoments moments;  // of a piece of a row
-  GradientSums sums;      // of whole rows, or of elements
+  SampleMoments moments;  // for a piece of a row
+  GradientSums sums;      // for whole rows, or elements
 };
 
-// How one tensor is worked on, and its scratch.
+// The chunks of one tensor in each pass, and its scratch memory.
 struct TensorPlan {
   bool centralizes = false;
   bool is_small = false;
@@ -74,6 +74,8 @@ struct TensorPlan {
   // The rule makes it orthogonal: one worker does all of it, or that part of it which follows the
   // exchange of a shard.
   bool is_orthogonal = false;
+  bool is_factored = false;     // the rule keeps row and column means of it
+  std::int64_t sum_bytes = 0;   // the rule's sums over one chunk
   std::int64_t real_bytes = 0;  // size of an element of its state
   std::size_t large_index = 0;  // among the large tensors
   // A chunk of the measure pass is a run of rows, of elements of one piece if pieces > 0, or of
@@ -115,7 +117,7 @@ struct StepPlan {
   std::vector<Item> items;
   std::int64_t elements = 0;
   std::size_t large_tensors = 0;
-  std::size_t workspace_bytes = 0;  // of each worker, for matrices
+  std::size_t workspace_bytes = 0;  // each worker's memory for matrices
 
   std::vector<std::byte> scratch;
 

@@ -25,7 +25,7 @@ struct Worker {
 // The progress of a large tensor, whose chunks several workers run at the same time.
 struct LargeTensorRun {
   std::optional<TensorUpdate> update;                   // empty: the tensor is skipped
-  std::atomic<std::int64_t> chunks_left[kPassCount]{};  // of each pass
+  std::atomic<std::int64_t> chunks_left[kPassCount]{};  // one per pass
   std::atomic<Pass> open_pass{};                        // this pass and earlier ones may run
 };
 
@@ -79,15 +79,15 @@ class StepRun {
   const Kernels& kernels_;
   const Multiply& multiply_;  // the caller's, or empty
   const StepRequest* request_ = nullptr;
-  std::vector<GradientScale> scales_;  // of each tensor
+  std::vector<GradientScale> scales_;  // one per tensor
   std::unique_ptr<LargeTensorRun[]> large_;
-  std::vector<ShardJob> shards_;           // of this step
-  std::optional<TensorUpdate> no_update_;  // of shards without a gradient
+  std::vector<ShardJob> shards_;           // those of this step
+  std::optional<TensorUpdate> no_update_;  // stands for shards without a gradient
   PackedSums packed_;
   MatrixExchange matrices_;
   ColumnQueue queue_;
-  std::vector<std::vector<std::byte>> workspaces_;  // of each worker
-  std::exception_ptr executor_failure_;             // until the step is complete
+  std::vector<std::vector<std::byte>> workspaces_;  // one per worker
+  std::exception_ptr executor_failure_;             // rethrown when the step is complete
 };
 
 }  // namespace sing::cpu

@@ -48,7 +48,7 @@ class TensorUpdate {
   // Also called for a pass that has no chunks. Shards have the functions below instead.
   void finish(Pass pass);
 
-  // Whether the rule keeps factored moments of this tensor.
+  // Returns whether the rule keeps factored moments of this tensor.
   bool is_factored() const;
   // Adds up the chunks' sums of a shard after the factor pass, in the plan's matrix_row_sums and
   // matrix_column_sums.
@@ -88,7 +88,7 @@ class TensorUpdate {
   void visit(Visit visit) const;
 
   TensorJob job_;
-  ConstantsStorage constants_;  // of this tensor: the rule may complete them from its sums
+  ConstantsStorage constants_;  // the rule may complete them from the tensor's sums
   UpdateArguments arguments_;
 };
 

@@ -317,7 +317,7 @@ class ReferenceUpdate {
   Dtype state_dtype_;
   typename R::template Constants<double> constants_;
   std::optional<double> merge_alpha_;  // set in the steps in which LookAhead merges
-  std::vector<double> mean_of_rows_;   // of each matrix
+  std::vector<double> mean_of_rows_;   // one per matrix
   bool orthogonalizes_ = false;
   NewtonSchulz newton_schulz_{};
   std::vector<double> orthogonal_;

@@ -97,30 +97,37 @@ TEST(ThinCurve, KeepsTheMeanAndTheExtremes) {
   EXPECT_EQ(thin[3].y, 5);
 }
 
-TEST(LineChart, GapsBreakACurveAndADivergedOneDoesNotAffectTheRange) {
+TEST(LineChart, GapsBreakACurveAndADivergedOneIsMarked) {
   const ChartOptions options{.title = "t", .x_label = "step", .y_scale = Scale::kLinear};
   const Curve gap{.label = "gap",
                   .style = "color0",
                   .points = {curve_point(0, 0), curve_point(1, 1), curve_point(2, kAbsent),
                              curve_point(3, 1), curve_point(4, 0)}};
-  // x maps 0 … 4 to 64 … 628; y maps 0 … 1.03 to 256 … 10.
   EXPECT_THAT(draw_line_chart(options, {gap}),
-              HasSubstr("d=\"M64 256L205 17.2M487 17.2L628 256\""));
+              HasSubstr("\"points\":[[0.0,0.0],[1.0,1.0],[2.0],[3.0,1.0],[4.0,0.0]]"));
   const Curve wild{.label = "wild",
                    .style = "color1",
                    .points = {curve_point(0, 1), curve_point(1, 1e9)},
                    .diverged = true};
   const std::string both = draw_line_chart(options, {gap, wild});
-  EXPECT_THAT(both, HasSubstr("data-y=\"linear 0 1.03 256 10\""));
-  EXPECT_THAT(both, HasSubstr("class=\"diverged color1\""));
-  EXPECT_THAT(draw_line_chart(options, {wild}), HasSubstr("data-y=\"linear 1 "));
+  EXPECT_THAT(both, HasSubstr("{\"diverged\":false,\"label\":\"gap\""));
+  EXPECT_THAT(both, HasSubstr("{\"diverged\":true,\"label\":\"wild\""));
   EXPECT_EQ(draw_line_chart(options, {{.label = "none", .points = {curve_point(0, kAbsent)}}}), "");
 }
 
-TEST(LineChart, FromZeroHasNoNegativePartEvenIfAllIsZero) {
-  const Curve flat{.label = "flat", .points = {curve_point(0, 0), curve_point(1, 0)}};
-  EXPECT_THAT(draw_line_chart({.title = "t", .from_zero = true}, {flat}),
-              HasSubstr("data-y=\"linear 0 1.03 256 10\""));
+TEST(LineChart, ALogarithmicChartHasOnlyPositiveNumbers) {
+  const Curve curve{.label = "c",
+                    .points = {curve_point(1, -1), {.x = 2, .y = 3, .low = -1, .high = 4}}};
+  EXPECT_THAT(draw_line_chart({.title = "t", .y_scale = Scale::kLog}, {curve}),
+              HasSubstr("\"points\":[[1.0],[2.0,3.0,3.0,4.0]]"));
+  EXPECT_THAT(draw_line_chart({.title = "t"}, {curve}),
+              HasSubstr("\"points\":[[1.0,-1.0],[2.0,3.0,-1.0,4.0]]"));
+}
+
+TEST(LineChart, ALabelCannotEndTheScript) {
+  const Curve curve{.label = "</script>\xff", .points = {curve_point(0, 1)}};
+  EXPECT_THAT(draw_line_chart({.title = "t"}, {curve}),
+              HasSubstr("\"label\":\"\\u003c/script>\xEF\xBF\xBD\""));
 }
 
 TEST(Bitmap, HasTheHeaderAndTheRowsOfTheFormat) {

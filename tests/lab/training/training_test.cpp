@@ -522,7 +522,8 @@ TEST(Eval, RefusesWhatIsNoRunOrNoCheckpoint) {
   const Outcome foreign =
       run_sing({"eval", run.string(), "--checkpoint", (folder / "foreign").string()});
   EXPECT_EQ(foreign.code, lab::command::kFailure);
-  EXPECT_THAT(foreign.error, HasSubstr("[checkpoint] wanted a checkpoint of sing train: "));
+  EXPECT_THAT(foreign.error,
+              HasSubstr("[checkpoint] wanted a checkpoint of sing train, got another file: "));
   EXPECT_THAT(foreign.error, HasSubstr("foreign"));
   const std::vector<float> values = {1, 2};
   const TensorBytes weights{{"layer", Dtype::kFloat32, {2}},

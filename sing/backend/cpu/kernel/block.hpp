@@ -74,7 +74,7 @@ struct GradientBlock {
   std::int64_t count;
 };
 
-// At most `count` elements from `begin` on: unstandardized in memory, or standardized in `buffer`
+// At most `count` elements, the first at `begin`: raw in memory, or standardized in `buffer`
 // if they have another type or their rows are short.
 template <class Real>
 GradientBlock<Real> gradient_block(const UpdateArguments& update, std::int64_t begin,

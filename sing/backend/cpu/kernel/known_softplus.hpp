@@ -17,8 +17,8 @@ namespace {
 
 inline constexpr std::int64_t kUpdateStep = 128;  // elements that share an answer
 
-// Whether the cheap form serves all of these elements. Compares bits: floats that are not negative
-// have the order of their bits, and a loop that finds the largest integer vectorizes.
+// Returns whether the cheap form serves all of these elements. Compares bits: floats that are not
+// negative have the order of their bits, and a loop that finds the largest integer vectorizes.
 template <class R, class Real, class... SlotPointer>
 SING_HOST_DEVICE bool is_near_zero(const typename R::template Constants<Real>& constants,
                                    const GradientBlock<Real>& block, Real mean, IndexRange elements,

@@ -138,8 +138,8 @@ SampleMoments moments_about(const Real* x, std::int64_t count, Real first_mean) 
   return {count, static_cast<double>(first_mean) + shift, centred < 0 ? 0.0 : centred};
 }
 
-// Whether the squares about the mean may be computed as Σx² − n·mean². A difference of at least a
-// quarter of Σx² costs two bits; a smaller one would cost digits.
+// Returns whether the squares about the mean may be computed as Σx² − n·mean². A difference of at
+// least a quarter of Σx² costs two bits; a smaller one would cost digits.
 SING_HOST_DEVICE bool may_subtract(double squares_of_means, double squares) {
   return !(squares_of_means > 0.75 * squares);  // true for NaN and infinity
 }

@@ -46,7 +46,7 @@ struct alignas(16) TensorRows {
   bool centralizes;
 };
 
-// How a tensor is measured. A chunk is what one warp measures at a time: a run of whole rows, or a
+// How to measure a tensor. A chunk is what one warp measures at a time: a run of whole rows, or a
 // part of one row where chunks_per_row > 1.
 struct TensorChunks : TensorRows {
   std::int64_t size;

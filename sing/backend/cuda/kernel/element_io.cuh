@@ -115,7 +115,7 @@ __device__ __forceinline__ Real load_gradient(const GradientRecord& gradient, st
   }
 }
 
-// Whether an array's packs are aligned, for elements of this many bytes; true for null.
+// Returns whether an array's packs are aligned, for elements of this many bytes; true for null.
 template <class Real>
 __device__ __forceinline__ bool is_pack_aligned(const void* base, int element_bytes) {
   return reinterpret_cast<std::uintptr_t>(base) %

@@ -46,7 +46,7 @@ struct PackMeans {
   }
 };
 
-// Whether PackMeans can serve a tensor.
+// Returns whether PackMeans can serve a tensor.
 __device__ __forceinline__ bool packs_keep_to_rows(const TensorRows& tensor, int width) {
   return !tensor.centralizes | ((tensor.outer == 1) & (tensor.row_length % width == 0));
 }

@@ -255,7 +255,7 @@ class SegmentPipeline {
   Taken next_;       // the prefetched segment where it is not staged
   int length_;       // row length
   int rows_, left_;  // rows, and elements of the first of them, that are not prefetched yet
-  int offset_ = 0;   // in the chunk, of the segment that is prefetched next
+  int offset_ = 0;   // where the segment that is prefetched next begins in the chunk
   int word_ = 0;     // staged word that is taken next
 };
 

@@ -40,7 +40,16 @@ void add_number(std::vector<double>& out, const std::optional<double>& value) {
 }
 template <class Number>
 void add_number(std::vector<double>& out, Number value) {
-  out.push_back(static_cast<double>(value));
+  if constexpr (std::is_pointer_v<Number>) {
+    out.push_back(std::bit_cast<double>(value));
+  } else {
+    out.push_back(static_cast<double>(value));
+  }
+}
+
+template <class... Numbers>
+void add_numbers(std::vector<double>& out, const Numbers&... numbers) {
+  (add_number(out, numbers), ...);
 }
 
 template <class Options>
@@ -48,7 +57,7 @@ void add_fields(std::vector<double>& out, const Options& options) {
   visit_fields(options, [&](const auto&, const auto& member) { add_number(out, member); });
 }
 
-GroupRecord encode(const GroupStep& group) {
+GroupRecord group_record(const GroupStep& group) {
   GroupRecord record{};
   std::visit([&](const auto& rule) { std::memcpy(record.rule, &rule, sizeof(rule)); }, group.rule);
   record.standardize = group.standardize;
@@ -62,6 +71,30 @@ GroupRecord encode(const GroupStep& group) {
   record.clip_norm = group.clip_limit().value_or(0);
   record.progress = group.progress;
   return record;
+}
+
+OptimizerRecord optimizer_record(const StepRequest& request) {
+  return {.progress = request.progress,
+          .loss_scale = request.loss_scale,
+          .total_norm = request.total_norm.value_or(kNoNorm),
+          .group_count = static_cast<std::int64_t>(request.groups.size()),
+          .non_finite = request.non_finite};
+}
+
+// Adds the numbers of a record, each on its own because the bytes of a rule may have holes. The
+// bindings do not compile if the record has another member.
+void add_record(std::vector<double>& out, const Rule& of_record, const GroupRecord& record) {
+  const auto& [rule, standardize, learning_rate, source, factor, decay_vectors, decay_matrices,
+               period, alpha, clip_norm, progress] = record;
+  std::visit([&](const auto& each) { add_fields(out, each); }, of_record);
+  add_fields(out, standardize);
+  add_numbers(out, learning_rate, source, factor, decay_vectors, decay_matrices, period, alpha,
+              clip_norm, progress);
+}
+
+void add_record(std::vector<double>& out, const OptimizerRecord& record) {
+  const auto& [progress, loss_scale, total_norm, group_count, non_finite] = record;
+  add_numbers(out, progress, loss_scale, total_norm, group_count, non_finite);
 }
 
 }  // namespace
@@ -121,22 +154,9 @@ std::vector<GradientRecord> DeviceTables::encode_gradients(const StepRequest& re
 bool DeviceTables::options_differ(const StepRequest& request) {
   wanted_options_.clear();
   for (const GroupStep& group : request.groups) {
-    std::visit([&](const auto& rule) { add_fields(wanted_options_, rule); }, group.rule);
-    add_fields(wanted_options_, group.standardize);
-    if (group.lookahead) {
-      add_fields(wanted_options_, *group.lookahead);
-    }
-    wanted_options_.push_back(group.lookahead ? 1 : 0);
-    wanted_options_.push_back(group.decay_vectors ? 1 : 0);
-    wanted_options_.push_back(group.clip_limit().value_or(0));
-    wanted_options_.push_back(group.learning_rate_factor);
-    wanted_options_.push_back(std::bit_cast<double>(group.learning_rate_source));
-    wanted_options_.push_back(std::bit_cast<double>(group.progress));
+    add_record(wanted_options_, group.rule, group_record(group));
   }
-  wanted_options_.push_back(request.loss_scale);
-  wanted_options_.push_back(request.total_norm.value_or(kNoNorm));
-  wanted_options_.push_back(static_cast<double>(request.non_finite));
-  wanted_options_.push_back(std::bit_cast<double>(request.progress));
+  add_record(wanted_options_, optimizer_record(request));
   return wanted_options_.size() != options_.size() ||
          std::memcmp(wanted_options_.data(), options_.data(), options_.size() * sizeof(double)) !=
              0;
@@ -144,14 +164,10 @@ bool DeviceTables::options_differ(const StepRequest& request) {
 
 void DeviceTables::encode_options(const StepRequest& request, std::byte* host) const {
   for (std::size_t group = 0; group < group_count_; ++group) {
-    const GroupRecord record = encode(request.groups[group]);
+    const GroupRecord record = group_record(request.groups[group]);
     std::memcpy(host + group * sizeof(record), &record, sizeof(record));
   }
-  const OptimizerRecord record{.progress = request.progress,
-                               .loss_scale = request.loss_scale,
-                               .total_norm = request.total_norm.value_or(kNoNorm),
-                               .group_count = static_cast<std::int64_t>(group_count_),
-                               .non_finite = request.non_finite};
+  const OptimizerRecord record = optimizer_record(request);
   std::memcpy(host + group_count_ * sizeof(GroupRecord), &record, sizeof(record));
 }
 

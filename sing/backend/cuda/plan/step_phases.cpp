@@ -62,8 +62,8 @@ class PhaseMaker {
     return sum;
   }
 
-  // Whether an update reads a tensor's elements one by one, which takes a warp several times
-  // longer.
+  // Returns whether an update reads a tensor's elements one by one, which takes a warp several
+  // times longer.
   bool updates_by_element(std::uint32_t position) const {
     const TensorRecord& each = record(position);
     return passes_.by_element || (each.rank >= 2 && (each.outer > 1 || each.row_length % 4 != 0));
