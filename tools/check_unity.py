@@ -2,8 +2,8 @@
 
 python tools/check_unity.py [ROOT] prints one line per fault and exits with 1 if there is any. A fault is a name in a file's unnamed
 namespace that another file, or a header, has in the same namespace too. Functions of one name are allowed if their parameters
-differ, and so are aliases of the same type. LibTorch's macro TORCH_MODULE is a fault as well: it writes torch for ::torch, which
-sing::torch hides where its headers are included before.
+differ, and so are aliases of the same type. In lab/, torch:: instead of ::torch:: or sing::torch:: is a fault as well, and
+so is LibTorch's macro TORCH_MODULE, which writes it: sing::torch hides ::torch where one of its headers is included before.
 """
 
 import collections
@@ -19,6 +19,7 @@ UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.MULTILINE | re
 # Names without a scope of their own: those of an enumeration that is no class.
 ENUMERATION = re.compile(r"^enum (?!class)\w+[^{;]*\{(.*?)\};", re.MULTILINE | re.DOTALL)
 ALIAS = re.compile(r"^using (\w+) = ([^;]+);", re.MULTILINE)
+TORCH = re.compile(r"^(?! *//|#).*(?<![:\w])(torch::\w+(?:::\w+)*)", re.MULTILINE)
 # A definition begins in the first column.
 TYPE = re.compile(r"^(?:struct|class|enum class|enum) (\w+)", re.MULTILINE)
 VARIABLE = re.compile(r"^(?:constexpr|const|inline|static|thread_local) [^\n(){}=;]*?(\w+)(?:\[\])?(?: = |\{|;|\()", re.MULTILINE)
@@ -57,6 +58,8 @@ def faults(root):
         text = path.read_text(encoding="utf-8")
         if "TORCH_MODULE(" in text:
             yield f"wanted an alias of ::torch::nn::ModuleHolder in {name}, got TORCH_MODULE"
+        for hidden in TORCH.findall(text) if name.startswith("lab/") else ():
+            yield f"wanted ::{hidden} or sing::{hidden} in {name}, got {hidden}"
         namespace = NAMESPACE.search(text)
         if namespace and not ELSEWHERE.match(name):
             for each in definitions(text) if path.suffix == ".cpp" else declarations(text):

@@ -39,7 +39,7 @@ struct Corners {
 Augmenter::Augmenter(const Normalization& normalization, std::int64_t size, bool rotates,
                      at::Device device)
     : size_(size), rotates_(rotates), normalizer_(normalization, device) {
-  const at::Tensor axis = torch::arange(size, at::TensorOptions(device).dtype(at::kInt));
+  const at::Tensor axis = ::torch::arange(size, at::TensorOptions(device).dtype(at::kInt));
   columns_ = axis.repeat({size}).unsqueeze(0);
   rows_ = axis.repeat_interleave(size).unsqueeze(0);
 }

@@ -7,7 +7,7 @@ namespace sing::lab::image {
 namespace {
 
 at::Tensor per_channel(const std::vector<double>& values) {
-  return torch::tensor(values, torch::kDouble).view({1, -1, 1, 1});
+  return ::torch::tensor(values, ::torch::kDouble).view({1, -1, 1, 1});
 }
 
 }  // namespace

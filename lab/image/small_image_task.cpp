@@ -133,7 +133,7 @@ class SmallImageTask final : public task::CountingTask {
     std::vector<at::Tensor> labels;
     for (const SmallSubset& subset : set.subsets) {
       const auto view = [](const std::vector<std::uint8_t>& bytes, at::IntArrayRef sizes) {
-        return torch::from_blob(const_cast<std::uint8_t*>(bytes.data()), sizes, at::kByte);
+        return ::torch::from_blob(const_cast<std::uint8_t*>(bytes.data()), sizes, at::kByte);
       };
       pixels.push_back(
           view(subset.pixels, {subset.count(), shape.channels, shape.size, shape.size}));

@@ -66,20 +66,20 @@ GptShape shape_of(const GptOptions& options, std::int64_t vocabulary) {
 }
 
 struct GptImpl::Parts {
-  torch::nn::Embedding tokens = nullptr;
+  ::torch::nn::Embedding tokens = nullptr;
   at::Tensor positions;  // [context, width]
   std::vector<Block> blocks;
-  torch::nn::LayerNorm norm = nullptr;
+  ::torch::nn::LayerNorm norm = nullptr;
 };
 
 GptImpl::GptImpl(const GptShape& shape) : shape_(shape), parts_(std::make_unique<Parts>()) {
   parts_->tokens =
-      register_module("token_embed", torch::nn::Embedding(shape.vocabulary, shape.width));
+      register_module("token_embed", ::torch::nn::Embedding(shape.vocabulary, shape.width));
   parts_->positions = register_parameter(
-      "pos_embed", torch::randn({shape.context, shape.width}) * kWeightDeviation);
-  const torch::NoGradGuard no_gradient;
+      "pos_embed", ::torch::randn({shape.context, shape.width}) * kWeightDeviation);
+  const ::torch::NoGradGuard no_gradient;
   parts_->tokens->weight.normal_(0, kWeightDeviation);
-  const auto list = register_module("blocks", torch::nn::ModuleList());
+  const auto list = register_module("blocks", ::torch::nn::ModuleList());
   for (std::int64_t block = 0; block < shape.depth; ++block) {
     parts_->blocks.emplace_back(BlockShape{.width = shape.width,
                                            .heads = shape.heads,
@@ -129,9 +129,9 @@ at::Tensor GptImpl::fused_forward(const at::Tensor& tokens, const WeightCopies& 
           .to(at::kBFloat16);
   for (std::size_t block = 0; block < parts_->blocks.size(); ++block) {
     const BlockImpl::Layers at = parts_->blocks[block]->layers();
-    const torch::nn::LayerNormImpl& next = block + 1 < parts_->blocks.size()
-                                               ? parts_->blocks[block + 1]->layers().norm1
-                                               : *parts_->norm;
+    const ::torch::nn::LayerNormImpl& next = block + 1 < parts_->blocks.size()
+                                                 ? parts_->blocks[block + 1]->layers().norm1
+                                                 : *parts_->norm;
     const at::Tensor qkv =
         fused::linear(normalized, copies.of(at.qkv.weight), copies.of(at.qkv.bias));
     const at::Tensor mixed =

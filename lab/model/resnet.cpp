@@ -30,15 +30,15 @@ struct ConvolutionShape {
 
 // A convolution without bias that blurs its input if the stride is above 1. Parameters are named as
 // in a plain convolution.
-class ConvolutionImpl final : public torch::nn::Module {
+class ConvolutionImpl final : public ::torch::nn::Module {
  public:
   ConvolutionImpl(const ConvolutionShape& shape, bool blurpool)
       : shape_(shape),
         weight_(register_parameter("weight",
-                                   torch::empty({shape.out, shape.in, shape.size, shape.size}))) {
-    torch::nn::init::kaiming_normal_(weight_, 0, torch::kFanOut, torch::kReLU);
+                                   ::torch::empty({shape.out, shape.in, shape.size, shape.size}))) {
+    ::torch::nn::init::kaiming_normal_(weight_, 0, ::torch::kFanOut, ::torch::kReLU);
     if (blurpool && shape.stride > 1 && shape.in >= kLeastBlurredChannels) {
-      const at::Tensor line = torch::tensor({1.0F, 2.0F, 1.0F}) / 4;
+      const at::Tensor line = ::torch::tensor({1.0F, 2.0F, 1.0F}) / 4;
       filter_ = at::outer(line, line).expand({shape.in, 1, 3, 3}).contiguous();
     }
   }
@@ -69,7 +69,7 @@ class ConvolutionImpl final : public torch::nn::Module {
 };
 using Convolution = ::torch::nn::ModuleHolder<ConvolutionImpl>;
 
-fused::BatchNormParameters parameters_of(const torch::nn::BatchNorm2d& norm) {
+fused::BatchNormParameters parameters_of(const ::torch::nn::BatchNorm2d& norm) {
   return {.gain = norm->weight,
           .shift = norm->bias,
           .running_mean = norm->running_mean,
@@ -83,18 +83,19 @@ fused::BatchNormParameters parameters_of(const torch::nn::BatchNorm2d& norm) {
 // their gradients are added where they are read.
 using Twice = std::pair<at::Tensor, at::Tensor>;
 
-class BasicBlockImpl final : public torch::nn::Module {
+class BasicBlockImpl final : public ::torch::nn::Module {
  public:
   BasicBlockImpl(std::int64_t in, std::int64_t out, std::int64_t stride, bool blurpool)
       : conv1_(
             register_module("conv1", Convolution(ConvolutionShape{in, out, 3, stride}, blurpool))),
-        bn1_(register_module("bn1", torch::nn::BatchNorm2d(out))),
+        bn1_(register_module("bn1", ::torch::nn::BatchNorm2d(out))),
         conv2_(register_module("conv2", Convolution(ConvolutionShape{out, out, 3, 1}, blurpool))),
-        bn2_(register_module("bn2", torch::nn::BatchNorm2d(out))) {
+        bn2_(register_module("bn2", ::torch::nn::BatchNorm2d(out))) {
     if (stride > 1 || in != out) {
       shortcut_ = Convolution(ConvolutionShape{in, out, 1, stride}, blurpool);
-      shortcut_norm_ = torch::nn::BatchNorm2d(out);
-      downsample_ = register_module("downsample", torch::nn::Sequential(shortcut_, shortcut_norm_));
+      shortcut_norm_ = ::torch::nn::BatchNorm2d(out);
+      downsample_ =
+          register_module("downsample", ::torch::nn::Sequential(shortcut_, shortcut_norm_));
     }
   }
 
@@ -120,12 +121,12 @@ class BasicBlockImpl final : public torch::nn::Module {
 
  private:
   Convolution conv1_;
-  torch::nn::BatchNorm2d bn1_;
+  ::torch::nn::BatchNorm2d bn1_;
   Convolution conv2_;
-  torch::nn::BatchNorm2d bn2_;
-  torch::nn::Sequential downsample_ = nullptr;
+  ::torch::nn::BatchNorm2d bn2_;
+  ::torch::nn::Sequential downsample_ = nullptr;
   Convolution shortcut_ = nullptr;  // shortcut_ and shortcut_norm_ are the parts of downsample_
-  torch::nn::BatchNorm2d shortcut_norm_ = nullptr;
+  ::torch::nn::BatchNorm2d shortcut_norm_ = nullptr;
 };
 using BasicBlock = ::torch::nn::ModuleHolder<BasicBlockImpl>;
 
@@ -134,9 +135,9 @@ using BasicBlock = ::torch::nn::ModuleHolder<BasicBlockImpl>;
 struct ResnetImpl::Parts {
   bool pools = false;
   Convolution conv1 = nullptr;
-  torch::nn::BatchNorm2d bn1 = nullptr;
+  ::torch::nn::BatchNorm2d bn1 = nullptr;
   std::vector<BasicBlock> blocks;
-  torch::nn::Linear fc = nullptr;
+  ::torch::nn::Linear fc = nullptr;
 };
 
 ResnetImpl::ResnetImpl(const ResnetOptions& options, std::int64_t channels, std::int64_t classes)
@@ -146,10 +147,10 @@ ResnetImpl::ResnetImpl(const ResnetOptions& options, std::int64_t channels, std:
   const ConvolutionShape stem{channels, options.width, large ? 7 : 3, large ? 2 : 1};
   parts_->pools = large;
   parts_->conv1 = register_module("conv1", Convolution(stem, options.blurpool));
-  parts_->bn1 = register_module("bn1", torch::nn::BatchNorm2d(options.width));
+  parts_->bn1 = register_module("bn1", ::torch::nn::BatchNorm2d(options.width));
   std::int64_t in = options.width;
   for (std::size_t layer = 0; layer < 4; ++layer) {
-    torch::nn::Sequential sequence;
+    ::torch::nn::Sequential sequence;
     const std::int64_t out = options.width << layer;
     for (std::int64_t block = 0; block < find_size(options.model).blocks[layer]; ++block) {
       const std::int64_t stride = layer > 0 && block == 0 ? 2 : 1;
@@ -159,7 +160,7 @@ ResnetImpl::ResnetImpl(const ResnetOptions& options, std::int64_t channels, std:
     }
     register_module("layer" + std::to_string(layer + 1), sequence);
   }
-  parts_->fc = register_module("fc", torch::nn::Linear(in, classes));
+  parts_->fc = register_module("fc", ::torch::nn::Linear(in, classes));
 }
 
 ResnetImpl::~ResnetImpl() = default;
@@ -200,8 +201,8 @@ at::Tensor ResnetImpl::fused_forward(const at::Tensor& images, const WeightCopie
                        copies.of(parts_->fc->bias));
 }
 
-void to_channels_last(torch::nn::Module& model) {
-  const torch::NoGradGuard no_gradient;
+void to_channels_last(::torch::nn::Module& model) {
+  const ::torch::NoGradGuard no_gradient;
   for (at::Tensor& parameter : model.parameters()) {
     if (parameter.dim() == 4) {
       parameter.set_data(parameter.contiguous(at::MemoryFormat::ChannelsLast));

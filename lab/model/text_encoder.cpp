@@ -13,9 +13,9 @@
 namespace sing::lab::model {
 namespace {
 
-torch::nn::Embedding make_embedding(std::int64_t rows, std::int64_t width) {
-  torch::nn::Embedding embedding(rows, width);
-  const torch::NoGradGuard no_gradient;
+::torch::nn::Embedding make_embedding(std::int64_t rows, std::int64_t width) {
+  ::torch::nn::Embedding embedding(rows, width);
+  const ::torch::NoGradGuard no_gradient;
   embedding->weight.normal_(0, kWeightDeviation);
   return embedding;
 }
@@ -38,7 +38,7 @@ at::Tensor distance_buckets(std::int64_t count, std::int64_t buckets, at::Device
          at::where(size < exact, size, far.clamp_max(half - 1));
 }
 
-class EmbeddingsImpl final : public torch::nn::Module {
+class EmbeddingsImpl final : public ::torch::nn::Module {
  public:
   explicit EmbeddingsImpl(const EncoderShape& shape) : shape_(shape), dropout_(shape.dropout) {
     words_ = register_module("word_embeddings", make_embedding(shape.vocabulary, shape.width));
@@ -65,19 +65,19 @@ class EmbeddingsImpl final : public torch::nn::Module {
  private:
   EncoderShape shape_;
   double dropout_;
-  torch::nn::Embedding words_ = nullptr, positions_ = nullptr, types_ = nullptr;
-  torch::nn::LayerNorm norm_ = nullptr;
+  ::torch::nn::Embedding words_ = nullptr, positions_ = nullptr, types_ = nullptr;
+  ::torch::nn::LayerNorm norm_ = nullptr;
 };
 using Embeddings = ::torch::nn::ModuleHolder<EmbeddingsImpl>;
 
 // Adds the parts of a block under the names that the kind of encoder gives them.
-class EncoderBlockImpl final : public torch::nn::Module {
+class EncoderBlockImpl final : public ::torch::nn::Module {
  public:
   explicit EncoderBlockImpl(const EncoderShape& shape) : shape_(shape) {
     const auto width = shape.width;
     // A module that only adds its name to those of its parts.
-    const auto folder = [](torch::nn::Module& parent, const char* name) {
-      return parent.register_module(name, std::make_shared<torch::nn::Module>());
+    const auto folder = [](::torch::nn::Module& parent, const char* name) {
+      return parent.register_module(name, std::make_shared<::torch::nn::Module>());
     };
     const auto attention = folder(*this, "attention");
     const bool is_mpnet = shape.kind == EncoderKind::kMpnet;
@@ -114,17 +114,17 @@ class EncoderBlockImpl final : public torch::nn::Module {
   }
 
   EncoderShape shape_;
-  torch::nn::Linear query_ = nullptr, key_ = nullptr, value_ = nullptr, mixed_ = nullptr;
-  torch::nn::LayerNorm norm1_ = nullptr;
-  torch::nn::Linear up_ = nullptr, down_ = nullptr;
-  torch::nn::LayerNorm norm2_ = nullptr;
+  ::torch::nn::Linear query_ = nullptr, key_ = nullptr, value_ = nullptr, mixed_ = nullptr;
+  ::torch::nn::LayerNorm norm1_ = nullptr;
+  ::torch::nn::Linear up_ = nullptr, down_ = nullptr;
+  ::torch::nn::LayerNorm norm2_ = nullptr;
 };
 using EncoderBlock = ::torch::nn::ModuleHolder<EncoderBlockImpl>;
 
-class StackImpl final : public torch::nn::Module {
+class StackImpl final : public ::torch::nn::Module {
  public:
   explicit StackImpl(const EncoderShape& shape) : shape_(shape) {
-    const auto list = register_module("layer", torch::nn::ModuleList());
+    const auto list = register_module("layer", ::torch::nn::ModuleList());
     for (std::int64_t block = 0; block < shape.depth; ++block) {
       blocks_.emplace_back(shape);
       list->push_back(blocks_.back());
@@ -155,18 +155,18 @@ class StackImpl final : public torch::nn::Module {
 
   EncoderShape shape_;
   std::vector<EncoderBlock> blocks_;
-  torch::nn::Embedding distances_ = nullptr;
+  ::torch::nn::Embedding distances_ = nullptr;
 };
 using Stack = ::torch::nn::ModuleHolder<StackImpl>;
 
-class PoolerLayerImpl final : public torch::nn::Module {
+class PoolerLayerImpl final : public ::torch::nn::Module {
  public:
   explicit PoolerLayerImpl(std::int64_t width)
       : dense_(register_module("dense", make_linear(width, width))) {}
   at::Tensor forward(const at::Tensor& hidden) { return at::tanh(dense_(hidden.select(1, 0))); }
 
  private:
-  torch::nn::Linear dense_;
+  ::torch::nn::Linear dense_;
 };
 using PoolerLayer = ::torch::nn::ModuleHolder<PoolerLayerImpl>;
 

@@ -8,7 +8,7 @@
 namespace sing::lab::model {
 
 struct TextModelImpl::Head {
-  torch::nn::Linear linear = nullptr;
+  ::torch::nn::Linear linear = nullptr;
 };
 
 TextModelImpl::TextModelImpl(const EncoderShape& shape, Pooler pooler, const std::string& head,

@@ -10,20 +10,20 @@ constexpr std::int64_t kMlpFactor = 4;
 
 }  // namespace
 
-torch::nn::LayerNorm make_norm(std::int64_t width, double epsilon) {
-  return torch::nn::LayerNorm(torch::nn::LayerNormOptions({width}).eps(epsilon));
+::torch::nn::LayerNorm make_norm(std::int64_t width, double epsilon) {
+  return ::torch::nn::LayerNorm(::torch::nn::LayerNormOptions({width}).eps(epsilon));
 }
 
-torch::nn::Linear make_linear(std::int64_t in, std::int64_t out) {
-  torch::nn::Linear linear(in, out);
-  const torch::NoGradGuard no_gradient;
+::torch::nn::Linear make_linear(std::int64_t in, std::int64_t out) {
+  ::torch::nn::Linear linear(in, out);
+  const ::torch::NoGradGuard no_gradient;
   linear->weight.normal_(0, kWeightDeviation);
   linear->bias.zero_();
   return linear;
 }
 
 LayerScaleImpl::LayerScaleImpl(std::int64_t width, double initial)
-    : gamma_(register_parameter("gamma", torch::full({width}, initial))) {}
+    : gamma_(register_parameter("gamma", ::torch::full({width}, initial))) {}
 
 AttentionImpl::AttentionImpl(const BlockShape& shape)
     : heads_(shape.heads),

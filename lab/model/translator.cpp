@@ -13,20 +13,20 @@
 namespace sing::lab::model {
 namespace {
 
-torch::nn::LayerNorm make_translator_norm(std::int64_t width) {
-  return torch::nn::LayerNorm(torch::nn::LayerNormOptions({width}));
+::torch::nn::LayerNorm make_translator_norm(std::int64_t width) {
+  return ::torch::nn::LayerNorm(::torch::nn::LayerNormOptions({width}));
 }
 
-torch::nn::Linear make_translator_linear(std::int64_t in, std::int64_t out) {
-  torch::nn::Linear linear(in, out);
-  torch::nn::init::xavier_uniform_(linear->weight);
-  const torch::NoGradGuard no_gradient;
+::torch::nn::Linear make_translator_linear(std::int64_t in, std::int64_t out) {
+  ::torch::nn::Linear linear(in, out);
+  ::torch::nn::init::xavier_uniform_(linear->weight);
+  const ::torch::NoGradGuard no_gradient;
   linear->bias.zero_();
   return linear;
 }
 
 at::Tensor make_table(std::int64_t pieces, std::int64_t width, std::int64_t padding) {
-  at::Tensor table = torch::randn({pieces, width}) / std::sqrt(static_cast<double>(width));
+  at::Tensor table = ::torch::randn({pieces, width}) / std::sqrt(static_cast<double>(width));
   table.select(0, padding).zero_();
   return table;
 }
@@ -36,7 +36,7 @@ struct Memory {
   at::Tensor keys, values;
 };
 
-class TranslatorAttentionImpl final : public torch::nn::Module {
+class TranslatorAttentionImpl final : public ::torch::nn::Module {
  public:
   explicit TranslatorAttentionImpl(const TranslatorOptions& options)
       : heads_(options.heads), dropout_(options.attention_dropout) {
@@ -61,9 +61,9 @@ class TranslatorAttentionImpl final : public torch::nn::Module {
 
  private:
   // As if keys, values and queries came from one matrix three times as high (fairseq).
-  torch::nn::Linear make_input(const char* name, std::int64_t width) {
-    torch::nn::Linear linear(width, width);
-    torch::nn::init::xavier_uniform_(linear->weight, 1 / std::sqrt(2.0));
+  ::torch::nn::Linear make_input(const char* name, std::int64_t width) {
+    ::torch::nn::Linear linear(width, width);
+    ::torch::nn::init::xavier_uniform_(linear->weight, 1 / std::sqrt(2.0));
     return register_module(name, linear);
   }
 
@@ -73,12 +73,12 @@ class TranslatorAttentionImpl final : public torch::nn::Module {
 
   std::int64_t heads_;
   double dropout_;
-  torch::nn::Linear k_ = nullptr, v_ = nullptr, q_ = nullptr, out_ = nullptr;
+  ::torch::nn::Linear k_ = nullptr, v_ = nullptr, q_ = nullptr, out_ = nullptr;
 };
 using TranslatorAttention = ::torch::nn::ModuleHolder<TranslatorAttentionImpl>;
 
 // A layer of the encoder, or with attention to the source, of the decoder.
-class LayerImpl final : public torch::nn::Module {
+class LayerImpl final : public ::torch::nn::Module {
  public:
   LayerImpl(const TranslatorOptions& options, bool reads_source) : options_(options) {
     self_attention_ = register_module("self_attn", TranslatorAttention(options));
@@ -142,13 +142,13 @@ class LayerImpl final : public torch::nn::Module {
 
   TranslatorOptions options_;
   TranslatorAttention self_attention_ = nullptr, source_attention_ = nullptr;
-  torch::nn::LayerNorm self_norm_ = nullptr, source_norm_ = nullptr, final_norm_ = nullptr;
-  torch::nn::Linear fc1_ = nullptr, fc2_ = nullptr;
+  ::torch::nn::LayerNorm self_norm_ = nullptr, source_norm_ = nullptr, final_norm_ = nullptr;
+  ::torch::nn::Linear fc1_ = nullptr, fc2_ = nullptr;
 };
 using Layer = ::torch::nn::ModuleHolder<LayerImpl>;
 
 // A table, layers and a last normalization.
-class TranslatorStackImpl final : public torch::nn::Module {
+class TranslatorStackImpl final : public ::torch::nn::Module {
  public:
   // An undefined table is that of another stack.
   TranslatorStackImpl(const TranslatorOptions& options, const at::Tensor& own_table,
@@ -156,7 +156,7 @@ class TranslatorStackImpl final : public torch::nn::Module {
     if (own_table.defined()) {
       table = register_parameter("embed_tokens", own_table);
     }
-    const auto list = register_module("layers", torch::nn::ModuleList());
+    const auto list = register_module("layers", ::torch::nn::ModuleList());
     for (std::int64_t layer = 0; layer < options.layers; ++layer) {
       layers.emplace_back(options, reads_source);
       list->push_back(layers.back());
@@ -166,7 +166,7 @@ class TranslatorStackImpl final : public torch::nn::Module {
 
   at::Tensor table;
   std::vector<Layer> layers;
-  torch::nn::LayerNorm norm = nullptr;
+  ::torch::nn::LayerNorm norm = nullptr;
 };
 using TranslatorStack = ::torch::nn::ModuleHolder<TranslatorStackImpl>;
 

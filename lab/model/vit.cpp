@@ -37,14 +37,14 @@ const NamedShape& find_shape(VitSize size) {
 constexpr double kNormEpsilon = 1e-6;
 
 // A convolution whose stride equals its kernel size, computed as a matrix product.
-class PatchEmbedImpl final : public torch::nn::Module {
+class PatchEmbedImpl final : public ::torch::nn::Module {
  public:
   explicit PatchEmbedImpl(const VitShape& shape) : patch_size_(shape.patch_size) {
     proj_ = register_module(
-        "proj",
-        torch::nn::Conv2d(torch::nn::Conv2dOptions(shape.channels, shape.width, shape.patch_size)
-                              .stride(shape.patch_size)));
-    const torch::NoGradGuard no_gradient;
+        "proj", ::torch::nn::Conv2d(
+                    ::torch::nn::Conv2dOptions(shape.channels, shape.width, shape.patch_size)
+                        .stride(shape.patch_size)));
+    const ::torch::NoGradGuard no_gradient;
     proj_->weight.normal_(0, kWeightDeviation);
     proj_->bias.zero_();
   }
@@ -61,11 +61,11 @@ class PatchEmbedImpl final : public torch::nn::Module {
     return at::linear(patches(images), proj_->weight.flatten(1), proj_->bias);
   }
 
-  const torch::nn::Conv2dImpl& projection() const { return *proj_; }
+  const ::torch::nn::Conv2dImpl& projection() const { return *proj_; }
 
  private:
   std::int64_t patch_size_;
-  torch::nn::Conv2d proj_ = nullptr;
+  ::torch::nn::Conv2d proj_ = nullptr;
 };
 using PatchEmbed = ::torch::nn::ModuleHolder<PatchEmbedImpl>;
 
@@ -95,17 +95,17 @@ struct VitImpl::Parts {
   PatchEmbed patch_embed = nullptr;
   at::Tensor positions;
   std::vector<Block> blocks;
-  torch::nn::LayerNorm norm = nullptr;
-  torch::nn::Linear head = nullptr;
+  ::torch::nn::LayerNorm norm = nullptr;
+  ::torch::nn::Linear head = nullptr;
 };
 
 VitImpl::VitImpl(const VitShape& shape, const std::optional<double>& layer_scale)
     : shape_(shape), has_layer_scale_(layer_scale.has_value()), parts_(std::make_unique<Parts>()) {
   const auto side = shape.image_size / shape.patch_size;
   parts_->positions = register_parameter(
-      "pos_embed", torch::randn({1, side * side, shape.width}) * kWeightDeviation);
+      "pos_embed", ::torch::randn({1, side * side, shape.width}) * kWeightDeviation);
   parts_->patch_embed = register_module("patch_embed", PatchEmbed(shape));
-  const auto list = register_module("blocks", torch::nn::ModuleList());
+  const auto list = register_module("blocks", ::torch::nn::ModuleList());
   for (std::int64_t block = 0; block < shape.depth; ++block) {
     parts_->blocks.emplace_back(BlockShape{.width = shape.width,
                                            .heads = shape.heads,
@@ -150,7 +150,7 @@ std::vector<at::Tensor> VitImpl::copied_parameters() const {
 
 // The bias of a product is added where its result is next read: in the sum, or before the GELU.
 at::Tensor VitImpl::fused_forward(const at::Tensor& images, const WeightCopies& copies) {
-  const torch::nn::Conv2dImpl& projection = parts_->patch_embed->projection();
+  const ::torch::nn::Conv2dImpl& projection = parts_->patch_embed->projection();
   const at::Tensor patches = parts_->patch_embed->patches(images).flatten(0, 1).to(at::kBFloat16);
   const fused::Copied patch_weight = copies.of(projection.weight);
   const fused::AttentionShape shape{images.size(0), patches.size(0) / images.size(0), shape_.heads};
@@ -160,7 +160,7 @@ at::Tensor VitImpl::fused_forward(const at::Tensor& images, const WeightCopies& 
                 patch_weight.copy.defined() ? patch_weight.copy.flatten(1) : patch_weight.copy});
   at::Tensor bias = projection.bias;
   at::Tensor normalized;
-  const auto add_norm = [&](const torch::nn::LayerNormImpl& norm) {
+  const auto add_norm = [&](const ::torch::nn::LayerNormImpl& norm) {
     std::tie(sum, normalized) =
         fused::add_norm(sum, branch, bias, {norm.weight, norm.bias, kNormEpsilon});
   };

@@ -35,11 +35,11 @@ HessianDiagonal::HessianDiagonal(std::vector<at::Tensor> parameters, std::uint64
 }
 
 void HessianDiagonal::backward(const at::Tensor& loss) {
-  const std::vector<at::Tensor> gradients = torch::autograd::grad({loss}, parameters_,
-                                                                  /*grad_outputs=*/{},
-                                                                  /*retain_graph=*/true,
-                                                                  /*create_graph=*/true,
-                                                                  /*allow_unused=*/true);
+  const std::vector<at::Tensor> gradients = ::torch::autograd::grad({loss}, parameters_,
+                                                                    /*grad_outputs=*/{},
+                                                                    /*retain_graph=*/true,
+                                                                    /*create_graph=*/true,
+                                                                    /*allow_unused=*/true);
   std::vector<at::Tensor> bent;
   std::vector<at::Tensor> signs;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -57,10 +57,10 @@ void HessianDiagonal::backward(const at::Tensor& loss) {
   if (bent.empty()) {
     return;
   }
-  const std::vector<at::Tensor> products = torch::autograd::grad(bent, parameters_, signs,
-                                                                 /*retain_graph=*/false,
-                                                                 /*create_graph=*/false,
-                                                                 /*allow_unused=*/true);
+  const std::vector<at::Tensor> products = ::torch::autograd::grad(bent, parameters_, signs,
+                                                                   /*retain_graph=*/false,
+                                                                   /*create_graph=*/false,
+                                                                   /*allow_unused=*/true);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (products[i].defined()) {
       products_[i] += products[i].detach();

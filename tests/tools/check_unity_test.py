@@ -25,9 +25,9 @@ RIGHT = {
 }
 
 
-def faults(first, second, namespaces=("sing", "sing"), header=None):
+def faults(first, second, namespaces=("sing", "sing"), header=None, folder="sing"):
     unnamed = "namespace {{\n\n{}\n\n}}  // namespace"
-    texts = {"sing/io/a.cpp": unnamed.format(first), "sing/optim/b.cpp": unnamed.format(second)}
+    texts = {f"{folder}/io/a.cpp": unnamed.format(first), f"{folder}/optim/b.cpp": unnamed.format(second)}
     if header is not None:
         texts["sing/optim/b.cpp"], texts["sing/base/c.hpp"] = "", header
     with tempfile.TemporaryDirectory() as scratch:
@@ -68,6 +68,12 @@ class CheckUnity(unittest.TestCase):
     def test_the_macro_of_libtorch_is_reported(self):
         found = faults("struct AImpl {};\nTORCH_MODULE(A);", "")
         self.assertEqual(found, ["wanted an alias of ::torch::nn::ModuleHolder in sing/io/a.cpp, got TORCH_MODULE"])
+
+    def test_a_name_of_libtorch_begins_at_the_global_namespace(self):
+        found = faults("int a = torch::nn::init(1);", "", folder="lab")
+        self.assertEqual(found, ["wanted ::torch::nn::init or sing::torch::nn::init in lab/io/a.cpp, got torch::nn::init"])
+        named = "int a = ::torch::full(1);\nvoid run(const sing::torch::Optimizer& optimizer);\n// torch::nn\n#include <torch/torch.h>"
+        self.assertEqual(faults(named, "", folder="lab"), [])
 
 
 if __name__ == "__main__":
