@@ -53,8 +53,9 @@ class MultiDeviceOptimizer {
   void clear_gradient(std::size_t parameter);
   void set_data(std::size_t parameter, void* data);
 
-  // As Optimizer::set_sum_shards(). An optimizer with shards has one device.
+  // As Optimizer's functions of these names. An optimizer with shards has one device.
   void set_sum_shards(const SumShards& sum_shards);
+  void set_sum_shards_on_device(const SumShardsOnDevice& sum_shards);
   // As Optimizer::set_exchange_parts().
   void set_exchange_parts(const ExchangeParts& exchange_parts);
 
@@ -129,6 +130,7 @@ class MultiDeviceOptimizer {
   MakeBackend make_backend_;
   Options defaults_;
   SumShards sum_shards_;
+  SumShardsOnDevice sum_shards_on_device_;
   ExchangeParts exchange_parts_;
   double learning_rate_factor_ = 1;
   std::size_t group_count_ = 0;

@@ -95,7 +95,7 @@ class LibraryOptimizer:
         operators.add_group(self._handle, tensors, names, copied, shards, json.dumps(overrides))
         self._parts.add(parameters)
         if self._parts.any:
-            operators.set_sum_shards(self._handle, self.shard_sums.address)
+            operators.set_sum_shards(self._handle, self.shard_sums.address, self.shard_sums.on_device_address)
             operators.set_exchange_parts(self._handle, self.shard_sums.exchange_address)
         self._devices = [torch.device(each) for each in operators.devices(self._handle).split(",")]
         self._progress = [operators.device_progress(self._handle, i).view(torch.int64) for i in range(len(self._devices))]
