@@ -229,6 +229,10 @@ class LibraryOptimizer:
     def upload(self, gradients: Sequence[Tensor | None], loss_scale: float) -> None:
         operators.upload(self._handle, self._select(gradients), loss_scale, self._streams())
 
+    def gradients(self) -> list[Tensor | None]:
+        """The gradients of all parameters, as they are."""
+        return self._parts.gradients_of(self.parameters)
+
     def _select(self, gradients: Sequence[Tensor | None]) -> list[Tensor]:
         gradients = self._parts.of_gradients(gradients, self.parameters, self.names)
         found = [each for each in gradients if each is not None]
