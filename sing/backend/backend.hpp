@@ -97,8 +97,8 @@ using SumShards = std::function<void(std::span<double> values, std::int32_t sum_
 // The same for `count` values in the memory of a CUDA device. It enqueues the sum on `stream`, a
 // cudaStream_t, and waits for nothing, so that a step can be captured in a CUDA graph. In each step
 // of a plan it gets the same addresses.
-using SumShardsOnDevice = std::function<void(double* values, std::size_t count,
-                                             std::int32_t sum_group, void* stream)>;
+using SumShardsOnDevice =
+    std::function<void(double* values, std::size_t count, std::int32_t sum_group, void* stream)>;
 
 // The messages that a process sends to the processes of a sum group, itself among them, and those
 // that it receives: one after the other, in the order of Shard::parts. A message may be empty.

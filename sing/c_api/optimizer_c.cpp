@@ -286,8 +286,8 @@ sing_status sing_optimizer_set_sum_shards_on_device(sing_optimizer* optimizer,
         [=](double* values, std::size_t count, std::int32_t sum_group, void* stream) {
           const std::int32_t failure = sum_shards(context, values, count, sum_group, stream);
           if (failure != 0) {
-            throw sing::Error(
-                fmt::format("[optimizer_step] wanted 0 from sum_shards_on_device, got {}", failure));
+            throw sing::Error(fmt::format(
+                "[optimizer_step] wanted 0 from sum_shards_on_device, got {}", failure));
           }
         });
   });

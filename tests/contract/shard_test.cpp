@@ -1,6 +1,7 @@
 // Compares steps over the parts of tensors with the same steps over whole tensors.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <limits>
 
@@ -27,7 +28,7 @@ using MakeBackend = std::shared_ptr<Backend> (*)();
 
 std::shared_ptr<Backend> two_threads() { return make_cpu_backend({.threads = 2}); }
 std::shared_ptr<Backend> reference() { return make_reference_backend(); }
-std::shared_ptr<Backend> cuda() { return make_cuda_backend({}); }
+std::shared_ptr<Backend> on_cuda() { return make_cuda_backend({}); }
 
 // Whether the backend takes shards of matrices under this rule.
 bool takes_matrices(MakeBackend make_backend, const Rule& rule) {
@@ -111,12 +112,12 @@ void expect_whole(const Mesh& mesh, const std::vector<SharedTensor>& tensors, Dt
 class Shards : public testing::TestWithParam<MakeBackend> {
  protected:
   void SetUp() override {
-    if (GetParam() == cuda && !is_cuda_available()) {
+    if (GetParam() == on_cuda && !is_cuda_available()) {
       GTEST_SKIP() << "no CUDA device";
     }
   }
 };
-INSTANTIATE_TEST_SUITE_P(Backends, Shards, testing::Values(two_threads, reference, cuda),
+INSTANTIATE_TEST_SUITE_P(Backends, Shards, testing::Values(two_threads, reference, on_cuda),
                          [](const auto& each) {
                            return std::array{"cpu", "reference", "cuda"}[each.index];
                          });
@@ -275,7 +276,7 @@ TEST_P(Shards, ANonFiniteElementOfOnePartIsThatOfAllProcesses) {
 }
 
 TEST_P(Shards, AGradientThatOnlySomePartsHaveIsRefused) {
-  if (GetParam() == cuda) {
+  if (GetParam() == on_cuda) {
     GTEST_SKIP() << "a step on a device does not wait; ShardsOnCuda has what it does instead";
   }
   Processes processes({2, 1}, {{{4, 2}, {0, kReplicate}}, {{3}, {kReplicate, kReplicate}}},
@@ -301,8 +302,9 @@ TEST(ShardsOnTheCpu, AStepExchangesOneVectorPerSumGroup) {
     Options options;
     options.rule = rule;
     const std::vector<SharedTensor> tensors(5, {{4, 6}, {axis, kReplicate}});
-    Processes processes({2, 2}, tensors, Dtype::kFloat32, options, two_threads,
-                        [](std::size_t i) { return start_of({4, 6}, i); });
+    Processes processes({2, 2}, tensors, Dtype::kFloat32, options, two_threads, [](std::size_t i) {
+      return start_of({4, 6}, i);
+    });
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       processes.set_gradient(i, test::well_conditioned_values(i, {4, 6}));
     }
@@ -326,10 +328,12 @@ TEST(ShardsOnCuda, AGradientThatOnlySomePartsHaveIsNotFinite) {
     Options options;
     options.non_finite = policy;
     Processes processes({2, 1}, {{{4, 2}, {0, kReplicate}}, {{4, 3}, {0, kReplicate}}},
-                        Dtype::kFloat32, options, cuda,
-                        [](std::size_t i) { return start_of(i == 0 ? Shape{4, 2} : Shape{4, 3}, i); });
+                        Dtype::kFloat32, options, on_cuda, [](std::size_t i) {
+                          return start_of(i == 0 ? Shape{4, 2} : Shape{4, 3}, i);
+                        });
     for (const std::size_t i : {0, 1}) {
-      processes.set_gradient(i, test::well_conditioned_values(i, i == 0 ? Shape{4, 2} : Shape{4, 3}));
+      processes.set_gradient(i,
+                             test::well_conditioned_values(i, i == 0 ? Shape{4, 2} : Shape{4, 3}));
     }
     processes[1].optimizer->set_gradient(0, nullptr);
     std::vector<std::vector<double>> before;
@@ -425,7 +429,9 @@ TEST(ShardsOnTheCpu, EachMatrixIsMadeOrthogonalByOneProcess) {
   Processes processes(
       {2, 1}, tensors, Dtype::kFloat32, options,
       [&] { return make_cpu_backend({.multiply = count_products}); },
-      [](std::size_t i) { return start_of({4, 6}, i); });
+      [](std::size_t i) {
+        return start_of({4, 6}, i);
+      });
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     processes.set_gradient(i, test::well_conditioned_values(i, {4, 6}));
   }
@@ -459,7 +465,7 @@ TEST(ShardsOnCuda, RulesOfWholeMatricesAreRefused) {
   if (!is_cuda_available()) {
     GTEST_SKIP() << "no CUDA device";
   }
-  const std::shared_ptr<Backend> backend = cuda();
+  const std::shared_ptr<Backend> backend = on_cuda();
   const test::DeviceTensor value(backend, Dtype::kFloat32, {2, 2});
   Parameter parameter = value.parameter("w");
   parameter.shard = Shard{.whole_shape = {4, 2},
@@ -469,11 +475,10 @@ TEST(ShardsOnCuda, RulesOfWholeMatricesAreRefused) {
                           .own_part = 0};
   Options options;
   options.rule = Muon{};
-  EXPECT_EQ(test::message_of<std::invalid_argument>([&] {
-              Optimizer({parameter}, options, backend);
-            }),
-            "[optimizer] parameter 'w' (2, 2): wanted a whole tensor on cuda:0 for rule 'muon', got "
-            "a shard; keep matrices whole for this rule, or their shards in CPU memory");
+  EXPECT_EQ(
+      test::message_of<std::invalid_argument>([&] { Optimizer({parameter}, options, backend); }),
+      "[optimizer] parameter 'w' (2, 2): wanted a whole tensor on cuda:0 for rule 'muon', got "
+      "a shard; keep matrices whole for this rule, or their shards in CPU memory");
 }
 
 TEST_P(Shards, AStepNeedsAFunctionThatAddsUpSums) {
@@ -481,7 +486,7 @@ TEST_P(Shards, AStepNeedsAFunctionThatAddsUpSums) {
   Parameter parameter{.name = "w", .data = value, .shape = {2, 2}, .gradient = value};
   parameter.shard = Shard{.whole_shape = {4, 2}, .offset = {0, 0}, .cut_axes = {0}};
   Optimizer optimizer({parameter}, {}, GetParam()());
-  const bool on_device = GetParam() == cuda;
+  const bool on_device = GetParam() == on_cuda;
   if (on_device) {
     optimizer.set_sum_shards([](std::span<double>, std::int32_t) {});  // is not used
   }

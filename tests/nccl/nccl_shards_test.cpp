@@ -41,8 +41,8 @@ struct Alone {
         parameter(backend, Dtype::kFloat32, {40, 300}, test::random_values(1, 12'000)),
         gradient(backend, Dtype::kFloat32, {40, 300}) {
     Parameter described = parameter.parameter("w", gradient);
-    described.shard = Shard{
-        .whole_shape = {40, 300}, .offset = {0, 0}, .cut_axes = {1}, .sum_group = 0};
+    described.shard =
+        Shard{.whole_shape = {40, 300}, .offset = {0, 0}, .cut_axes = {1}, .sum_group = 0};
     Options options;
     options.rule = Lamb{};
     optimizer = std::make_unique<Optimizer>(std::vector{described}, options, backend);

@@ -32,9 +32,9 @@ void StepLauncher::prepare(const WorkPlan& plan) {
       kernel = kernels_[static_cast<std::size_t>(each.storage)].step[each.rule];
     }
     if (kernel != nullptr) {
-      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 kStagingBytes),
-            "shared memory for a step kernel");
+      check(
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kStagingBytes),
+          "shared memory for a step kernel");
     }
   }
 }

@@ -51,7 +51,7 @@ struct Halves {
 
 // Rows in one chunk and in several, of whole packs and not, whole and cut.
 std::vector<Halves> halves() {
-  return {{{12, 64}, 0}, {{300, 333}, 0},  {{7}, 0},          {{20'001}, 0}, {{3, 20'000}, 0},
+  return {{{12, 64}, 0}, {{300, 333}, 0}, {{7}, 0},         {{20'001}, 0}, {{3, 20'000}, 0},
           {{12, 64}, 1}, {{40, 1536}, 1}, {{2, 17'003}, 1}, {{3, 5}, 1},   {{4, 3, 3, 3}, 1}};
 }
 

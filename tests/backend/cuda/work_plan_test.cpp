@@ -307,10 +307,9 @@ TEST(WorkPlan, EachVectorOfShardsIsAddedUpOnce) {
     if (!launch.shards) {
       order.emplace_back(launch.by_blocks ? "pass" : "step");
     } else {
-      order.emplace_back(
-          std::array{"measure", "rows", "sums", "results", "factor sums", "put", "factors", "take",
-                     "means", "late", "late take", "rule sums",
-                     "rule results"}[static_cast<std::size_t>(*launch.shards)]);
+      order.emplace_back(std::array{"measure", "rows", "sums", "results", "factor sums", "put",
+                                    "factors", "take", "means", "late", "late take", "rule sums",
+                                    "rule results"}[static_cast<std::size_t>(*launch.shards)]);
     }
   }
   // AdamW's tensors come first, and of these the whole one is measured by the step kernel.

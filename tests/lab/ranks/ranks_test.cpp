@@ -222,9 +222,10 @@ TEST(Ranks, OtherCommandsAreRefused) {
   for (const char* command : {"compare", "tune"}) {
     const Outcome job = run_job(2, {command, "rde", "--out", folder / "run"});
     EXPECT_EQ(job.code, lab::command::kUsage);
-    EXPECT_THAT(job.out, HasSubstr(fmt::format("[sing {}] wanted one process, got 2 that mpirun has "
-                                               "started",
-                                               command)));
+    EXPECT_THAT(job.out,
+                HasSubstr(fmt::format("[sing {}] wanted one process, got 2 that mpirun has "
+                                      "started",
+                                      command)));
   }
   EXPECT_EQ(run_job(2, {"reproduce", "--table", "rde", "--out", folder / "run"}).code,
             lab::command::kUsage);

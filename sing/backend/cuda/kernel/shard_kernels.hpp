@@ -29,11 +29,11 @@ struct ShardKernels {
   KernelOfRules results;    // publish what the apply pass waits for, from the gradient sums
   KernelOfRules rule_sums;  // complete the constants from the rules' own sums; null without them
   // For rules with factored moments, else null: kFactorBlocks blocks per factored shard.
-  KernelOfRules factor_sums;    // sums of the part's rows and columns
-  KernelOfRules put_factors;    // writes what is added up
-  KernelOfRules take_factors;   // blends the factors
-  KernelOfRules factor_means;   // means of row factors, or what they take from other parts
-  KernelOfRules late_means;     // means of row factors that are added up late
+  KernelOfRules factor_sums;   // sums of the part's rows and columns
+  KernelOfRules put_factors;   // writes what is added up
+  KernelOfRules take_factors;  // blends the factors
+  KernelOfRules factor_means;  // means of row factors, or what they take from other parts
+  KernelOfRules late_means;    // means of row factors that are added up late
 };
 
 inline constexpr unsigned int kFactorBlocks = 64;

@@ -22,8 +22,7 @@ __global__ void __launch_bounds__(kStepThreads, kStepBlocksPerMultiprocessor)
     }
     const LaneSums found = measure_chunk<Real, G>(step, item, tensor, gradient);
     ChunkSums sums{warp_sum(found.squares), warp_sum(found.centred_squares), found.mean, 0};
-    if (tensor.chunks > 1 &&
-        !complete_tensor<Real>(step, item.tensor, tensor, item.index, sums)) {
+    if (tensor.chunks > 1 && !complete_tensor<Real>(step, item.tensor, tensor, item.index, sums)) {
       continue;
     }
     if (lane_id() == 0) {

@@ -28,9 +28,9 @@ struct ShardRecord {
 // have elements of it.
 struct FactorRecord {
   std::int64_t tensor;
-  std::int64_t rank;           // of the tensor
-  std::int64_t axes;           // first of the numbers in ShardArguments::axes
-  std::int64_t whole_rows;     // of a matrix
+  std::int64_t rank;        // of the tensor
+  std::int64_t axes;        // first of the numbers in ShardArguments::axes
+  std::int64_t whole_rows;  // of a matrix
   std::int64_t whole_columns;
   std::int64_t row_sums, column_sums;  // places of the part's own sums
   // Places in the vectors of the whole tensor's rows, columns and matrices, where they are added

@@ -38,7 +38,8 @@ struct ScratchLayout {
 struct ShardMemory {
   explicit ShardMemory(const WorkPlan& plan)
       : parts(aligned(sizeof(ShardRecord) * plan.shards.records.size())),
-        rows(parts + (plan.shards.empty() ? 0 : aligned(sizeof(GradientSums) * plan.tensors.size()))),
+        rows(parts +
+             (plan.shards.empty() ? 0 : aligned(sizeof(GradientSums) * plan.tensors.size()))),
         sums(rows + aligned(sizeof(double) * plan.shards.rows.size)),
         rule_sums(sums + aligned(sizeof(double) * plan.shards.sums.size)),
         factor_records(rule_sums + aligned(sizeof(double) * plan.shards.rule_sums.size)),

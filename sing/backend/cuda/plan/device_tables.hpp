@@ -38,8 +38,7 @@ class DeviceTables {
   std::byte* matrices() const { return matrices_.data(); }
   std::size_t bytes() const {
     return fixed_.bytes() + changing_.bytes() + scratch_.bytes() + matrices_.bytes() +
-           shards_.bytes() +
-           graph_gradients_.size() * gradient_bytes();
+           shards_.bytes() + graph_gradients_.size() * gradient_bytes();
   }
   bool captured() const { return !graph_gradients_.empty(); }
 

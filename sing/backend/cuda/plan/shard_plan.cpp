@@ -39,8 +39,8 @@ class VectorMaker {
 };
 
 std::int64_t rule_sum_count(const Rule& rule) {
-  return std::visit(
-      []<class R>(const R&) { return static_cast<std::int64_t>(kSumCount<R>); }, rule);
+  return std::visit([]<class R>(const R&) { return static_cast<std::int64_t>(kSumCount<R>); },
+                    rule);
 }
 
 bool is_factored(const Rule& rule) {

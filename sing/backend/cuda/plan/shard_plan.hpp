@@ -21,7 +21,7 @@ struct ShardVector {
 };
 
 struct ShardPlan {
-  std::vector<ShardRecord> records;  // in the order of their tensors in the plan
+  std::vector<ShardRecord> records;          // in the order of their tensors in the plan
   std::vector<FactorRecord> factor_records;  // likewise
   std::vector<std::int64_t> axes;            // ShardArguments::axes
   ShardVector rows, sums, rule_sums, factors, late_means;

@@ -13,16 +13,16 @@ namespace sing::cuda {
 
 // The launches that only shards need. Between two of them the processes add up a vector.
 enum class ShardStage {
-  kMeasure,      // takes items, as a step kernel does
-  kRows,         // completes the means of cut rows
-  kSums,         // adds up the gradient sums
-  kResults,      // begin and end are shards of one rule
-  kFactorSums,   // the stages of factored moments; begin and end are factored shards of one rule
+  kMeasure,     // takes items, as a step kernel does
+  kRows,        // completes the means of cut rows
+  kSums,        // adds up the gradient sums
+  kResults,     // begin and end are shards of one rule
+  kFactorSums,  // the stages of factored moments; begin and end are factored shards of one rule
   kPutFactors,
-  kFactors,      // adds up what has been put
+  kFactors,  // adds up what has been put
   kTakeFactors,
   kFactorMeans,
-  kLateMeans,      // adds up means that are known late
+  kLateMeans,  // adds up means that are known late
   kTakeLateMeans,
   kRuleSums,     // adds up the rules' own sums
   kRuleResults,  // begin and end are shards of one rule
