@@ -43,7 +43,7 @@ for part in $parts; do
     cpp)
       run 200 "$outcome" "$build/tests/bin/sing_test_contract" --gtest_filter='*Shards*cuda*:ShardsOnCuda*'
       run 120 "$outcome" "$build/tests/bin/sing_test_cuda" --gtest_filter='CudaShards*:WorkPlan*:CapturedStep*:NonFinitePolicies*'
-      run 60 "$outcome" "$build/tests/bin/sing_test_nccl"
+      run 60 "$outcome" "$build/tests/bin/sing_test_nccl" --gtest_filter="NcclShards*"
       ;;
     python)
       PYTHONPATH=$PWD/python run 300 'passed|failed|^E |^FAILED|^ERROR|SKIPPED' python3 -m pytest -q -rs --maxfail=8 python/tests/test_cuda_shards.py

@@ -117,10 +117,13 @@ class Shards : public testing::TestWithParam<MakeBackend> {
     }
   }
 };
+
+std::string name_of_case(const testing::TestParamInfo<MakeBackend>& each) {
+  return std::array{"cpu", "reference", "cuda"}[each.index];
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, Shards, testing::Values(two_threads, reference, on_cuda),
-                         [](const auto& each) {
-                           return std::array{"cpu", "reference", "cuda"}[each.index];
-                         });
+                         name_of_case);
 
 TEST_P(Shards, EveryRuleTakesTheStepOfTheWholeTensors) {
   for (const test::RuleVariant& variant : test::rule_variants()) {
