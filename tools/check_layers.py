@@ -68,7 +68,7 @@ ALLOWED = {
     "lab/": (),  # a folder without a floor
     **lab_rules(),
 }
-MAY_INCLUDE_CUDA = ("sing/backend/cuda/", "adapters/nccl/", "lab/fused/", "lab/ranks/nccl_link.cpp", "tests/backend/cuda/")
+MAY_INCLUDE_CUDA = ("sing/backend/cuda/", "adapters/nccl/", "lab/fused/", "lab/ranks/nccl_link.cpp", "tests/backend/cuda/", "tests/nccl/")
 MAY_INCLUDE_TORCH = ("adapters/torch/", "lab/", "bench/", "tests/torch/", "tests/lab/", "examples/libtorch/")
 MAY_IMPORT = {*sys.stdlib_module_names, "torch", "sing"}
 OURS = ("sing/", "adapters/", "lab/", "bench/", "examples/", "python/", "tests/")

@@ -68,6 +68,7 @@ MultiDeviceOptimizer::OnDevice MultiDeviceOptimizer::make_device(const Device& d
                 .optimizer = std::make_unique<Optimizer>(defaults_, make_backend_(device))};
   made.optimizer->set_learning_rate_factor(learning_rate_factor_);
   made.optimizer->set_sum_shards(sum_shards_);
+  made.optimizer->set_sum_shards_on_device(sum_shards_on_device_);
   made.optimizer->set_exchange_parts(exchange_parts_);
   for (std::size_t group = 0; group < group_count_; ++group) {
     made.optimizer->add_group({}, all_options(options(group)));
@@ -82,6 +83,13 @@ void MultiDeviceOptimizer::set_sum_shards(const SumShards& sum_shards) {
   sum_shards_ = sum_shards;
   for (OnDevice& each : devices_) {
     each.optimizer->set_sum_shards(sum_shards);
+  }
+}
+
+void MultiDeviceOptimizer::set_sum_shards_on_device(const SumShardsOnDevice& sum_shards) {
+  sum_shards_on_device_ = sum_shards;
+  for (OnDevice& each : devices_) {
+    each.optimizer->set_sum_shards_on_device(sum_shards);
   }
 }
 

@@ -53,9 +53,9 @@ class MultiDeviceOptimizer {
   void clear_gradient(std::size_t parameter);
   void set_data(std::size_t parameter, void* data);
 
-  // See Optimizer::set_sum_shards(). An optimizer with shards has one device.
+  // See Optimizer's functions of these names. An optimizer with shards has one device.
   void set_sum_shards(const SumShards& sum_shards);
-  // See Optimizer::set_exchange_parts().
+  void set_sum_shards_on_device(const SumShardsOnDevice& sum_shards);
   void set_exchange_parts(const ExchangeParts& exchange_parts);
 
   // Under skip_step and throw, and where a group clips, with gradients on several devices, this
@@ -129,6 +129,7 @@ class MultiDeviceOptimizer {
   MakeBackend make_backend_;
   Options defaults_;
   SumShards sum_shards_;
+  SumShardsOnDevice sum_shards_on_device_;
   ExchangeParts exchange_parts_;
   double learning_rate_factor_ = 1;
   std::size_t group_count_ = 0;

@@ -10,6 +10,7 @@
 
 #include "lab/command/usage_error.hpp"
 #include "lab/main/commands.hpp"
+#include "lab/ranks/launched_processes.hpp"
 #include "sing/base/message.hpp"
 #include "sing/c_api/sing.h"
 
@@ -29,6 +30,16 @@ void add_commands(CLI::App& app, CommandContext& context) {
   add_reproduce_command(app, context);
   add_report_command(app, context);
   add_theory_command(app, context);
+}
+
+// Each of the processes would write the same files.
+void check_processes(const CLI::App& app) {
+  const std::string command = app.get_subcommands().front()->get_name();
+  const int launched = ranks::launched_processes();
+  SING_CHECK(launched == 1 || command == "train",
+             "[sing {}] wanted one process, got {} that mpirun has started; of all commands only "
+             "`sing train` runs in several",
+             command, launched);
 }
 
 // `sing` is `sing --help`, and `sing help WORDS` is `sing WORDS --help` if WORDS name a command;
@@ -64,6 +75,7 @@ int run_program(int argument_count, const char* const* arguments, std::ostream& 
     words = with_help(app, std::move(words));
     // CLI11 wants the last word first.
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    check_processes(app);
     context.chosen();
     out.flush();
     if (!out) {

@@ -7,9 +7,6 @@
 
 namespace sing::lab::ranks {
 
-// Returns the number of processes that mpirun or a launcher like it has started, 1 without one.
-int launched_processes();
-
 // Connects this process with the others that mpirun has started, once per program; returns one
 // rank without them. The end of the ranks waits for all of them, except while an exception is
 // thrown: then mpirun ends the other ranks when this process ends. Throws std::invalid_argument in

@@ -93,7 +93,7 @@ class LibraryOptimizer:
         operators.add_group(self._handle, tensors, names, copied, shards, json.dumps(overrides))
         self._parts.add(parameters)
         if self._parts.any:
-            operators.set_sum_shards(self._handle, self.shard_sums.address)
+            operators.set_sum_shards(self._handle, self.shard_sums.address, self.shard_sums.on_device_address)
             operators.set_exchange_parts(self._handle, self.shard_sums.exchange_address)
         self._devices = [torch.device(each) for each in operators.devices(self._handle).split(",")]
         self._progress = [operators.device_progress(self._handle, i).view(torch.int64) for i in range(len(self._devices))]
@@ -222,6 +222,10 @@ class LibraryOptimizer:
 
     def upload(self, gradients: Sequence[Tensor | None], loss_scale: float) -> None:
         operators.upload(self._handle, self._select(gradients), loss_scale, self._streams())
+
+    def gradients(self) -> list[Tensor | None]:
+        """The gradients of all parameters, as they are."""
+        return self._parts.gradients_of(self.parameters)
 
     def _select(self, gradients: Sequence[Tensor | None]) -> list[Tensor]:
         gradients = self._parts.of_gradients(gradients, self.parameters, self.names)

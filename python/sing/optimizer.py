@@ -147,7 +147,7 @@ class Optimizer(TorchOptimizer):
         watched = self._found_inf_per_device
         if watched is not None:
             library.forget_non_finite()
-        library.step(self._gradients(library.parameters), loss_scale)
+        library.step(self._gradients(library), loss_scale)
         if watched is not None:
             library.write_found_inf(watched)
         if library.has_news():
@@ -186,13 +186,13 @@ class Optimizer(TorchOptimizer):
             return 1.0
         return scalar(scale)
 
-    def _gradients(self, parameters: list[Tensor]) -> list[Tensor | None]:
-        gradients = [each.grad for each in parameters]
+    def _gradients(self, library: LibraryOptimizer) -> list[Tensor | None]:
+        gradients = library.gradients()
         if any(group["maximize"] for group in self.param_groups):
             upward = {id(each) for group in self.param_groups if group["maximize"] for each in group["params"]}
             gradients = [
                 -gradient if gradient is not None and id(each) in upward else gradient
-                for each, gradient in zip(parameters, gradients)
+                for each, gradient in zip(library.parameters, gradients)
             ]
         return gradients
 
@@ -205,7 +205,7 @@ class Optimizer(TorchOptimizer):
         prepared = self._prepare()
         if prepared is not None:
             library, loss_scale = prepared
-            library.upload(self._gradients(library.parameters), loss_scale)
+            library.upload(self._gradients(library), loss_scale)
 
     # The library's optimizer
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 _SUM_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int32)
+_SUM_ON_DEVICE_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int32, ctypes.c_void_p)
 _SIZES = ctypes.POINTER(ctypes.c_size_t)
 _EXCHANGE_FUNCTION = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, _SIZES, ctypes.c_void_p, _SIZES, ctypes.c_size_t, ctypes.c_int32
@@ -65,6 +66,14 @@ class Parts:
         if not self.any:
             return parameters
         return [each if spec is None else each._local_tensor for each, spec in zip(parameters, self._specs)]
+
+    def gradients_of(self, parameters: Sequence[Tensor]) -> list[Tensor | None]:
+        """The gradients of parameters."""
+        if not self.any:
+            return [each.grad for each in parameters]
+        # Without it, each read of DTensor.grad takes three times as long, to look for a __torch_function__ that is disabled.
+        with torch._C.DisableTorchFunctionSubclass():
+            return [each.grad for each in parameters]
 
     def of_gradients(
         self, gradients: Sequence[Tensor | None], parameters: Sequence[Tensor], names: Sequence[str]
@@ -279,14 +288,21 @@ class ShardSums:
         self._groups: list[Any] = []
         self._numbers: dict[tuple[int, ...], int] = {}  # number of a group by its ranks
         self._failure: BaseException | None = None
+        self._vectors: dict[tuple[int, int], Tensor] = {}  # on a device, by address and length
         # They must live as long as the library may call them.
         self._sum_function = _SUM_FUNCTION(self._sum)
+        self._sum_on_device_function = _SUM_ON_DEVICE_FUNCTION(self._sum_on_device)
         self._exchange_function = _EXCHANGE_FUNCTION(self._exchange)
 
     @property
     def address(self) -> int:
         """The address of the function by which the library adds up sums."""
         return ctypes.cast(self._sum_function, ctypes.c_void_p).value or 0
+
+    @property
+    def on_device_address(self) -> int:
+        """The same for sums on a CUDA device."""
+        return ctypes.cast(self._sum_on_device_function, ctypes.c_void_p).value or 0
 
     @property
     def exchange_address(self) -> int:
@@ -342,6 +358,36 @@ class ShardSums:
             return 1
         return 0
 
+    def _sum_on_device(self, address: int, count: int, number: int, stream: int) -> int:
+        """As _sum(). The library works on torch's current stream, where torch orders a collective too, so nothing is waited for;
+        but a group without a backend for the device adds up a copy on the CPU.
+        """
+        try:
+            from torch import distributed
+
+            group = self._groups[number]
+            values = self._vector(address, count)
+            self.collectives += 1
+            if any(each.type == "cuda" for each in group._device_types):
+                distributed.all_reduce(values, group=group)
+            else:
+                copy = values.to("cpu")
+                distributed.all_reduce(copy, group=group)
+                values.copy_(copy)
+        except BaseException as failure:
+            self._failure = failure
+            return 1
+        return 0
+
+    def _vector(self, address: int, count: int) -> Tensor:
+        """The library's memory on a device as a tensor, which is kept because every step of a plan has the same memory."""
+        found = self._vectors.get((address, count))
+        if found is None:
+            if len(self._vectors) >= 64:
+                self._vectors.clear()  # of earlier plans
+            found = self._vectors[address, count] = torch.as_tensor(_DeviceVector(address, count), device="cuda")
+        return found
+
     def _exchange(self, sent: int, sent_bytes: Any, received: int, received_bytes: Any, processes: int, number: int) -> int:
         """As _sum(). The collective has ended when it returns, so that it may work in the library's memory."""
         try:
@@ -367,6 +413,19 @@ class ShardSums:
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
+
+
+class _DeviceVector:
+    """float64 numbers in the memory of the current CUDA device, described as other libraries read it."""
+
+    def __init__(self, address: int, count: int) -> None:
+        self.__cuda_array_interface__ = {
+            "shape": (count,),
+            "typestr": "<f8",
+            "data": (address, False),
+            "strides": None,
+            "version": 3,
+        }
 
 
 def _bytes_at(address: int | None, count: int) -> Tensor:

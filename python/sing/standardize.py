@@ -100,10 +100,10 @@ def standardize_all(
         text = json.dumps({**options.as_group_keys(), "non_finite": "pass_through"})
         sources, results = [read[place] for place in places], [written[place] for place in places]
         shards = shard_sums.describe([jobs[place].gradient for place in places], [jobs[place].name for place in places], where)
-        address = shard_sums.address if shards != "[]" else 0
+        address = shard_sums.on_device_address if device.type == "cuda" else shard_sums.address
         try:
             norms, flags = operators.standardize(
-                sources, results, shards, address, text, scale, stream, wait or device.type == "cpu"
+                sources, results, shards, address if shards != "[]" else 0, text, scale, stream, wait or device.type == "cpu"
             )
         except RuntimeError:
             shard_sums.raise_failure()

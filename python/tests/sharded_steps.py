@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import zlib
 from typing import Any, NamedTuple
 
@@ -14,6 +15,9 @@ from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
 from torch.distributed.tensor.placement_types import _StridedShard
 
 import sing
+
+# The device of all tensors; python/tests/test_cuda_shards.py sets it.
+DEVICE = os.environ.get("SING_TEST_DEVICE", "cpu")
 
 SIZES = {
     "even": {"matrix": (8, 12), "vector": (16,), "image": (4, 8, 4)},
@@ -74,7 +78,7 @@ _meshes: dict[tuple[int, ...], Any] = {}
 
 def mesh_of(shape: tuple[int, ...]) -> Any:
     if shape not in _meshes:
-        _meshes[shape] = init_device_mesh("cpu", shape)
+        _meshes[shape] = init_device_mesh(DEVICE, shape)
     return _meshes[shape]
 
 
@@ -121,7 +125,7 @@ def values(shape: tuple[int, ...], *seeds: Any) -> torch.Tensor:
         view = [1] * len(shape)
         view[axis] = extent
         signs = signs * torch.tensor([1.0 if i % 2 == 0 else -1.0 for i in range(extent)]).view(view)
-    return 0.25 + signs * sizes
+    return (0.25 + signs * sizes).to(DEVICE)
 
 
 # Whole and sharded steps are each within the contract of tests/contract/agreement.hpp of the exact step: 3 u of the parameter
@@ -208,6 +212,8 @@ def compare(case: Case) -> list[str]:
         for optimizer in (expected, actual):
             try:
                 optimizer.step()
+                if DEVICE != "cpu":
+                    status_of(optimizer, case)  # raises what a step on a device has found
                 raised.append(False)
             except (RuntimeError, FloatingPointError) as error:
                 if "wanted finite gradients" not in str(error):

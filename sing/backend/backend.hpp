@@ -94,6 +94,12 @@ inline constexpr std::size_t kMaxSlots = 4;
 // up.
 using SumShards = std::function<void(std::span<double> values, std::int32_t sum_group)>;
 
+// The same for `count` values in the memory of a CUDA device. It enqueues the sum on `stream`, a
+// cudaStream_t, and waits for nothing, so that a step can be captured in a CUDA graph. In each step
+// of a plan it gets the same addresses.
+using SumShardsOnDevice =
+    std::function<void(double* values, std::size_t count, std::int32_t sum_group, void* stream)>;
+
 // The messages that a process sends to the processes of a sum group, itself among them, and those
 // that it receives: one after the other, in the order of Shard::parts. A message may be empty.
 struct PartMessages {
@@ -141,7 +147,9 @@ struct StepRequest {
   // The norm of all gradients together, loss scale removed, where the caller knows it; otherwise
   // the step computes that of its finite gradients. Only groups that clip use it.
   std::optional<double> total_norm = std::nullopt;
-  const SumShards* sum_shards = nullptr;  // not null if a tensor is a shard
+  // Not null if a tensor is a shard, the first in host memory and the second on a device.
+  const SumShards* sum_shards = nullptr;
+  const SumShardsOnDevice* sum_shards_on_device = nullptr;
   // Not null if a shard's rule makes whole matrices orthogonal.
   const ExchangeParts* exchange_parts = nullptr;
   // Changes whenever tensors, their layouts or their memory change. Gradients may appear, disappear
@@ -163,7 +171,7 @@ inline bool clips(const StepRequest& request) {
 }
 
 inline bool has_shards(const StepRequest& request) {
-  return request.sum_shards != nullptr &&
+  return (request.sum_shards != nullptr || request.sum_shards_on_device != nullptr) &&
          std::ranges::any_of(request.tensors,
                              [](const TensorStep& tensor) { return tensor.shard != nullptr; });
 }
@@ -223,8 +231,11 @@ class Backend {
   // type of `towards`.
   virtual void blend(void* to, Dtype to_dtype, const Blend& blend, std::int64_t count) = 0;
 
-  // Returns whether steps take tensors that are shards.
-  virtual bool takes_shards() const { return false; }
+  // What to do instead of giving steps a shard under this rule, to complete a message; empty if
+  // they take it. `factored`: the tensor has at least two axes.
+  virtual std::string_view instead_of_shard(const Rule& /*rule*/, bool /*factored*/) const {
+    return {};
+  }
 
   // Takes one step. The caller has checked all arguments.
   virtual void step(const StepRequest& request) = 0;

@@ -275,6 +275,25 @@ sing_status sing_optimizer_set_sum_shards(sing_optimizer* optimizer, sing_sum_sh
   });
 }
 
+sing_status sing_optimizer_set_sum_shards_on_device(sing_optimizer* optimizer,
+                                                    sing_sum_shards_on_device sum_shards,
+                                                    void* context) {
+  return act(optimizer, "optimizer_set_sum_shards_on_device", [&](sing::Optimizer& owner) {
+    if (sum_shards == nullptr) {
+      owner.set_sum_shards_on_device({});
+      return;
+    }
+    owner.set_sum_shards_on_device(
+        [=](double* values, std::size_t count, std::int32_t sum_group, void* stream) {
+          const std::int32_t failure = sum_shards(context, values, count, sum_group, stream);
+          if (failure != 0) {
+            throw sing::Error(fmt::format(
+                "[optimizer_step] wanted 0 from sum_shards_on_device, got {}", failure));
+          }
+        });
+  });
+}
+
 sing_status sing_optimizer_set_exchange_parts(sing_optimizer* optimizer,
                                               sing_exchange_parts exchange_parts, void* context) {
   return act(optimizer, "optimizer_set_exchange_parts", [&](sing::Optimizer& owner) {

@@ -112,6 +112,11 @@ typedef struct sing_shard {
  * as many values. Returns 0; any other value gives the step up with SING_INTERNAL_ERROR. */
 typedef int32_t (*sing_sum_shards)(void* context, double* values, size_t count, int32_t sum_group);
 
+/* The same for `count` values in the memory of a CUDA device: it enqueues the sum on `stream`, a
+ * cudaStream_t, and waits for nothing. */
+typedef int32_t (*sing_sum_shards_on_device)(void* context, double* values, size_t count,
+                                             int32_t sum_group, void* stream);
+
 /* Exchanges messages between the `processes` processes of a sum group, in the order of the parts of
  * their shards: sends sent_bytes[k] bytes to process k and receives received_bytes[k] bytes from
  * it. The messages lie one after the other. Returns 0; any other value gives the step up with
@@ -227,6 +232,12 @@ sing_status sing_optimizer_set_curvature(sing_optimizer* optimizer, size_t param
  * it. */
 sing_status sing_optimizer_set_sum_shards(sing_optimizer* optimizer, sing_sum_shards sum_shards,
                                           void* context);
+
+/* The same for an optimizer on a CUDA device, which requires this function and does not use the
+ * other. */
+sing_status sing_optimizer_set_sum_shards_on_device(sing_optimizer* optimizer,
+                                                    sing_sum_shards_on_device sum_shards,
+                                                    void* context);
 
 /* What steps exchange the parts of matrices with, required before a step if a rule that makes
  * matrices orthogonal has a shard; null takes it away. */

@@ -66,10 +66,13 @@ std::size_t Optimizer::add_group(std::vector<Parameter> parameters, const Overri
   validate(options);
   std::vector<Parameter> added = parameters_->prepare(std::move(parameters), options);
   for (const Parameter& parameter : added) {
-    SING_CHECK(!parameter.shard || backend_->takes_shards(),
-               "[optimizer] parameter {}: wanted a whole tensor on {}, got a shard; shards are "
-               "stepped on the CPU",
-               describe(parameter), name_of(backend_->device()));
+    const std::string_view instead =
+        parameter.shard ? backend_->instead_of_shard(options.rule, parameter.shape.size() >= 2)
+                        : std::string_view{};
+    SING_CHECK(instead.empty(),
+               "[optimizer] parameter {}: wanted a whole tensor on {} for rule '{}', got a shard; "
+               "{}",
+               describe(parameter), name_of(backend_->device()), name_of(options.rule), instead);
   }
 
   // Everything that may throw comes before the first change.
@@ -144,10 +147,31 @@ void Optimizer::set_low_precision_copy(std::size_t parameter, void* copy, Dtype 
   version_ = next_version();
 }
 
-void Optimizer::set_sum_shards(SumShards sum_shards) { sum_shards_ = std::move(sum_shards); }
+void Optimizer::set_sum_shards(SumShards sum_shards) {
+  sum_shards_ = std::move(sum_shards);
+}
+
+void Optimizer::set_sum_shards_on_device(SumShardsOnDevice sum_shards) {
+  sum_shards_on_device_ = std::move(sum_shards);
+}
 
 void Optimizer::set_exchange_parts(ExchangeParts exchange_parts) {
   exchange_parts_ = std::move(exchange_parts);
+}
+
+void Optimizer::check_shards() const {
+  const bool on_device = backend_->device().type != DeviceType::kCpu;
+  for (const std::size_t index : parameters_->shards()) {
+    const ParameterStore::Entry& each = (*parameters_)[index];
+    SING_CHECK(on_device ? sum_shards_on_device_ != nullptr : sum_shards_ != nullptr,
+               "[optimizer] parameter {}: wanted {}() before a step with shards, got none",
+               describe(each.parameter), on_device ? "set_sum_shards_on_device" : "set_sum_shards");
+    SING_CHECK(
+        exchange_parts_ || !newton_schulz_of(options_[each.group].rule, each.layout.factored()),
+        "[optimizer] parameter {}: wanted set_exchange_parts() before a step with parts of "
+        "matrices that rule '{}' makes orthogonal, got none",
+        describe(each.parameter), name_of(options_[each.group].rule));
+  }
 }
 
 void Optimizer::create_state(std::size_t parameter) {
@@ -198,18 +222,7 @@ void Optimizer::upload(double loss_scale) { backend_->upload(prepare_request(los
 
 StepRequest Optimizer::prepare_request(double loss_scale) {
   parameters_->check_moved();
-  for (const std::size_t index : parameters_->shards()) {
-    const ParameterStore::Entry& each = (*parameters_)[index];
-    SING_CHECK(sum_shards_,
-               "[optimizer] parameter {}: wanted set_sum_shards() before a step with shards, got "
-               "none",
-               describe(each.parameter));
-    SING_CHECK(
-        exchange_parts_ || !newton_schulz_of(options_[each.group].rule, each.layout.factored()),
-        "[optimizer] parameter {}: wanted set_exchange_parts() before a step with parts of "
-        "matrices that rule '{}' makes orthogonal, got none",
-        describe(each.parameter), name_of(options_[each.group].rule));
-  }
+  check_shards();
   allocate_missing_state();
   return {.groups = group_steps_,
           .tensors = tensor_steps_,
@@ -218,6 +231,7 @@ StepRequest Optimizer::prepare_request(double loss_scale) {
           .loss_scale = loss_scale,
           .total_norm = total_norm_,
           .sum_shards = sum_shards_ ? &sum_shards_ : nullptr,
+          .sum_shards_on_device = sum_shards_on_device_ ? &sum_shards_on_device_ : nullptr,
           .exchange_parts = exchange_parts_ ? &exchange_parts_ : nullptr,
           .version = version_};
 }

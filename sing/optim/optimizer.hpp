@@ -80,6 +80,8 @@ class Optimizer {
   // of the CPU backend call it once for each sum group in use, for most rules and for tensors whose
   // rows are whole.
   void set_sum_shards(SumShards sum_shards);
+  // The same for a backend on a CUDA device, which does not use the function above.
+  void set_sum_shards_on_device(SumShardsOnDevice sum_shards);
 
   // The function that exchanges parts of matrices; a step needs it if a rule that makes matrices
   // orthogonal has a shard. Steps of the CPU backend call it twice for each sum group in use.
@@ -168,6 +170,7 @@ class Optimizer {
   void refresh_tensor_step(std::size_t parameter);
   void allocate_missing_state();
   StepRequest prepare_request(double loss_scale);
+  void check_shards() const;
   void throw_non_finite(const OptimizerProgress& progress);
 
   SavedOptimizer saved(const std::vector<TensorProgress>& progress) const;
@@ -179,6 +182,7 @@ class Optimizer {
   double learning_rate_factor_ = 1;
   std::optional<double> total_norm_;
   SumShards sum_shards_;
+  SumShardsOnDevice sum_shards_on_device_;
   ExchangeParts exchange_parts_;
   std::vector<Options> options_;  // by group
   std::unique_ptr<ParameterStore> parameters_;

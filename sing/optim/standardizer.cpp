@@ -82,6 +82,13 @@ void Standardizer::set_sum_shards(SumShards sum_shards) {
   }
 }
 
+void Standardizer::set_sum_shards_on_device(SumShardsOnDevice sum_shards) {
+  sum_shards_on_device_ = std::move(sum_shards);
+  if (optimizer_) {
+    optimizer_->set_sum_shards_on_device(sum_shards_on_device_);
+  }
+}
+
 void Standardizer::run(std::span<const StandardizeTensor> tensors, double loss_scale) {
   std::vector<std::size_t> slots = find_slots(tensors);
   if (!fits(tensors, slots)) {
@@ -102,6 +109,7 @@ void Standardizer::run(std::span<const StandardizeTensor> tensors, double loss_s
     }
     optimizer_.emplace(std::move(parameters), options_, backend_);
     optimizer_->set_sum_shards(sum_shards_);
+    optimizer_->set_sum_shards_on_device(sum_shards_on_device_);
     tensors_ = std::move(kept);
     slots_ = std::move(slots);
   } else {

@@ -34,8 +34,9 @@ class Standardizer {
   // have finished.
   void run(std::span<const StandardizeTensor> tensors, double loss_scale = 1);
 
-  // See Optimizer::set_sum_shards().
+  // See Optimizer's functions of these names.
   void set_sum_shards(SumShards sum_shards);
+  void set_sum_shards_on_device(SumShardsOnDevice sum_shards);
 
   // Norms of the last list's gradients before standardizing, loss scale removed.
   std::vector<double> gradient_norms() const;
@@ -50,6 +51,7 @@ class Standardizer {
   std::shared_ptr<Backend> backend_;
   Options options_;
   SumShards sum_shards_;
+  SumShardsOnDevice sum_shards_on_device_;
   std::optional<Optimizer> optimizer_;
   std::vector<StandardizeTensor> tensors_;  // the last list without repeated listings
   std::vector<std::size_t> slots_;          // index in tensors_ of each tensor of the last list

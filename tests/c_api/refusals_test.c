@@ -57,6 +57,7 @@ static void test_null_pointers(void) {
   CHECK_FAILS(sing_optimizer_set_gradients(optimizer, NULL, 1), wanted, "null");
   CHECK_FAILS(sing_optimizer_set_curvature(NULL, 0, NULL), wanted, "null");
   CHECK_FAILS(sing_optimizer_set_sum_shards(NULL, NULL, NULL), wanted, "null");
+  CHECK_FAILS(sing_optimizer_set_sum_shards_on_device(NULL, NULL, NULL), wanted, "null");
   CHECK_FAILS(sing_optimizer_set_exchange_parts(NULL, NULL, NULL), wanted, "null");
   CHECK_FAILS(sing_optimizer_step(NULL, 1), wanted, "null");
   CHECK_FAILS(sing_optimizer_learning_rate(NULL, 0, &number), wanted, "null");

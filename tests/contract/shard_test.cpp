@@ -1,6 +1,7 @@
 // Compares steps over the parts of tensors with the same steps over whole tensors.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <limits>
 
@@ -27,6 +28,12 @@ using MakeBackend = std::shared_ptr<Backend> (*)();
 
 std::shared_ptr<Backend> two_threads() { return make_cpu_backend({.threads = 2}); }
 std::shared_ptr<Backend> reference() { return make_reference_backend(); }
+std::shared_ptr<Backend> on_cuda() { return make_cuda_backend({}); }
+
+// Whether the backend takes shards of matrices under this rule.
+bool takes_matrices(MakeBackend make_backend, const Rule& rule) {
+  return make_backend()->instead_of_shard(rule, true).empty();
+}
 
 // Even, uneven, fewer rows than processes, rows of one element, and none.
 std::vector<Shape> shapes() {
@@ -102,13 +109,28 @@ void expect_whole(const Mesh& mesh, const std::vector<SharedTensor>& tensors, Dt
   }
 }
 
-class Shards : public testing::TestWithParam<MakeBackend> {};
-INSTANTIATE_TEST_SUITE_P(Backends, Shards, testing::Values(two_threads, reference),
-                         [](const auto& each) { return each.index == 0 ? "cpu" : "reference"; });
+class Shards : public testing::TestWithParam<MakeBackend> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == on_cuda && !is_cuda_available()) {
+      GTEST_SKIP() << "no CUDA device";
+    }
+  }
+};
+
+std::string name_of_case(const testing::TestParamInfo<MakeBackend>& each) {
+  return std::array{"cpu", "reference", "cuda"}[each.index];
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, Shards, testing::Values(two_threads, reference, on_cuda),
+                         name_of_case);
 
 TEST_P(Shards, EveryRuleTakesTheStepOfTheWholeTensors) {
   for (const test::RuleVariant& variant : test::rule_variants()) {
     SCOPED_TRACE(variant.name);
+    if (!takes_matrices(GetParam(), variant.rule)) {
+      continue;
+    }
     Options options;
     options.rule = variant.rule;
     expect_whole({2, 2}, tensors_of(shapes(), 0, 3), Dtype::kFloat32, options, GetParam(), kSteps);
@@ -118,6 +140,9 @@ TEST_P(Shards, EveryRuleTakesTheStepOfTheWholeTensors) {
 TEST_P(Shards, EveryPlacementTakesTheStepOfTheWholeTensors) {
   for (const test::RuleVariant& variant : test::all_rules()) {
     SCOPED_TRACE(variant.name);
+    if (!takes_matrices(GetParam(), variant.rule)) {
+      continue;
+    }
     Options options;
     options.rule = variant.rule;
     for (const auto& [mesh, first, second] :
@@ -136,6 +161,9 @@ TEST_P(Shards, EveryPlacementTakesTheStepOfTheWholeTensors) {
 TEST_P(Shards, LargeTensorsInSeveralChunksPerPart) {
   for (const test::RuleVariant& variant : test::all_rules()) {
     SCOPED_TRACE(variant.name);
+    if (!takes_matrices(GetParam(), variant.rule)) {
+      continue;
+    }
     Options options;
     options.rule = variant.rule;
     expect_whole({2, 2}, {{{601, 333}, {0, 1}}, {{2, 300'007}, {1, 0}}, {{150'001}, {0, 0}}},
@@ -165,6 +193,9 @@ TEST_P(Shards, EveryWayToStandardize) {
 TEST_P(Shards, ClippingSeesWholeTensors) {
   for (const test::RuleVariant& variant : test::all_rules()) {
     SCOPED_TRACE(variant.name);
+    if (!takes_matrices(GetParam(), variant.rule)) {
+      continue;
+    }
     Options options;
     options.rule = variant.rule;
     options.standardize.normalize = Normalize::kOff;
@@ -248,6 +279,9 @@ TEST_P(Shards, ANonFiniteElementOfOnePartIsThatOfAllProcesses) {
 }
 
 TEST_P(Shards, AGradientThatOnlySomePartsHaveIsRefused) {
+  if (GetParam() == on_cuda) {
+    GTEST_SKIP() << "a step on a device does not wait; ShardsOnCuda has what it does instead";
+  }
   Processes processes({2, 1}, {{{4, 2}, {0, kReplicate}}, {{3}, {kReplicate, kReplicate}}},
                       Dtype::kFloat32, {}, GetParam(),
                       [](std::size_t i) { return std::vector<double>(i == 0 ? 8 : 3, 1.0); });
@@ -271,8 +305,9 @@ TEST(ShardsOnTheCpu, AStepExchangesOneVectorPerSumGroup) {
     Options options;
     options.rule = rule;
     const std::vector<SharedTensor> tensors(5, {{4, 6}, {axis, kReplicate}});
-    Processes processes({2, 2}, tensors, Dtype::kFloat32, options, two_threads,
-                        [](std::size_t i) { return start_of({4, 6}, i); });
+    Processes processes({2, 2}, tensors, Dtype::kFloat32, options, two_threads, [](std::size_t i) {
+      return start_of({4, 6}, i);
+    });
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       processes.set_gradient(i, test::well_conditioned_values(i, {4, 6}));
     }
@@ -283,6 +318,42 @@ TEST(ShardsOnTheCpu, AStepExchangesOneVectorPerSumGroup) {
   EXPECT_EQ(sums_of(AdamW{}, 1), 2);
   EXPECT_EQ(sums_of(Lamb{}, 0), 2);
   EXPECT_EQ(sums_of(AdaFactor{}, 0), 3);
+}
+
+// The step cannot throw, because it does not wait: the gradient counts as one that is not finite.
+TEST(ShardsOnCuda, AGradientThatOnlySomePartsHaveIsNotFinite) {
+  if (!is_cuda_available()) {
+    GTEST_SKIP() << "no CUDA device";
+  }
+  for (const NonFinite policy :
+       {NonFinite::kSkipTensor, NonFinite::kSkipStep, NonFinite::kThrow, NonFinite::kPassThrough}) {
+    SCOPED_TRACE(name_of(policy));
+    Options options;
+    options.non_finite = policy;
+    Processes processes({2, 1}, {{{4, 2}, {0, kReplicate}}, {{4, 3}, {0, kReplicate}}},
+                        Dtype::kFloat32, options, on_cuda, [](std::size_t i) {
+                          return start_of(i == 0 ? Shape{4, 2} : Shape{4, 3}, i);
+                        });
+    for (const std::size_t i : {0, 1}) {
+      processes.set_gradient(i,
+                             test::well_conditioned_values(i, i == 0 ? Shape{4, 2} : Shape{4, 3}));
+    }
+    processes[1].optimizer->set_gradient(0, nullptr);
+    std::vector<std::vector<double>> before;
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      for (const std::size_t i : {0, 1}) {
+        before.push_back(processes[rank].parameters[i].values());
+      }
+    }
+    const std::vector<std::exception_ptr> thrown = processes.step();
+    const bool gives_up = policy == NonFinite::kSkipStep || policy == NonFinite::kThrow;
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      EXPECT_EQ(thrown[rank] != nullptr, policy == NonFinite::kThrow);
+      EXPECT_EQ(processes[rank].parameters[0].values(), before[2 * rank]);
+      EXPECT_EQ(processes[rank].parameters[1].values() == before[2 * rank + 1], gives_up);
+      EXPECT_EQ(processes[rank].optimizer->status().skipped_steps, gives_up ? 1 : 0);
+    }
+  }
 }
 
 TEST_P(Shards, WhatIsNoPartOfATensorIsRefused) {
@@ -361,7 +432,9 @@ TEST(ShardsOnTheCpu, EachMatrixIsMadeOrthogonalByOneProcess) {
   Processes processes(
       {2, 1}, tensors, Dtype::kFloat32, options,
       [&] { return make_cpu_backend({.multiply = count_products}); },
-      [](std::size_t i) { return start_of({4, 6}, i); });
+      [](std::size_t i) {
+        return start_of({4, 6}, i);
+      });
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     processes.set_gradient(i, test::well_conditioned_values(i, {4, 6}));
   }
@@ -391,14 +464,39 @@ TEST(ShardsOnTheCpu, PartsOfMatricesNeedSomethingToBeExchangedWith) {
             "parts of matrices that rule 'muon' makes orthogonal, got none");
 }
 
+TEST(ShardsOnCuda, RulesOfWholeMatricesAreRefused) {
+  if (!is_cuda_available()) {
+    GTEST_SKIP() << "no CUDA device";
+  }
+  const std::shared_ptr<Backend> backend = on_cuda();
+  const test::DeviceTensor value(backend, Dtype::kFloat32, {2, 2});
+  Parameter parameter = value.parameter("w");
+  parameter.shard = Shard{.whole_shape = {4, 2},
+                          .offset = {0, 0},
+                          .cut_axes = {0},
+                          .parts = {{{0, 0}, {2, 2}}, {{2, 0}, {2, 2}}},
+                          .own_part = 0};
+  Options options;
+  options.rule = Muon{};
+  EXPECT_EQ(
+      test::message_of<std::invalid_argument>([&] { Optimizer({parameter}, options, backend); }),
+      "[optimizer] parameter 'w' (2, 2): wanted a whole tensor on cuda:0 for rule 'muon', got "
+      "a shard; keep matrices whole for this rule, or their shards in CPU memory");
+}
+
 TEST_P(Shards, AStepNeedsAFunctionThatAddsUpSums) {
   float value[4] = {};
   Parameter parameter{.name = "w", .data = value, .shape = {2, 2}, .gradient = value};
   parameter.shard = Shard{.whole_shape = {4, 2}, .offset = {0, 0}, .cut_axes = {0}};
   Optimizer optimizer({parameter}, {}, GetParam()());
+  const bool on_device = GetParam() == on_cuda;
+  if (on_device) {
+    optimizer.set_sum_shards([](std::span<double>, std::int32_t) {});  // is not used
+  }
   EXPECT_EQ(test::message_of<std::invalid_argument>([&] { optimizer.step(); }),
-            "[optimizer] parameter 'w' (2, 2): wanted set_sum_shards() before a step with shards, "
-            "got none");
+            fmt::format("[optimizer] parameter 'w' (2, 2): wanted {}() before a step with shards, "
+                        "got none",
+                        on_device ? "set_sum_shards_on_device" : "set_sum_shards"));
 }
 
 }  // namespace

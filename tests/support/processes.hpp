@@ -168,6 +168,17 @@ class Processes {
         const Place place = place_of(rank, group);
         team(group, place.team, place.size).sum(place.member, values);
       });
+      // The values pass through host memory, so that the processes may share a device.
+      process.optimizer->set_sum_shards_on_device(
+          [this, rank, backend](double* values, std::size_t count, std::int32_t group,
+                                void* /*stream*/) {
+            ++processes_[rank].sums;
+            std::vector<double> copy(count);
+            backend->read(copy.data(), values, count * sizeof(double));
+            const Place place = place_of(rank, group);
+            team(group, place.team, place.size).sum(place.member, copy);
+            backend->write(values, copy.data(), count * sizeof(double));
+          });
       process.optimizer->set_exchange_parts(
           [this, rank](const PartMessages& messages, std::int32_t group) {
             ++processes_[rank].exchanges;
@@ -196,6 +207,7 @@ class Processes {
       threads.emplace_back([&, rank] {
         try {
           processes_[rank].optimizer->step();
+          processes_[rank].optimizer->status();  // a step on a device reports what it found here
         } catch (...) {
           thrown[rank] = std::current_exception();
         }

@@ -81,9 +81,10 @@ void add_group(std::int64_t handle, const Tensors& parameters,
                          overrides_of(overrides_json));
 }
 
-// The address of a SumFunction, or 0.
-void set_sum_shards(std::int64_t handle, std::int64_t function) {
+// The addresses of a SumFunction and of a SumOnDeviceFunction, or 0.
+void set_sum_shards(std::int64_t handle, std::int64_t function, std::int64_t on_device) {
   optimizer_of(handle).set_sum_shards(sum_by(function));
+  optimizer_of(handle).set_sum_shards_on_device(sum_on_device_by(on_device));
 }
 
 // The address of an ExchangeFunction, or 0.
@@ -236,7 +237,7 @@ double schedule_factor(const std::string& kind, const std::string& options_json,
   X(add_group,                                                                               \
     "(int handle, Tensor[] parameters, str[] names, int[] copies, str shards_json, "         \
     "str overrides_json) -> ()")                                                             \
-  X(set_sum_shards, "(int handle, int function) -> ()")                                      \
+  X(set_sum_shards, "(int handle, int function, int on_device) -> ()")                       \
   X(set_exchange_parts, "(int handle, int function) -> ()")                                  \
   X(devices, "(int handle) -> str")                                                          \
   X(set_options, "(int handle, int group, str overrides_json) -> ()")                        \

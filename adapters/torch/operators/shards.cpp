@@ -7,6 +7,12 @@
 #include "sing/base/message.hpp"
 
 namespace sing::operators {
+namespace {
+
+constexpr const char* kSumFailed =
+    "[operators] wanted the sum over the processes, got an error of the caller";
+
+}  // namespace
 
 SumShards sum_by(std::int64_t address) {
   if (address == 0) {
@@ -15,7 +21,19 @@ SumShards sum_by(std::int64_t address) {
   const auto function = reinterpret_cast<SumFunction>(static_cast<std::uintptr_t>(address));
   return [function](std::span<double> values, std::int32_t sum_group) {
     if (function(values.data(), values.size(), sum_group) != 0) {
-      throw Error("[operators] wanted the sum over the processes, got an error of the caller");
+      throw Error(kSumFailed);
+    }
+  };
+}
+
+SumShardsOnDevice sum_on_device_by(std::int64_t address) {
+  if (address == 0) {
+    return {};
+  }
+  const auto function = reinterpret_cast<SumOnDeviceFunction>(static_cast<std::uintptr_t>(address));
+  return [function](double* values, std::size_t count, std::int32_t sum_group, void* stream) {
+    if (function(values, count, sum_group, stream) != 0) {
+      throw Error(kSumFailed);
     }
   };
 }

@@ -19,6 +19,12 @@ using SumFunction = int (*)(double* values, std::size_t count, std::int32_t sum_
 // Returns a wrapper of the function at this address; an empty one for the address 0.
 SumShards sum_by(std::int64_t address);
 
+// The same for values on a CUDA device, as SumShardsOnDevice.
+using SumOnDeviceFunction = int (*)(double* values, std::size_t count, std::int32_t sum_group,
+                                    void* stream);
+
+SumShardsOnDevice sum_on_device_by(std::int64_t address);
+
 // Exchanges messages as ExchangeParts, for `processes` processes. Returns 0 if it has done so.
 using ExchangeFunction = int (*)(const void* sent, const std::size_t* sent_bytes, void* received,
                                  const std::size_t* received_bytes, std::size_t processes,

@@ -87,7 +87,11 @@ NormsAndFlags standardize(const std::vector<Tensor>& gradients,
   const std::lock_guard lock(mutex());
   Kept& kept = find_kept(facts[0].device, options_json);
   kept.stream = reinterpret_cast<void*>(static_cast<std::uintptr_t>(stream));
-  kept.standardizer->set_sum_shards(sum_by(sum_shards));
+  if (facts[0].device.type == DeviceType::kCuda) {
+    kept.standardizer->set_sum_shards_on_device(sum_on_device_by(sum_shards));
+  } else {
+    kept.standardizer->set_sum_shards(sum_by(sum_shards));
+  }
   kept.standardizer->run(tensors, loss_scale);
   if (!wants_norms) {
     return {};

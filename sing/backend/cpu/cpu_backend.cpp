@@ -50,8 +50,6 @@ class CpuBackend final : public HostBackend {
     kernels_.of(to_dtype).blend(to, to_dtype, blend, count);
   }
 
-  bool takes_shards() const override { return true; }
-
   std::size_t scratch_bytes() const override { return key_ ? run_->bytes() + key_->bytes() : 0; }
 
   void step(const StepRequest& request) override {

@@ -97,18 +97,31 @@ class CudaBackend final : public Backend {
     cuda::blend(to, to_dtype, blend, count, stream_->next());
   }
 
+  std::string_view instead_of_shard(const Rule& rule, bool factored) const override {
+    return std::visit(
+        [&]<class R>(const R& each) -> std::string_view {
+          if constexpr (kIsOrthogonal<R>) {
+            if (each.orthogonalizes(factored)) {
+              return "keep matrices whole for this rule, or their shards in CPU memory";
+            }
+          }
+          return {};
+        },
+        rule);
+  }
+
   void step(const StepRequest& request) override {
     const DeviceGuard guard(device_);
     cudaStream_t stream = stream_->next();
     if (is_capturing(stream)) {
       check_types(request);
       check_capture(request);
-      launcher_->launch(*tables_, tables_->capture(request), stream);
+      launcher_->launch(*tables_, tables_->capture(request), request.sum_shards_on_device, stream);
     } else {
       prepare(request, stream);
       const StepArguments arguments = tables_->upload(request, stream);
       try {
-        launcher_->launch(*tables_, arguments, stream);
+        launcher_->launch(*tables_, arguments, request.sum_shards_on_device, stream);
       } catch (...) {
         tables_->forget_step(stream);
         throw;

@@ -3,6 +3,9 @@ find_package(CUDAToolkit 12.8 REQUIRED)
 set(cuda_kernels
     backend/cuda/kernel/clip.cu
     backend/cuda/kernel/convert.cu
+    backend/cuda/kernel/shard_measure.cu
+    backend/cuda/kernel/shard_results_double.cu
+    backend/cuda/kernel/shard_results_float.cu
     backend/cuda/matrix/shift_squares.cu
     backend/cuda/kernel/step_kernels_double.cu
     backend/cuda/kernel/step_kernels_full.cu
@@ -17,6 +20,7 @@ target_sources(
           backend/cuda/plan/device_tables.cpp
           backend/cuda/plan/matrix_batches.cpp
           backend/cuda/plan/queue_order.cpp
+          backend/cuda/plan/shard_plan.cpp
           backend/cuda/plan/step_phases.cpp
           backend/cuda/plan/tensor_record.cpp
           backend/cuda/plan/work_plan.cpp

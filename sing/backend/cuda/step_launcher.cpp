@@ -12,6 +12,8 @@ namespace sing::cuda {
 StepLauncher::StepLauncher(int device, Multiply multiply)
     : kernels_{full_step_kernels(), full_narrow_step_kernels(), narrow_full_step_kernels(),
                narrow_step_kernels(), double_step_kernels()},
+      float_shard_kernels_(float_shard_kernels()),
+      double_shard_kernels_(double_shard_kernels()),
       multiply_(std::move(multiply)) {
   check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device),
         "to read the number of multiprocessors");
@@ -23,20 +25,28 @@ void StepLauncher::prepare(const WorkPlan& plan) {
   }
   // A kernel with more than 48 KiB of shared memory needs this attribute before its launch.
   for (const Launch& each : plan.launches) {
-    if (!each.by_blocks && !each.matrices && !each.clips) {
-      check(cudaFuncSetAttribute(kernels_[static_cast<std::size_t>(each.storage)].step[each.rule],
-                                 cudaFuncAttributeMaxDynamicSharedMemorySize, kStagingBytes),
-            "shared memory for a step kernel");
+    const void* kernel = nullptr;
+    if (each.shards == ShardStage::kMeasure) {
+      kernel = measure_shards_kernel(each.storage);
+    } else if (!each.shards && !each.by_blocks && !each.matrices && !each.clips) {
+      kernel = kernels_[static_cast<std::size_t>(each.storage)].step[each.rule];
+    }
+    if (kernel != nullptr) {
+      check(
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kStagingBytes),
+          "shared memory for a step kernel");
     }
   }
 }
 
 void StepLauncher::launch(const DeviceTables& tables, StepArguments arguments,
-                          cudaStream_t stream) const {
+                          const SumShardsOnDevice* sum_shards, cudaStream_t stream) const {
   const std::vector<Launch>& launches = tables.launches();
   arguments.matrices = tables.matrices();
   for (const Launch& each : launches) {
-    if (each.clips) {
+    if (each.shards) {
+      launch_shards(each, tables, tables.shard_arguments(arguments), *sum_shards, stream);
+    } else if (each.clips) {
       clip_results(arguments, stream);
     } else if (each.matrices) {
       arguments.orthogonal = each.storage == Storage::kDouble
@@ -70,6 +80,93 @@ void StepLauncher::launch_kernel(const Launch& launch, StepArguments& arguments,
                          launch.by_blocks ? 0 : kStagingBytes, stream),
         "to launch a step");
   check(cudaGetLastError(), "to launch a step");
+}
+
+void StepLauncher::launch_shards(const Launch& launch, const DeviceTables& tables,
+                                 ShardArguments arguments, const SumShardsOnDevice& sum_shards,
+                                 cudaStream_t stream) const {
+  const auto sum = [&](const ShardVector& vector, double* values) {
+    for (const ShardVector::Part& part : vector.parts) {
+      sum_shards(values + part.begin, part.count, part.sum_group, stream);
+    }
+  };
+  const auto count = static_cast<unsigned int>(launch.end - launch.begin);
+  const auto launch_rule = [&](const KernelOfRules ShardKernels::*kernels, dim3 blocks) {
+    arguments.begin = launch.begin;
+    arguments.end = launch.end;
+    const ShardKernels& of_type =
+        launch.storage == Storage::kDouble ? double_shard_kernels_ : float_shard_kernels_;
+    void* parameters[] = {&arguments};
+    check(cudaLaunchKernel((of_type.*kernels)[launch.rule], blocks, dim3(kPassThreads), parameters,
+                           0, stream),
+          "to launch a rule's kernel for shards");
+  };
+  const dim3 of_threads((count + kPassThreads - 1) / kPassThreads);
+  const dim3 of_factors(count, kFactorBlocks);
+  const auto zero = [&](double* values, const ShardVector& vector) {
+    if (vector.size > 0) {
+      check(cudaMemsetAsync(values, 0, vector.size * sizeof(double), stream),
+            "to zero what processes add up");
+    }
+  };
+  const ShardPlan& plan = tables.shards();
+  switch (*launch.shards) {
+    case ShardStage::kMeasure: {
+      arguments.step.item_begin = launch.begin;
+      arguments.step.item_end = launch.end;
+      const std::int64_t most = std::int64_t{multiprocessors_} * kStepBlocksPerMultiprocessor;
+      const std::int64_t wanted = (launch.end - launch.begin + kStepWarps - 1) / kStepWarps;
+      void* parameters[] = {&arguments};
+      check(cudaLaunchKernel(measure_shards_kernel(launch.storage),
+                             dim3(static_cast<unsigned int>(std::min(wanted, most))),
+                             dim3(kStepThreads), parameters, kStagingBytes, stream),
+            "to launch the measuring of shards");
+      break;
+    }
+    case ShardStage::kRows:
+      zero(arguments.rows, plan.rows);
+      put_shard_rows(arguments, stream);
+      sum(plan.rows, arguments.rows);
+      take_shard_rows(arguments, stream);
+      break;
+    case ShardStage::kSums:
+      put_shard_sums(arguments, stream);
+      sum(plan.sums, arguments.sums);
+      break;
+    case ShardStage::kResults:
+      launch_rule(&ShardKernels::results, of_threads);
+      zero(arguments.factors, plan.factors);
+      zero(arguments.late_means, plan.late_means);
+      break;
+    case ShardStage::kFactorSums:
+      launch_rule(&ShardKernels::factor_sums, of_factors);
+      break;
+    case ShardStage::kPutFactors:
+      launch_rule(&ShardKernels::put_factors, of_factors);
+      break;
+    case ShardStage::kFactors:
+      sum(plan.factors, arguments.factors);
+      break;
+    case ShardStage::kTakeFactors:
+      launch_rule(&ShardKernels::take_factors, of_factors);
+      break;
+    case ShardStage::kFactorMeans:
+      launch_rule(&ShardKernels::factor_means, of_factors);
+      break;
+    case ShardStage::kLateMeans:
+      sum(plan.late_means, arguments.late_means);
+      break;
+    case ShardStage::kTakeLateMeans:
+      launch_rule(&ShardKernels::late_means, of_factors);
+      break;
+    case ShardStage::kRuleSums:
+      put_shard_rule_sums(arguments, stream);
+      sum(plan.rule_sums, arguments.rule_sums);
+      break;
+    case ShardStage::kRuleResults:
+      launch_rule(&ShardKernels::rule_sums, of_threads);
+      break;
+  }
 }
 
 // Returns where the results are.

@@ -392,7 +392,6 @@ class ReferenceBackend final : public HostBackend {
   }
 
   std::size_t scratch_bytes() const override { return 0; }
-  bool takes_shards() const override { return true; }
 
   void step(const StepRequest& request) override {
     std::vector<Measured> measured(request.tensors.size());

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <set>
+#include <string>
 
 namespace sing::cuda {
 namespace {
@@ -271,6 +273,61 @@ TEST(WorkPlan, ClippingComesBetweenMeasuringAndTheFirstWrite) {
   for (const Launch& launch : make_work_plan(request_of(groups, tensors), {}).launches) {
     EXPECT_FALSE(launch.clips);
   }
+}
+
+// The stages of all kernels' shards follow one another, so that the processes add up each vector
+// once.
+TEST(WorkPlan, EachVectorOfShardsIsAddedUpOnce) {
+  std::vector<GroupStep> groups(2);
+  groups[0].rule = Lamb{};
+  groups[1].rule = AdamW{};
+  auto tensors = tensors_of({{30, 20}, {8}, {30, 20}, {5, 7}});
+  tensors[2].group = 1;
+  tensors[3].group = 1;
+  std::vector<ShardLayout> shards;
+  shards.reserve(tensors.size());
+  for (const std::size_t i : {0U, 1U, 2U}) {
+    const std::vector<std::int64_t> part =
+        i == 1 ? std::vector<std::int64_t>{8} : std::vector<std::int64_t>{30, 20};
+    const std::int64_t cut = i == 2 ? 1 : 0;
+    Shard shard{.whole_shape = part,
+                .offset = std::vector<std::int64_t>(part.size(), 0),
+                .cut_axes = {cut},
+                .sum_group = i == 1 ? 7 : 3};
+    shard.whole_shape[static_cast<std::size_t>(cut)] *= 2;
+    tensors[i].shard = &shards.emplace_back(make_shard_layout(shard, part, 0));
+  }
+  const SumShardsOnDevice sum = [](double*, std::size_t, std::int32_t, void*) {};
+  StepRequest request = request_of(groups, tensors);
+  request.sum_shards_on_device = &sum;
+  const WorkPlan plan = make_work_plan(request, {});
+  ASSERT_EQ(plan.shards.records.size(), 3U);
+  std::vector<std::string> order;
+  for (const Launch& launch : plan.launches) {
+    if (!launch.shards) {
+      order.emplace_back(launch.by_blocks ? "pass" : "step");
+    } else {
+      order.emplace_back(std::array{"measure", "rows", "sums", "results", "factor sums", "put",
+                                    "factors", "take", "means", "late", "late take", "rule sums",
+                                    "rule results"}[static_cast<std::size_t>(*launch.shards)]);
+    }
+  }
+  // AdamW's tensors come first, and of these the whole one is measured by the step kernel.
+  EXPECT_EQ(order, (std::vector<std::string>{"step", "measure", "measure", "rows", "sums",
+                                             "results", "results", "pass", "rule sums",
+                                             "rule results", "step", "step"}));
+  // Group 3 has the tensors 0 and 2, and group 7 has tensor 1.
+  ASSERT_EQ(plan.shards.sums.parts.size(), 2U);
+  EXPECT_EQ(plan.shards.sums.parts[0].sum_group, 3);
+  EXPECT_EQ(plan.shards.sums.parts[0].count, 8U);
+  EXPECT_EQ(plan.shards.sums.parts[1].begin, 8U);
+  EXPECT_EQ(plan.shards.rows.size, 30U);
+  EXPECT_EQ(plan.shards.rule_sums.size, 4U);
+  std::map<std::size_t, std::int64_t> places;  // by index in the request
+  for (const ShardRecord& each : plan.shards.records) {
+    places[plan.order[static_cast<std::size_t>(each.tensor)]] = each.sum_place;
+  }
+  EXPECT_EQ(places, (std::map<std::size_t, std::int64_t>{{0, 0}, {1, 8}, {2, 4}}));
 }
 
 TEST(WorkPlan, AStepWithoutTensorsStillCounts) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "lab/ranks/join_ranks.hpp"
+#include "lab/ranks/launched_processes.hpp"
 #include "tests/support/message_of.hpp"
 
 namespace sing::test {

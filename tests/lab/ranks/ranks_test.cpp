@@ -217,6 +217,21 @@ TEST(Ranks, ABatchThatTheRanksCannotShareIsRefused) {
   EXPECT_FALSE(fs::exists(folder / "run"));
 }
 
+TEST(Ranks, OtherCommandsAreRefused) {
+  const TemporaryFolder folder;
+  for (const char* command : {"compare", "tune"}) {
+    const Outcome job = run_job(2, {command, "rde", "--out", folder / "run"});
+    EXPECT_EQ(job.code, lab::command::kUsage);
+    EXPECT_THAT(job.out,
+                HasSubstr(fmt::format("[sing {}] wanted one process, got 2 that mpirun has "
+                                      "started",
+                                      command)));
+  }
+  EXPECT_EQ(run_job(2, {"reproduce", "--table", "rde", "--out", folder / "run"}).code,
+            lab::command::kUsage);
+  EXPECT_FALSE(fs::exists(folder / "run"));
+}
+
 // Only rank 0 asks for the lock; the others wait for it when it fails.
 TEST(Ranks, AJobWhoseFirstRankFailsEnds) {
   const TemporaryFolder folder;

@@ -34,6 +34,24 @@ struct ScratchLayout {
       prepared_constants, means, end;
 };
 
+// The same in the memory of shards; the records are the first of them.
+struct ShardMemory {
+  explicit ShardMemory(const WorkPlan& plan)
+      : parts(aligned(sizeof(ShardRecord) * plan.shards.records.size())),
+        rows(parts +
+             (plan.shards.empty() ? 0 : aligned(sizeof(GradientSums) * plan.tensors.size()))),
+        sums(rows + aligned(sizeof(double) * plan.shards.rows.size)),
+        rule_sums(sums + aligned(sizeof(double) * plan.shards.sums.size)),
+        factor_records(rule_sums + aligned(sizeof(double) * plan.shards.rule_sums.size)),
+        axes(factor_records + aligned(sizeof(FactorRecord) * plan.shards.factor_records.size())),
+        part_factors(axes + aligned(sizeof(std::int64_t) * plan.shards.axes.size())),
+        factors(part_factors + aligned(sizeof(double) * plan.shards.part_factors)),
+        late_means(factors + aligned(sizeof(double) * plan.shards.factors.size)),
+        end(late_means + aligned(sizeof(double) * plan.shards.late_means.size)) {}
+  std::size_t parts, rows, sums, rule_sums, factor_records, axes, part_factors, factors, late_means,
+      end;
+};
+
 void add_number(std::vector<double>& out, const std::optional<double>& value) {
   out.push_back(value ? 1 : 0);
   out.push_back(value.value_or(0));
@@ -108,6 +126,7 @@ DeviceTables::DeviceTables(WorkPlan plan, std::size_t group_count, cudaStream_t 
                                      group_count * sizeof(GroupRecord) + sizeof(OptimizerRecord))),
       scratch_(DeviceBuffer::zeroed(ScratchLayout(plan_).end)),
       matrices_(plan_.matrix_bytes),
+      shards_(ShardMemory(plan_).end),
       ring_(changing_.bytes()),
       gradients_(plan_.tensors.size()) {
   std::byte* means = scratch_.data() + ScratchLayout(plan_).means;
@@ -127,6 +146,17 @@ DeviceTables::DeviceTables(WorkPlan plan, std::size_t group_count, cudaStream_t 
   }
   check(cudaMemcpyAsync(fixed_.data(), host.data(), host.size(), cudaMemcpyHostToDevice, stream),
         "to upload the work plan");
+  const auto upload_shards = [&]<class Record>(std::size_t at, const std::vector<Record>& records) {
+    if (!records.empty()) {
+      check(cudaMemcpyAsync(shards_.data() + at, records.data(), sizeof(Record) * records.size(),
+                            cudaMemcpyHostToDevice, stream),
+            "to upload the shards of the work plan");
+    }
+  };
+  const ShardMemory shards(plan_);
+  upload_shards(0, plan_.shards.records);
+  upload_shards(shards.factor_records, plan_.shards.factor_records);
+  upload_shards(shards.axes, plan_.shards.axes);
   check(cudaStreamSynchronize(stream), "to upload the work plan");
 }
 
@@ -210,6 +240,24 @@ StepArguments DeviceTables::capture(const StepRequest& request) {
   }
   graph_gradients_.push_back(std::move(table));
   return arguments(graph_gradients_.back().data());
+}
+
+ShardArguments DeviceTables::shard_arguments(const StepArguments& step) const {
+  const ShardMemory layout(plan_);
+  std::byte* const memory = shards_.data();
+  return {.step = step,
+          .records = reinterpret_cast<const ShardRecord*>(memory),
+          .begin = 0,
+          .end = static_cast<std::int64_t>(plan_.shards.records.size()),
+          .parts = reinterpret_cast<GradientSums*>(memory + layout.parts),
+          .rows = reinterpret_cast<double*>(memory + layout.rows),
+          .sums = reinterpret_cast<double*>(memory + layout.sums),
+          .rule_sums = reinterpret_cast<double*>(memory + layout.rule_sums),
+          .factor_records = reinterpret_cast<const FactorRecord*>(memory + layout.factor_records),
+          .axes = reinterpret_cast<const std::int64_t*>(memory + layout.axes),
+          .part_factors = reinterpret_cast<double*>(memory + layout.part_factors),
+          .factors = reinterpret_cast<double*>(memory + layout.factors),
+          .late_means = reinterpret_cast<double*>(memory + layout.late_means)};
 }
 
 StepArguments DeviceTables::arguments(const std::byte* gradients) const {

@@ -32,10 +32,13 @@ class DeviceTables {
   }
 
   const std::vector<Launch>& launches() const { return plan_.launches; }
+  const ShardPlan& shards() const { return plan_.shards; }
+  // The argument of the kernels for shards: all of them, or those of one launch.
+  ShardArguments shard_arguments(const StepArguments& step) const;
   std::byte* matrices() const { return matrices_.data(); }
   std::size_t bytes() const {
     return fixed_.bytes() + changing_.bytes() + scratch_.bytes() + matrices_.bytes() +
-           graph_gradients_.size() * gradient_bytes();
+           shards_.bytes() + graph_gradients_.size() * gradient_bytes();
   }
   bool captured() const { return !graph_gradients_.empty(); }
 
@@ -53,6 +56,7 @@ class DeviceTables {
   DeviceBuffer changing_;  // gradients, groups, step; zero at first, as gradients_ is
   DeviceBuffer scratch_;   // queue, sums, counters, flags, results, prepared constants, means
   DeviceBuffer matrices_;  // one batch at a time
+  DeviceBuffer shards_;    // records, sums of parts, vectors; of no bytes without shards
   PinnedRing ring_;
   std::vector<GradientRecord> gradients_;      // as on the device
   std::vector<double> options_;                // as on the device, one number per field

@@ -48,10 +48,15 @@ class PhaseMaker {
     }
   }
 
-  void add_measure(std::vector<WorkItem>& items, const std::vector<std::uint32_t>& tensors) const {
+  // The chunks of whole tensors, and in a phase of their own those of shards.
+  std::vector<Phase> measure(const std::vector<std::uint32_t>& tensors) const {
+    Phase whole{.by_blocks = false, .items = {}};
+    Phase shards{.by_blocks = false, .items = {}, .measures_shards = true};
     for (const std::uint32_t position : tensors) {
-      add_items(items, position, WorkKind::kMeasure, record(position).chunks);
+      add_items((step_of(position).shard != nullptr ? shards : whole).items, position,
+                WorkKind::kMeasure, record(position).chunks);
     }
+    return {std::move(whole), std::move(shards)};
   }
 
   std::int64_t elements_of(const std::vector<std::uint32_t>& tensors) const {
@@ -105,7 +110,7 @@ class PhaseMaker {
     }
     const std::vector<WorkItem> ordered = order_queue(queued(), tuning_.window_bytes);
     phase.items.insert(phase.items.end(), ordered.begin(), ordered.end());
-    return {.reading = {}, .writing = {std::move(phase)}};
+    return {.reading = {}, .summing = {}, .writing = {std::move(phase)}};
   }
 
   std::int64_t gradient_bytes(std::uint32_t position, std::int64_t elements) const {
@@ -132,27 +137,26 @@ class PhaseMaker {
   }
 
   Phases measure_then_apply() const {
-    Phase measure{.by_blocks = false, .items = {}};
     Phase apply{.by_blocks = false, .items = {}};
     for (const auto* tensors : {&tensors_.small, &tensors_.large}) {
-      add_measure(measure.items, *tensors);
       add_apply(apply.items, *tensors);
     }
-    return {.reading = {std::move(measure)}, .writing = {std::move(apply)}};
+    return {.reading = measure(all()), .summing = {}, .writing = {std::move(apply)}};
   }
 
   // The passes of a rule that needs statistics between measuring and applying.
   Phases rule_passes() const {
     std::vector<std::uint32_t> tensors = all();
-    Phase measure{.by_blocks = false, .items = {}};
     Phase factors{.by_blocks = true, .items = {}};
     Phase means{.by_blocks = true, .items = {}};
     Phase sums{.by_blocks = true, .items = {}};
     Phase apply{.by_blocks = false, .items = {}};
-    add_measure(measure.items, tensors);
+    Phases phases;
+    phases.reading = measure(tensors);
     for (const std::uint32_t position : tensors) {
       const TensorRecord& each = record(position);
-      if (passes_.factored && each.rank >= 2 && each.size > 0) {
+      const bool is_shard = step_of(position).shard != nullptr;  // has factor stages of its own
+      if (passes_.factored && each.rank >= 2 && each.size > 0 && !is_shard) {
         add_factors(factors.items, position);
         add_items(means.items, position, WorkKind::kMatrixMeans,
                   ceiling(each.matrices, matrix_tile(each.matrix_rows)));
@@ -163,9 +167,8 @@ class PhaseMaker {
       return newton_schulz_of(plan_.request, step_of(position)).has_value();
     });
     add_apply(apply.items, tensors);
-    Phases phases;
-    phases.reading = {std::move(measure)};
-    phases.writing = {std::move(factors), std::move(means), std::move(sums), std::move(apply)};
+    phases.summing = {std::move(factors), std::move(means), std::move(sums)};
+    phases.writing = {std::move(apply)};
     for (const MatrixBatch& batch : tensors_.matrices) {
       add_orthogonal(phases.writing, batch);
     }

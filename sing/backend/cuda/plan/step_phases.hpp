@@ -30,13 +30,15 @@ struct Phase {
   bool by_blocks;  // items are for blocks (pass kernel), not for warps (step kernel)
   std::vector<WorkItem> items;
   std::optional<MatrixLaunch> matrices = {};  // instead of items
+  bool measures_shards = false;               // items are for the kernel that measures shards
 };
 
 // `reading` phases write no parameter or state. Where measures_everything_first() holds, the
-// reading phases of all kernels come before the first writing phase, with the clipping in between.
-// Phases may be empty.
+// reading phases of all kernels come before the first other phase, with the clipping in between.
+// `summing` phases compute what rules need between measuring and applying, and come before the
+// kernel's writing phases; with shards, before those of all kernels. Phases may be empty.
 struct Phases {
-  std::vector<Phase> reading, writing;
+  std::vector<Phase> reading, summing, writing;
 };
 
 Phases make_phases(const PlanTensors& plan, const KernelTensors& tensors, const StepTuning& tuning);

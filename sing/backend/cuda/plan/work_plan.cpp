@@ -42,16 +42,35 @@ class Planner {
       const KernelTensors tensors = add_tensors(key.first, key.second, indices);
       all.back().phases = make_phases({request_, plan_.tensors, plan_.order}, tensors, tuning_);
     }
+    if (has_shards(request_)) {
+      plan_.shards = make_shard_plan(request_, plan_.order);
+    }
     const bool everything_first = measures_everything_first(request_);
     for (KernelWork& work : all) {
       add_launches(work, work.phases.reading);
       if (!everything_first) {
+        add_launches(work, work.phases.summing);
         add_launches(work, work.phases.writing);
       }
     }
+    if (!plan_.shards.empty()) {
+      add_sum(ShardStage::kRows, plan_.shards.rows);
+      add_sum(ShardStage::kSums, plan_.shards.sums);
+      add_results(ShardStage::kResults, all, plan_.shards.records);
+    }
     const std::size_t measured = plan_.launches.size();
+    if (!plan_.shards.empty()) {
+      add_factors(all);
+      for (KernelWork& work : all) {
+        add_launches(work, work.phases.summing);
+        work.phases.summing.clear();
+      }
+      add_sum(ShardStage::kRuleSums, plan_.shards.rule_sums);
+      add_results(ShardStage::kRuleResults, all, plan_.shards.records);
+    }
     for (KernelWork& work : all) {
       if (everything_first) {
+        add_launches(work, work.phases.summing);
         add_launches(work, work.phases.writing);
       }
     }
@@ -118,13 +137,60 @@ class Planner {
     plan_.family_count += ceiling(record.chunks, kFamilyChunks);
   }
 
+  void add_sum(ShardStage stage, const ShardVector& vector) {
+    if (vector.size > 0) {
+      Launch launch = without_items();
+      launch.shards = stage;
+      plan_.launches.push_back(launch);
+    }
+  }
+
+  void add_factors(const std::vector<KernelWork>& all) {
+    const std::vector<FactorRecord>& records = plan_.shards.factor_records;
+    add_results(ShardStage::kFactorSums, all, records);
+    add_results(ShardStage::kPutFactors, all, records);
+    add_sum(ShardStage::kFactors, plan_.shards.factors);
+    add_results(ShardStage::kTakeFactors, all, records);
+    add_results(ShardStage::kFactorMeans, all, records);
+    add_sum(ShardStage::kLateMeans, plan_.shards.late_means);
+    if (plan_.shards.late_means.size > 0) {
+      add_results(ShardStage::kTakeLateMeans, all, records);
+    }
+  }
+
+  // One launch per kernel that has such records; for a rule's own sums, only if it has them.
+  template <class Record>
+  void add_results(ShardStage stage, const std::vector<KernelWork>& all,
+                   const std::vector<Record>& records) {
+    std::int64_t begin = 0;
+    for (const KernelWork& work : all) {
+      std::int64_t end = begin;
+      const auto count = static_cast<std::int64_t>(records.size());
+      while (end < count &&
+             records[static_cast<std::size_t>(end)].tensor < work.first + work.count) {
+        ++end;
+      }
+      if (end > begin && (stage != ShardStage::kRuleResults || passes_of(work.rule).sums)) {
+        Launch launch = without_items();
+        launch.rule = work.rule;
+        launch.storage = work.storage;
+        launch.begin = begin;
+        launch.end = end;
+        launch.shards = stage;
+        plan_.launches.push_back(launch);
+      }
+      begin = end;
+    }
+  }
+
   // The first launch for warps prepares the kernel's tensors.
   void add_launches(KernelWork& work, const std::vector<Phase>& phases) {
     for (const Phase& phase : phases) {
       if (phase.items.empty() && !phase.matrices) {
         continue;
       }
-      const bool prepares = !phase.by_blocks && !phase.matrices && !work.is_prepared;
+      const bool prepares =
+          !phase.by_blocks && !phase.matrices && !phase.measures_shards && !work.is_prepared;
       work.is_prepared = work.is_prepared || prepares;
       const auto begin = static_cast<std::int64_t>(plan_.items.size());
       plan_.items.insert(plan_.items.end(), phase.items.begin(), phase.items.end());
@@ -136,6 +202,9 @@ class Planner {
                                 .first_prepared = work.first,
                                 .prepared_count = prepares ? work.count : 0,
                                 .matrices = phase.matrices});
+      if (phase.measures_shards) {
+        plan_.launches.back().shards = ShardStage::kMeasure;
+      }
     }
   }
 

@@ -6,12 +6,30 @@
 
 #include "sing/backend/cuda/kernel/device_records.hpp"
 #include "sing/backend/cuda/kernel/step_kernels.hpp"
+#include "sing/backend/cuda/plan/shard_plan.hpp"
 #include "sing/backend/cuda/plan/step_phases.hpp"
 
 namespace sing::cuda {
 
+// The launches that only shards need. Between two of them the processes add up a vector.
+enum class ShardStage {
+  kMeasure,     // takes items, as a step kernel does
+  kRows,        // completes the means of cut rows
+  kSums,        // adds up the gradient sums
+  kResults,     // begin and end are shards of one rule
+  kFactorSums,  // the stages of factored moments; begin and end are factored shards of one rule
+  kPutFactors,
+  kFactors,  // adds up what has been put
+  kTakeFactors,
+  kFactorMeans,
+  kLateMeans,  // adds up means that are known late
+  kTakeLateMeans,
+  kRuleSums,     // adds up the rules' own sums
+  kRuleResults,  // begin and end are shards of one rule
+};
+
 // One launch of the kernel for a rule and its storage types, which takes items [begin, end); or the
-// matrix products of a batch; or the clipping of all tensors.
+// matrix products of a batch; or the clipping of all tensors; or a stage of shards.
 struct Launch {
   std::size_t rule;
   Storage storage;
@@ -20,6 +38,7 @@ struct Launch {
   std::int64_t first_prepared, prepared_count;  // tensors whose constants the launch prepares
   std::optional<MatrixLaunch> matrices;         // instead of items
   bool clips = false;                           // instead of items
+  std::optional<ShardStage> shards = {};        // instead of the kernel
 };
 
 struct WorkPlan {
@@ -31,6 +50,7 @@ struct WorkPlan {
   std::int64_t family_count = 0;
   std::size_t mean_bytes = 0;    // row and matrix means of all tensors
   std::size_t matrix_bytes = 0;  // for the largest batch of matrices
+  ShardPlan shards;
 };
 
 // The offset of an array that does not exist, in place of a scratch pointer.
