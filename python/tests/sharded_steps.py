@@ -267,8 +267,9 @@ def state_differences(where: str, got: dict[str, Any], wanted: dict[str, Any], c
         if mine.shape != expected.shape:
             problems.append(f"{where} {key}: shape {tuple(mine.shape)} for {tuple(expected.shape)}")
             continue
-        strided = isinstance(mine, DTensor) and any(isinstance(each, _StridedShard) for each in mine.placements)
-        if strided:
+        # full_tensor() puts strided parts in another order, and over gloo on a device it crashes in torch 2.11.
+        by_part = isinstance(mine, DTensor) and (DEVICE != "cpu" or any(isinstance(each, _StridedShard) for each in mine.placements))
+        if by_part:
             own = own_part(expected, Layout(tuple(mine.device_mesh.shape), tuple(mine.placements)))
             mine, expected = mine.to_local(), own
         elif isinstance(mine, DTensor):

@@ -115,7 +115,7 @@ class OneOfTwo {
   bool fails = false;
 
  private:
-  static constexpr std::size_t kMostValues = 4096;
+  static constexpr std::size_t kMostValues = 1 << 17;  // the column sums of AdaFactor
 
   std::shared_ptr<Backend> backend_;
   std::vector<Halves> tensors_;
