@@ -16,14 +16,15 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 CUDA_NOTES = ROOT / "docs" / "notes" / "cuda_step.md"
 DISTRIBUTED = ROOT / "docs" / "distributed.md"
 # The values of "benchmark" in the result files, which tools/run_bench.py, bench/cuda/cuda_step_bench.py,
-# bench/python_step_bench.py, bench/peers_step_bench.py, bench/image_bench.py, `sing bench --json`, bench/sharded_step_bench.py,
-# bench/sharded_muon_bench.py and bench/shard_sums_bench.py write.
+# bench/python_step_bench.py, bench/peers_step_bench.py, bench/image_bench.py, `sing bench --json`, bench/text_training_bench.py,
+# bench/sharded_step_bench.py, bench/sharded_muon_bench.py and bench/shard_sums_bench.py write.
 CPU_STEP = "cpu_step"
 CUDA_STEP = "cuda_step"
 PYTHON_STEP = "python_step"
 PEERS_STEP = "peers_step"
 IMAGES = "images"
 TRAINING_STEP = "training_step"
+TEXT_TRAINING = "text_training"
 SHARDED_STEP = "sharded_step"
 SHARDED_MUON = "sharded_muon"
 SHARD_SUMS = "shard_sums"
@@ -241,6 +242,27 @@ def training_lines(result):
         )
 
 
+def text_training_lines(result):
+    config, options = result["config"], result["config"]["options"]
+    matrices = [" × ".join(map(str, shape)) for shape in result["batch"]["parts"][0] if len(shape) == 2]
+    shapes = " and ".join(dict.fromkeys(matrices))
+    yield from ("", f"### {result['task']}, {result['machine']}", "")
+    yield from wrapped(
+        f"{result['device']}; torch {result['torch']}; {config['parameters']:,} parameters, {options['precision']}, "
+        f"{result['batch']['units']:,} {result['unit']} per step in tensors of {shapes}; {result['turns']} turns of "
+        f"{result['rounds']} rounds of 5 steps on {result['date']}, commit {result['commit'][:12]}."
+    )
+    yield ""
+    yield f"| | ms per step | {result['unit']} per second | speed | quartiles |"
+    yield "|---|---:|---:|---:|---:|"
+    for row in result["rows"]:
+        ratio = row["speed_ratio"]
+        yield (
+            f"| {row['title']} | {number(row['milliseconds']['median'])} | {row['units_per_second']:,.0f} | {ratio['median']:.2f} "
+            f"| {ratio['lower']:.2f}–{ratio['upper']:.2f} |"
+        )
+
+
 def shard_machine_lines(result):
     yield ""
     yield from wrapped(
@@ -321,6 +343,7 @@ PARTS = {
         (PEERS_STEP, PEERS_STEP, peers_lines),
         (IMAGES, IMAGES, image_lines),
         (TRAINING_STEP, TRAINING_STEP, training_lines),
+        (TEXT_TRAINING, TEXT_TRAINING, text_training_lines),
     ),
     CUDA_NOTES: (("cuda_sweep", CUDA_STEP, sweep_lines),),
     DISTRIBUTED: (

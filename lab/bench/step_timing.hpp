@@ -23,8 +23,8 @@ struct StepTiming {
 };
 
 // Each round takes `steps` steps of each contestant, one after the other, and is timed as a whole,
-// so that work done only every few steps, such as merging slow weights, is included. One warm-up
-// round is not counted.
+// so that work done only every few steps, such as merging slow weights, is included. The first
+// rounds are not counted: one on a CPU, four on a GPU.
 std::vector<StepTiming> time_in_turns(const std::vector<Contestant>& contestants,
                                       const c10::Device& device, int steps, int rounds);
 

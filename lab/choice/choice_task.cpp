@@ -13,6 +13,7 @@
 #include "lab/command/field_flags.hpp"
 #include "lab/data/parallel_chunks.hpp"
 #include "lab/encoder/encoder_source.hpp"
+#include "lab/encoder/encoder_task_model.hpp"
 #include "lab/encoder/length_batches.hpp"
 #include "lab/encoder/padded_batch.hpp"
 #include "lab/task/counting_task.hpp"
@@ -143,12 +144,14 @@ class ChoiceTask final : public task::CountingTask {
 
   // [B, 4]: a score for each ending.
   task::TaskModel make_model() const override {
-    const auto model = encoder_.make_model(model::Pooler::kFirstToken, "classifier", 1);
-    return {model, [model](const task::Batch& batch) {
-              return model
-                  ->forward(encoder::encoder_input(batch[kIds], batch[kTypes], batch[kLengths]))
-                  .view({-1, static_cast<std::int64_t>(kEndings)});
-            }};
+    return encoder::encoder_task_model(
+        encoder_.make_model(model::Pooler::kFirstToken, "classifier", 1),
+        [](const task::Batch& batch) {
+          return encoder::encoder_input(batch[kIds], batch[kTypes], batch[kLengths]);
+        },
+        [](const at::Tensor& outputs, const model::EncoderInput& /*input*/) {
+          return outputs.view({-1, static_cast<std::int64_t>(kEndings)});
+        });
   }
 
   at::Tensor loss(const at::Tensor& prediction, const task::Batch& batch) const override {

@@ -7,6 +7,10 @@
 
 namespace sing::lab::encoder {
 
+// The number of columns of a batch whose longest sequence has `longest` tokens: a multiple of 8, so
+// that few shapes occur, but at most `limit`.
+std::int64_t columns_for(std::int64_t longest, std::int64_t limit);
+
 class LengthBatches {
  public:
   LengthBatches(std::vector<std::int64_t> lengths, std::uint64_t seed);
@@ -16,10 +20,16 @@ class LengthBatches {
   // constructor. Valid until the next call.
   std::span<const std::uint64_t> training(std::int64_t epoch, std::int64_t index,
                                           std::int64_t size);
+  // Share of the places of the first epoch's batches that only fill up shorter sequences, where no
+  // batch has more than `limit` columns.
+  double padding_share(std::int64_t size, std::int64_t limit) const;
   // Batch number `index` of all sequences, in the order of their lengths; the last may be smaller.
   std::span<const std::uint64_t> evaluation(std::int64_t index, std::int64_t size) const;
 
  private:
+  // The sequences of an epoch, batch after batch.
+  std::vector<std::uint64_t> arranged(std::int64_t epoch, std::int64_t size) const;
+
   std::vector<std::int64_t> lengths_;
   std::uint64_t seed_;
   std::vector<std::uint64_t> by_length_;

@@ -5,13 +5,9 @@
 
 #include <algorithm>
 
+#include "lab/encoder/length_batches.hpp"
+
 namespace sing::lab::encoder {
-namespace {
-
-constexpr std::int64_t kLengthStep = 32;
-
-}  // namespace
-
 PaddedBatch pad(std::span<const Sequence> sequences, std::int64_t padding, std::int64_t longest,
                 bool pinned) {
   const auto rows = static_cast<std::int64_t>(sequences.size());
@@ -19,8 +15,7 @@ PaddedBatch pad(std::span<const Sequence> sequences, std::int64_t padding, std::
   for (const Sequence& each : sequences) {
     most = std::max(most, static_cast<std::int64_t>(each.ids.size()));
   }
-  const std::int64_t columns =
-      std::min((most + kLengthStep - 1) / kLengthStep * kLengthStep, longest);
+  const std::int64_t columns = columns_for(most, longest);
   const auto host = at::TensorOptions(at::kLong).pinned_memory(pinned);
   PaddedBatch batch = {at::full({rows, columns}, padding, host), at::zeros({rows, columns}, host),
                        at::empty({rows}, host)};

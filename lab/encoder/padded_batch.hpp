@@ -11,8 +11,7 @@
 
 namespace sing::lab::encoder {
 
-// In host memory: ids and types int64 [B, T], lengths int64 [B]. T is the longest length, rounded
-// up so that few shapes occur.
+// In host memory: ids and types int64 [B, T], lengths int64 [B]. T is columns_for() the longest.
 struct PaddedBatch {
   at::Tensor ids, types, lengths;
 };

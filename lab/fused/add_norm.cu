@@ -1,5 +1,6 @@
-// Computes residual sum and LayerNorm in one pass over memory, and their gradients in another. Each
-// warp processes one row at a time; each lane holds kPacks packs of four adjacent columns.
+// Computes dropout, residual sum and LayerNorm in one pass over memory, and their gradients in
+// another. Each warp processes one row at a time; each lane holds kPacks packs of four adjacent
+// columns.
 #include "lab/fused/pack.cuh"
 
 namespace sing::lab::fused {
@@ -26,12 +27,21 @@ __global__ void __launch_bounds__(kWarps* kWarp) forward(AddNorm at) {
   for (int pack = 0; pack < kPacks; ++pack) {
     const std::int64_t column = column_of(pack);
     float branch[4], bias[4];
-    load(at.x, x_begin + column, value[pack]);
+    if (at.x != nullptr) {
+      load(at.x, x_begin + column, value[pack]);
+    } else {
+      load<2>(at.half_x, x_begin + column, value[pack]);
+    }
     load<2>(at.branch, begin + column, branch);
     load(at.bias, column, bias);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      value[pack][i] += branch[i] + bias[i];
+      branch[i] += bias[i];
+    }
+    drop(at.keep, begin + column, at.keep_factor, branch);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      value[pack][i] += branch[i];
       total += value[pack][i];
     }
     store(at.sum, begin + column, value[pack]);
@@ -86,6 +96,14 @@ __device__ void row_gradient(const AddNormGradient& at, std::int64_t row,
     load(at.sum, begin + column, scaled[pack]);
     load<2>(at.normalized_gradient, begin + column, gradient);
     load(at.gain, column, gain);
+    if (at.second_normalized_gradient != nullptr) {
+      float second[4];
+      load<2>(at.second_normalized_gradient, begin + column, second);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        gradient[i] += second[i];
+      }
+    }
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       scaled[pack][i] = (scaled[pack][i] - mean) * inverse;
@@ -108,9 +126,17 @@ __device__ void row_gradient(const AddNormGradient& at, std::int64_t row,
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       out[i] += inverse * (inner[pack][i] - inner_mean - scaled[pack][i] * product_mean);
+    }
+    if (at.x_gradient != nullptr) {
+      store(at.x_gradient, begin + column, out);
+    } else if (at.half_x_gradient != nullptr) {
+      store<2>(at.half_x_gradient, begin + column, out);
+    }
+    drop(at.keep, begin + column, at.keep_factor, out);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
       columns.value[2][pack][i] += out[i];
     }
-    store(at.x_gradient, begin + column, out);
     store<2>(at.branch_gradient, begin + column, out);
   }
 }

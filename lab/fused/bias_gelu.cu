@@ -1,5 +1,5 @@
-// Computes GELU of a matrix product plus its bias, and the gradients of both. Each thread handles
-// eight columns of every gridDim.x-th row.
+// Computes GELU or ReLU with dropout of a matrix product plus its bias, and the gradients of both.
+// Each thread handles eight columns of every gridDim.x-th row.
 #include "lab/fused/pack.cuh"
 
 namespace sing::lab::fused {
@@ -10,6 +10,7 @@ constexpr float kDensityAtZero = 0.39894228f;  // 1 / √(2π)
 
 __device__ float normal_below(float x) { return 0.5f * (1.0f + erff(x * kRootHalf)); }
 
+template <bool kRectifies>
 __global__ void forward(BiasGelu at) {
   const std::int64_t column = 8 * threadIdx.x;
   float bias[8];
@@ -21,12 +22,18 @@ __global__ void forward(BiasGelu at) {
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const float x = values[i] + bias[i];
-      values[i] = x * normal_below(x);
+      values[i] = kRectifies ? fmaxf(x, 0) : x * normal_below(x);
     }
+    drop(at.keep, row * at.columns + column, at.keep_factor, values);
     store<4>(at.out, row * at.columns + column, values);
   }
 }
 
+__device__ float slope_of_gelu(float x) {
+  return normal_below(x) + x * kDensityAtZero * __expf(-0.5f * x * x);
+}
+
+template <bool kRectifies>
 __global__ void backward(BiasGeluGradient at) {
   const std::int64_t column = 8 * threadIdx.x;
   float bias[8];
@@ -37,11 +44,11 @@ __global__ void backward(BiasGeluGradient at) {
     float values[8], gradients[8];
     load<4>(at.values, row * at.columns + column, values);
     load<4>(at.out_gradient, row * at.columns + column, gradients);
+    drop(at.keep, row * at.columns + column, at.keep_factor, gradients);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const float x = values[i] + bias[i];
-      const float slope = normal_below(x) + x * kDensityAtZero * __expf(-0.5f * x * x);
-      gradients[i] *= slope;
+      gradients[i] *= kRectifies ? (x > 0 ? 1.0f : 0.0f) : slope_of_gelu(x);
       sums[i] += gradients[i];
     }
     store<4>(at.values_gradient, row * at.columns + column, gradients);
@@ -58,14 +65,16 @@ constexpr unsigned kForwardBlocks = 1056;  // eight per multiprocessor of an H10
 }  // namespace
 
 void bias_gelu(const BiasGelu& at, Stream stream) {
-  forward<<<kForwardBlocks, static_cast<unsigned>(at.columns / 8), 0,
-            static_cast<cudaStream_t>(stream)>>>(at);
+  const auto kernel = at.rectifies ? forward<true> : forward<false>;
+  kernel<<<kForwardBlocks, static_cast<unsigned>(at.columns / 8), 0,
+           static_cast<cudaStream_t>(stream)>>>(at);
   check_launch("bias_gelu");
 }
 
 void bias_gelu_gradient(const BiasGeluGradient& at, Stream stream) {
-  backward<<<kPartialRows, static_cast<unsigned>(at.columns / 8), 0,
-             static_cast<cudaStream_t>(stream)>>>(at);
+  const auto kernel = at.rectifies ? backward<true> : backward<false>;
+  kernel<<<kPartialRows, static_cast<unsigned>(at.columns / 8), 0,
+           static_cast<cudaStream_t>(stream)>>>(at);
   check_launch("bias_gelu_gradient");
   sum_partial_rows(at.partial, kPartialRows, at.columns, at.bias_gradient, stream);
 }

@@ -25,11 +25,14 @@ struct ColumnSums {
 };
 void column_sums(const ColumnSums& at, Stream stream);
 
-// sum = x + branch + bias, normalized = LayerNorm(sum) · gain + shift. The width is a multiple of
-// 128, at most 1024.
+// sum = x + dropout(branch + bias), normalized = LayerNorm(sum) · gain + shift. x is float32 or
+// bf16. Dropout keeps an element where `keep` is not 0, multiplied by keep_factor. The width is a
+// multiple of 128, at most 1024.
 struct AddNorm {
-  const float* x;  // [x_rows, width], repeated up to `rows`
+  const float* x;  // [x_rows, width], repeated up to `rows`; null: half_x
+  const BFloat16* half_x;
   const BFloat16* branch;
+  const std::uint8_t* keep;  // [rows, width]; null: no dropout
   const float* bias;
   const float* gain;
   const float* shift;
@@ -38,32 +41,40 @@ struct AddNorm {
   float* mean;               // [rows]
   float* inverse_deviation;  // [rows]
   std::int64_t rows, x_rows, width;
-  float epsilon;
+  float epsilon, keep_factor;
 };
 bool add_norm_supports(std::int64_t width);
 void add_norm(const AddNorm& at, Stream stream);
 
 struct AddNormGradient {
   const BFloat16* normalized_gradient;
-  const float* sum_gradient;  // null: none
+  const BFloat16* second_normalized_gradient;  // added to the first; null: none
+  const float* sum_gradient;                   // null: none
   const float* sum;
+  const std::uint8_t* keep;  // null: no dropout
   const float* mean;
   const float* inverse_deviation;
   const float* gain;
-  float* x_gradient;          // [rows, width], before the sum over repeated rows
-  BFloat16* branch_gradient;  // the same, rounded to bf16
-  float* partial;             // [kNormPartialRows, 3 · width]
-  float* column_gradients;    // [3, width]: gain, shift and bias
+  float* x_gradient;  // [rows, width], before the sum over repeated rows; null: half_x_gradient
+  BFloat16* half_x_gradient;  // null too without dropout, where it is the branch's
+  BFloat16* branch_gradient;
+  float* partial;           // [kNormPartialRows, 3 · width]
+  float* column_gradients;  // [3, width]: gain, shift and bias
   std::int64_t rows, width;
+  float keep_factor;
 };
 void add_norm_gradient(const AddNormGradient& at, Stream stream);
 
-// out = GELU(values + bias), exact; columns as for column_sums.
+// out = GELU(values + bias), exact, or dropout(ReLU(values + bias)) with `keep` as for AddNorm;
+// columns as for column_sums.
 struct BiasGelu {
   const BFloat16* values;
   const float* bias;
   BFloat16* out;
   std::int64_t rows, columns;
+  bool rectifies;
+  const std::uint8_t* keep;
+  float keep_factor;
 };
 void bias_gelu(const BiasGelu& at, Stream stream);
 
@@ -75,8 +86,30 @@ struct BiasGeluGradient {
   float* partial;        // [kPartialRows, columns]
   float* bias_gradient;  // [columns]
   std::int64_t rows, columns;
+  bool rectifies;
+  const std::uint8_t* keep;
+  float keep_factor;
 };
 void bias_gelu_gradient(const BiasGeluGradient& at, Stream stream);
+
+// losses[rows] = (1 − smoothing) · −log p of the target + smoothing · mean of −log p over the
+// columns, with p = softmax of the row; 0 where the target is `ignored`. The gradient of the sum of
+// the losses, multiplied by a factor on the device, takes the place of the logits. Rows begin
+// `stride` elements apart, a multiple of 8; what is between them, up to a multiple of 8, becomes 0.
+inline constexpr std::int64_t kMostClasses = 110'000;
+struct CrossEntropy {
+  BFloat16* logits;
+  const std::int64_t* targets;  // [rows]
+  float* losses;
+  const float* factor;
+  std::int64_t rows, stride, columns, ignored;
+  float smoothing;
+};
+void cross_entropy(const CrossEntropy& at, Stream stream);
+// Multiplies rows such as those of CrossEntropy by a factor on the device, and costs little if it
+// is 1.
+void scale_rows(BFloat16* values, std::int64_t rows, std::int64_t stride, std::int64_t columns,
+                const float* factor, Stream stream);
 
 // softmax(q kᵀ / 8) v for 64 tokens and heads 64 wide, in the layouts of adjacent matrix products.
 inline constexpr std::int64_t kAttentionTokens = 64;
@@ -95,6 +128,37 @@ struct ShortAttentionGradient {
   std::int64_t batch, heads;
 };
 void short_attention_gradient(const ShortAttentionGradient& at, Stream stream);
+
+// softmax(scale · q kᵀ) v within sequences of at most kLongestSequence tokens that lie one after
+// the other. Heads are 32, 64 or 128 wide; strides are multiples of 8. Dropout keeps a weight where
+// `keep` is not 0, multiplied by keep_factor. Sequences from number `sequences` on are filled-up
+// places, which get 0.
+inline constexpr std::int64_t kLongestSequence = 64;
+struct SequenceAttention {
+  const BFloat16* queries;
+  const BFloat16* keys;
+  const BFloat16* values;
+  std::int64_t query_stride, key_stride, value_stride;  // elements from row to row
+  const std::int32_t* query_begins;                     // [begins + 1]
+  const std::int32_t* key_begins;
+  const std::uint8_t* keep;  // [queries, heads, longest_key]; null: no dropout
+  BFloat16* out;             // [queries, heads · head_width]
+  std::int64_t begins, sequences, heads, head_width, longest_query, longest_key;
+  float scale, keep_factor;
+  bool causal;
+};
+bool sequence_attention_supports(std::int64_t head_width, std::int64_t longest);
+void sequence_attention(const SequenceAttention& at, Stream stream);
+
+// The gradients have rows of heads · head_width elements.
+struct SequenceAttentionGradient {
+  const BFloat16* out_gradient;
+  BFloat16* query_gradient;
+  BFloat16* key_gradient;
+  BFloat16* value_gradient;
+};
+void sequence_attention_gradient(const SequenceAttention& at, const SequenceAttentionGradient& to,
+                                 Stream stream);
 
 // Batch normalization of rows of channels, with a residual and ReLU:
 // out = max(0, gain · (x − mean) / deviation + shift + residual). The number of columns is a

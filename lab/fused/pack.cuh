@@ -79,6 +79,24 @@ __device__ inline void store(float* values, std::int64_t offset, const float (&f
   reinterpret_cast<float4*>(values)[offset / 4] = make_float4(from[0], from[1], from[2], from[3]);
 }
 
+// Multiplies by what dropout leaves of each element: the factor, or 0; null leaves all as it is.
+template <int kCount>
+__device__ inline void drop(const std::uint8_t* keep, std::int64_t offset, float factor,
+                            float (&values)[kCount]) {
+  static_assert(kCount % 4 == 0);
+  if (keep == nullptr) {
+    return;
+  }
+#pragma unroll
+  for (int word = 0; word < kCount / 4; ++word) {
+    const unsigned four = __ldg(reinterpret_cast<const unsigned*>(keep + offset) + word);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      values[4 * word + i] *= (four >> (8 * i) & 0xffu) != 0 ? factor : 0;
+    }
+  }
+}
+
 __device__ inline float warp_sum(float value) {
 #pragma unroll
   for (int distance = kWarp / 2; distance > 0; distance /= 2) {

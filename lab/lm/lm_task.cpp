@@ -12,6 +12,7 @@
 #include "adapters/torch/autocast_guard.hpp"
 #include "lab/command/field_flags.hpp"
 #include "lab/data/sha256.hpp"
+#include "lab/fused/text_functions.hpp"
 #include "lab/lm/corpus.hpp"
 #include "lab/lm/options.hpp"
 #include "lab/lm/text_writer.hpp"
@@ -129,15 +130,21 @@ class LmTask final : public task::Task {
     if (gpt->has_fused_forward()) {
       model.fused = {gpt->copied_parameters(),
                      [gpt](const task::Batch& batch, const model::WeightCopies& copies) {
-                       return gpt->fused_forward(batch[kInputs], copies);
+                       const at::Tensor logits = gpt->fused_forward(batch[kInputs], copies);
+                       return gpt->is_training()
+                                  ? fused::cross_entropy(logits.flatten(0, 1),
+                                                         batch[kTargets].flatten(), {})
+                                  : logits;
                      }};
     }
     return model;
   }
 
+  // In training, the prediction of the fused layers is the loss itself.
   at::Tensor loss(const at::Tensor& prediction, const task::Batch& batch) const override {
-    return at::cross_entropy_loss(prediction.flatten(0, 1).to(at::kFloat),
-                                  batch[kTargets].flatten());
+    return prediction.dim() == 0 ? prediction
+                                 : at::cross_entropy_loss(prediction.flatten(0, 1).to(at::kFloat),
+                                                          batch[kTargets].flatten());
   }
 
   std::unique_ptr<task::Evaluator> make_evaluator(const task::TaskModel& model) const override {

@@ -4,7 +4,7 @@
 
 namespace sing::lab::loop {
 
-std::unique_ptr<StepGraph> make_step_graph() {
+std::unique_ptr<StepGraph> make_step_graph(const StepGraph* /*other*/) {
   throw Error("[training] wanted a build with CUDA (SING_CUDA=ON), got one without");
 }
 

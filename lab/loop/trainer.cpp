@@ -114,7 +114,7 @@ Trainer::Trainer(task::Task& task, const TrainingPlan& plan, const run::RunDirec
       optimizer_(shares_.own(), plan.optimizer),
       state_(first_state(directory, model_, optimizer_, shares_, resume)),
       gradient_pass_(
-          plan.device,
+          plan.device, model_.module->parameters(),
           [this](const std::vector<task::Batch>& parts) {
             return takes_curvature(plan_) ? gradients_with_curvature(parts)
                                           : compute_gradients(task_, model_, plan_, parts);

@@ -4,11 +4,14 @@
 #include <torch/torch.h>
 
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "lab/bench/step_timing.hpp"
 #include "lab/bench/torch_fused_adamw.hpp"
+#include "lab/bench/trace.hpp"
 #include "lab/command/field_flags.hpp"
 #include "lab/loop/gradient_pass.hpp"
 #include "lab/loop/training_model.hpp"
@@ -16,6 +19,7 @@
 #include "lab/main/commands.hpp"
 #include "lab/main/task_registry.hpp"
 #include "lab/optimizer/named_optimizer.hpp"
+#include "sing/base/message.hpp"
 #include "sing/io/atomic_file.hpp"
 
 namespace sing::lab::main {
@@ -26,7 +30,15 @@ struct BenchFlags {
 
   loop::TrainingSetup setup;
   std::int64_t rounds = 20;
+  std::int64_t batches = 1;
   std::string json;
+  std::string trace;
+};
+
+// A batch in the parts of a step, and what it counts for the speed.
+struct TimedBatch {
+  std::vector<task::Batch> parts;
+  std::int64_t units = 0;
 };
 
 // A model with its own optimizer. All models begin with the same weights.
@@ -34,6 +46,7 @@ struct Trained {
   task::TaskModel model;
   std::unique_ptr<sing::torch::Optimizer> optimizer;
   std::unique_ptr<loop::GradientPass> pass;
+  std::size_t steps = 0;
 };
 
 std::vector<at::Tensor> tensors_of(const ::torch::nn::Module& module) {
@@ -81,19 +94,20 @@ std::vector<bench::Contestant> optimizer_contestants(const ::torch::nn::Module& 
 std::unique_ptr<loop::GradientPass> make_pass(const task::Task& task, task::TaskModel& model,
                                               const loop::TrainingPlan& plan) {
   return std::make_unique<loop::GradientPass>(
-      plan.device,
+      plan.device, model.module->parameters(),
       [&](const std::vector<task::Batch>& parts) {
         return loop::compute_gradients(task, model, plan, parts);
       },
       plan.training.graph);
 }
 
+// Takes the batches in turns.
 bench::Contestant training_contestant(const std::string& title,
                                       const std::shared_ptr<Trained>& trained,
-                                      const std::vector<task::Batch>& parts,
+                                      const std::vector<TimedBatch>& batches,
                                       std::function<void()> step) {
-  return {title, [trained, &parts, step = std::move(step)] {
-            trained->pass->run(parts);
+  return {title, [trained, &batches, step = std::move(step)] {
+            trained->pass->run(batches[trained->steps++ % batches.size()].parts);
             step();
           }};
 }
@@ -101,7 +115,7 @@ bench::Contestant training_contestant(const std::string& title,
 std::vector<bench::Contestant> training_contestants(const task::Task& task,
                                                     const loop::TrainingPlan& plan,
                                                     const std::string& name,
-                                                    const std::vector<task::Batch>& parts) {
+                                                    const std::vector<TimedBatch>& batches) {
   std::vector<bench::Contestant> list;
   const auto make = [&] {
     auto trained = std::make_shared<Trained>();
@@ -110,7 +124,7 @@ std::vector<bench::Contestant> training_contestants(const task::Task& task,
     return trained;
   };
   const auto with_torch = make();
-  list.push_back(training_contestant("torch AdamW, fused", with_torch, parts,
+  list.push_back(training_contestant("torch AdamW, fused", with_torch, batches,
                                      fused_adamw_of(*with_torch->model.module).step));
   const auto add_ours = [&](const std::string& title, bool fused) {
     const auto trained = make();
@@ -120,7 +134,7 @@ std::vector<bench::Contestant> training_contestants(const task::Task& task,
       loop::use_fused_layers(trained->model, *trained->optimizer);
     }
     list.push_back(
-        training_contestant(title, trained, parts, [trained] { trained->optimizer->step(); }));
+        training_contestant(title, trained, batches, [trained] { trained->optimizer->step(); }));
   };
   add_ours(name, false);
   if (loop::takes_fused_layers(with_torch->model, plan)) {
@@ -168,14 +182,32 @@ nlohmann::json to_json(const std::vector<bench::StepTiming>& timings) {
   return rows;
 }
 
-std::vector<task::Batch> first_batch(task::Task& task, const loop::TrainingPlan& plan) {
-  const std::int64_t part = plan.training.batch / plan.training.accumulate;
-  std::vector<task::Batch> parts;
-  for (std::int64_t i = 0; i < plan.training.accumulate; ++i) {
-    parts.push_back(task.make_batch(task::batch_request(
-        task::Split::kTraining, 0, i, part, task.example_count(task::Split::kTraining))));
+std::vector<TimedBatch> first_batches(task::Task& task, const loop::TrainingPlan& plan,
+                                      std::int64_t count) {
+  const std::int64_t parts = plan.training.accumulate;
+  SING_CHECK(count <= plan.steps_per_epoch, "[--batches] wanted at most the {} of an epoch, got {}",
+             plan.steps_per_epoch, count);
+  std::vector<TimedBatch> batches(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count * parts; ++i) {
+    TimedBatch& batch = batches[static_cast<std::size_t>(i / parts)];
+    batch.parts.push_back(task.make_batch(
+        task::batch_request(task::Split::kTraining, 0, i, plan.training.batch / parts,
+                            task.example_count(task::Split::kTraining))));
+    batch.units += task.unit_count(batch.parts.back());
   }
-  return parts;
+  return batches;
+}
+
+nlohmann::json to_json(const TimedBatch& batch) {
+  nlohmann::json parts = nlohmann::json::array();
+  for (const task::Batch& part : batch.parts) {
+    nlohmann::json shapes = nlohmann::json::array();
+    for (const at::Tensor& tensor : part) {
+      shapes.push_back(tensor.sizes().vec());
+    }
+    parts.push_back(std::move(shapes));
+  }
+  return {{"parts", std::move(parts)}, {"units", batch.units}};
 }
 
 void run(BenchFlags& flags, CommandContext& context) {
@@ -198,28 +230,41 @@ void run(BenchFlags& flags, CommandContext& context) {
       bench::time_in_turns(optimizer_contestants(*model.module, plan, name), plan.device, period,
                            static_cast<int>(flags.rounds));
   print(context.out, "optimizer step", optimizers, 0, "");
-  const std::vector<task::Batch> parts = first_batch(flags.setup.task(), plan);
+  const std::vector<TimedBatch> batches = first_batches(flags.setup.task(), plan, flags.batches);
+  const auto steps = static_cast<int>(std::lcm(std::int64_t{period}, flags.batches));
+  const std::vector<bench::Contestant> contestants =
+      training_contestants(flags.setup.task(), plan, name, batches);
   const std::vector<bench::StepTiming> trainings =
-      bench::time_in_turns(training_contestants(flags.setup.task(), plan, name, parts), plan.device,
-                           period, static_cast<int>(flags.rounds));
-  const task::Task& task = flags.setup.task();
-  std::int64_t units = 0;
-  for (const task::Batch& part : parts) {
-    units += task.unit_count(part);
+      bench::time_in_turns(contestants, plan.device, steps, static_cast<int>(flags.rounds));
+  if (!flags.trace.empty()) {
+    bench::write_trace(flags.trace, plan.device, [&] {
+      for (int step = 0; step < steps; ++step) {
+        contestants.back().step();
+      }
+    });
   }
-  print(context.out, "training step", trainings, static_cast<double>(units), task.unit());
+  const task::Task& task = flags.setup.task();
+  const double units = std::transform_reduce(batches.begin(), batches.end(), 0.0, std::plus<>(),
+                                             [](const TimedBatch& batch) { return batch.units; }) /
+                       static_cast<double>(batches.size());
+  print(context.out, "training step", trainings, units, task.unit());
   if (!flags.json.empty()) {
     std::int64_t parameters = 0;
     for (const at::Tensor& tensor : model.module->parameters()) {
       parameters += tensor.numel();
     }
     const std::string config = run::config_text(flags.setup.config(plan, parameters));
+    nlohmann::json shapes = nlohmann::json::array();
+    for (const TimedBatch& batch : batches) {
+      shapes.push_back(to_json(batch));
+    }
     const nlohmann::json all = {{"benchmark", "training_step"},
                                 {"config", nlohmann::json::parse(config)},
                                 {"rounds", flags.rounds},
-                                {"steps_a_round", period},
+                                {"steps_a_round", steps},
                                 {"unit", task.unit()},
                                 {"units_a_step", units},
+                                {"batches", std::move(shapes)},
                                 {"optimizer_step", to_json(optimizers)},
                                 {"training_step", to_json(trainings)}};
     const std::string text = all.dump(1) + "\n";
@@ -241,7 +286,14 @@ void add_bench_command(CLI::App& app, CommandContext& context) {
     flags->setup.add_flags(*command);
     command::add_number(*command, "--rounds", flags->rounds, "number of timed rounds",
                         between(1, 100000));
+    command::add_number(*command, "--batches", flags->batches,
+                        "number of batches that the training steps take in turns",
+                        between(1, 1000));
     command->add_option("--json", flags->json, "file for the figures")->type_name("FILE");
+    command
+        ->add_option("--trace", flags->trace,
+                     "file for a trace of the last training steps, for ui.perfetto.dev")
+        ->type_name("FILE");
     command->callback(
         [flags, &context] { context.chosen = [flags, &context] { run(*flags, context); }; });
   }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "lab/fused/text_functions.hpp"
 #include "lab/model/transformer_block.hpp"
 #include "sing/base/message.hpp"
 
@@ -32,18 +33,6 @@ const NamedGpt& find_gpt(GptSize size) {
   }
   throw Error(
       fmt::format("[gpt] wanted a size of the table, got number {}", static_cast<int>(size)));
-}
-
-// softmax(q kᵀ / √width) v over the tokens so far; qkv [B, T, 3 · width].
-at::Tensor causal_attention(const at::Tensor& qkv, std::int64_t heads) {
-  const auto batch = qkv.size(0);
-  const auto count = qkv.size(1);
-  const auto width = qkv.size(2) / 3;
-  const auto parts = qkv.view({batch, count, 3, heads, width / heads}).permute({2, 0, 3, 1, 4});
-  return at::scaled_dot_product_attention(parts[0], parts[1], parts[2], /*attn_mask=*/{},
-                                          /*dropout_p=*/0, /*is_causal=*/true)
-      .transpose(1, 2)
-      .reshape({batch * count, width});
 }
 
 }  // namespace
@@ -134,8 +123,9 @@ at::Tensor GptImpl::fused_forward(const at::Tensor& tokens, const WeightCopies& 
                                                  : *parts_->norm;
     const at::Tensor qkv =
         fused::linear(normalized, copies.of(at.qkv.weight), copies.of(at.qkv.bias));
-    const at::Tensor mixed =
-        causal_attention(qkv.view({batch, count, 3 * shape_.width}), shape_.heads);
+    const std::vector<at::Tensor> parts = qkv.split(shape_.width, 1);
+    const at::Tensor mixed = fused::attention(
+        parts[0], parts[1], parts[2], {.batch = batch, .heads = shape_.heads, .causal = true});
     std::tie(sum, normalized) =
         fused::add_norm(sum, fused::linear(mixed, copies.of(at.proj.weight)), at.proj.bias,
                         {at.norm2.weight, at.norm2.bias, kGptNormEpsilon});

@@ -3,10 +3,13 @@
 
 #include <torch/torch.h>
 
+#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
 
+#include "lab/fused/packed_rows.hpp"
+#include "lab/fused/text_functions.hpp"
 #include "lab/model/transformer_block.hpp"
 #include "sing/base/message.hpp"
 
@@ -108,6 +111,16 @@ class EncoderBlockImpl final : public ::torch::nn::Module {
     return norm2_(dropped(down_(at::gelu(up_(after)))) + after);
   }
 
+  struct Layers {
+    const torch::nn::LinearImpl &query, &key, &value, &mixed;
+    const torch::nn::LayerNormImpl& norm1;
+    const torch::nn::LinearImpl &up, &down;
+    const torch::nn::LayerNormImpl& norm2;
+  };
+  Layers layers() const {
+    return {*query_, *key_, *value_, *mixed_, *norm1_, *up_, *down_, *norm2_};
+  }
+
  private:
   at::Tensor dropped(const at::Tensor& features) const {
     return at::dropout(features, shape_.dropout, is_training());
@@ -142,6 +155,52 @@ class StackImpl final : public ::torch::nn::Module {
     }
     return tokens;
   }
+
+  at::Tensor fused_forward(const at::Tensor& tokens, const at::Tensor& is_token,
+                           const WeightCopies& copies) {
+    const at::Tensor half = tokens.to(at::kBFloat16);
+    const double attention_dropout = is_training() ? shape_.attention_dropout : 0;
+    // A bias for the distance of two tokens needs padded rows.
+    const bool packs = distances_.is_empty();
+    const fused::PackedRows order = packs ? fused::pack_rows(is_token) : fused::PackedRows{};
+    const at::Tensor mask =
+        packs ? at::Tensor() : attention_mask(half, is_token.unsqueeze(1).unsqueeze(1));
+    const auto attended = [&](const std::vector<at::Tensor>& parts) {
+      return packs ? fused::attention(parts[0], order, parts[1], parts[2], order,
+                                      {.heads = shape_.heads, .dropout = attention_dropout})
+                   : fused::attention(parts[0], parts[1], parts[2],
+                                      {.batch = half.size(0),
+                                       .heads = shape_.heads,
+                                       .mask = mask,
+                                       .dropout = attention_dropout});
+    };
+    fused::Dropouts dropouts(is_training() ? shape_.dropout : 0, 2 * shape_.depth,
+                             half.size(0) * half.size(1), shape_.width, half.device());
+    // The same rows for the products and for the residual sum. A product's bias is added where its
+    // result is next read.
+    at::Tensor rows = packs ? fused::packed(half, order) : half.flatten(0, 1);
+    at::Tensor residual = rows;
+    const auto add = [&](const at::Tensor& branch, const torch::nn::LinearImpl& linear,
+                         const torch::nn::LayerNormImpl& norm) {
+      std::tie(rows, residual) =
+          fused::norm_of_sum(residual, fused::linear(branch, copies.of(linear.weight)), linear.bias,
+                             {norm.weight, norm.bias, shape_.norm_epsilon}, dropouts.next());
+    };
+    for (const EncoderBlock& block : blocks_) {
+      const EncoderBlockImpl::Layers at = block->layers();
+      const std::array weights = {copies.of(at.query.weight), copies.of(at.key.weight),
+                                  copies.of(at.value.weight)};
+      const std::array biases = {copies.of(at.query.bias), copies.of(at.key.bias),
+                                 copies.of(at.value.bias)};
+      add(attended(fused::joined_linear(rows, weights, biases).split(shape_.width, 1)), at.mixed,
+          at.norm1);
+      add(fused::bias_gelu(fused::linear(rows, copies.of(at.up.weight)), at.up.bias), at.down,
+          at.norm2);
+    }
+    return packs ? fused::padded(rows, order) : rows.view(half.sizes());
+  }
+
+  const std::vector<EncoderBlock>& blocks() const { return blocks_; }
 
  private:
   at::Tensor attention_mask(const at::Tensor& tokens, const at::Tensor& is_key) {
@@ -189,11 +248,31 @@ TextEncoderImpl::TextEncoderImpl(const EncoderShape& shape, Pooler pooler)
 
 TextEncoderImpl::~TextEncoderImpl() = default;
 
-at::Tensor TextEncoderImpl::forward(const EncoderInput& input) {
+void TextEncoderImpl::check_length(const EncoderInput& input) const {
   SING_CHECK(input.ids.size(1) <= shape_.longest(),
              "[encoder] wanted sequences of at most {} tokens, got {}", shape_.longest(),
              input.ids.size(1));
+}
+
+at::Tensor TextEncoderImpl::forward(const EncoderInput& input) {
+  check_length(input);
   return parts_->stack(parts_->embeddings(input), input.is_token);
+}
+
+at::Tensor TextEncoderImpl::fused_forward(const EncoderInput& input, const WeightCopies& copies) {
+  check_length(input);
+  return parts_->stack->fused_forward(parts_->embeddings(input), input.is_token, copies);
+}
+
+std::vector<at::Tensor> TextEncoderImpl::copied_parameters() const {
+  std::vector<at::Tensor> list;
+  for (const EncoderBlock& block : parts_->stack->blocks()) {
+    const EncoderBlockImpl::Layers at = block->layers();
+    list.insert(list.end(),
+                {at.query.weight, at.query.bias, at.key.weight, at.key.bias, at.value.weight,
+                 at.value.bias, at.mixed.weight, at.up.weight, at.down.weight});
+  }
+  return list;
 }
 
 WeightNames encoder_weight_names(Pooler pooler) {

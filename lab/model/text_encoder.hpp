@@ -7,6 +7,7 @@
 
 #include "lab/model/encoder_shape.hpp"
 #include "lab/model/pretrained_weights.hpp"
+#include "lab/model/weight_copies.hpp"
 
 namespace sing::lab::model {
 
@@ -28,12 +29,18 @@ class TextEncoderImpl final : public ::torch::nn::Module {
   ~TextEncoderImpl() override;
 
   at::Tensor forward(const EncoderInput& input);  // [B, T, width]
+  // The same with fused layers: matrix products and the residual in bf16.
+  at::Tensor fused_forward(const EncoderInput& input, const WeightCopies& copies);
+  // Parameters that matrix products read and that therefore need copies on a GPU.
+  std::vector<at::Tensor> copied_parameters() const;
   // [B, width] from the first token of forward's result: a linear layer and tanh. Needs
   // kFirstToken.
   at::Tensor pooled(const at::Tensor& hidden);
 
  private:
   struct Parts;
+  void check_length(const EncoderInput& input) const;
+
   EncoderShape shape_;
   std::unique_ptr<Parts> parts_;
 };

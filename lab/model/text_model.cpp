@@ -24,7 +24,14 @@ TextModelImpl::TextModelImpl(const EncoderShape& shape, Pooler pooler, const std
 TextModelImpl::~TextModelImpl() = default;
 
 at::Tensor TextModelImpl::forward(const EncoderInput& input) {
-  const at::Tensor hidden = encoder_->forward(input);
+  return outputs_of(encoder_->forward(input));
+}
+
+at::Tensor TextModelImpl::fused_forward(const EncoderInput& input, const WeightCopies& copies) {
+  return outputs_of(encoder_->fused_forward(input, copies));
+}
+
+at::Tensor TextModelImpl::outputs_of(const at::Tensor& hidden) {
   if (pooler_ == Pooler::kNone) {
     return head_->linear(hidden);
   }

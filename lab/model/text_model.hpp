@@ -23,10 +23,16 @@ class TextModelImpl final : public ::torch::nn::Module {
   // outputs], with dropout before the head.
   at::Tensor forward(const EncoderInput& input);
 
+  // The same with fused layers in the encoder, and what they need.
+  at::Tensor fused_forward(const EncoderInput& input, const WeightCopies& copies);
+  std::vector<at::Tensor> copied_parameters() const { return encoder_->copied_parameters(); }
+
   TextEncoderImpl& encoder() { return *encoder_; }
 
  private:
   struct Head;
+  at::Tensor outputs_of(const at::Tensor& hidden);
+
   Pooler pooler_;
   double dropout_;
   std::shared_ptr<TextEncoderImpl> encoder_;

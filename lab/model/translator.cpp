@@ -3,10 +3,14 @@
 
 #include <torch/torch.h>
 
+#include <array>
 #include <cmath>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "lab/fused/packed_rows.hpp"
+#include "lab/fused/text_functions.hpp"
 #include "lab/model/freeze_norms.hpp"
 #include "sing/base/message.hpp"
 
@@ -58,6 +62,11 @@ class TranslatorAttentionImpl final : public ::torch::nn::Module {
         queries, memory.keys, memory.values, given, is_training() ? dropout_ : 0.0, causal);
     return out_(mixed.transpose(1, 2).flatten(2));
   }
+
+  const torch::nn::LinearImpl& k_proj() const { return *k_; }
+  const torch::nn::LinearImpl& v_proj() const { return *v_; }
+  const torch::nn::LinearImpl& q_proj() const { return *q_; }
+  const torch::nn::LinearImpl& out_proj() const { return *out_; }
 
  private:
   // As if keys, values and queries came from one matrix three times as high (fairseq).
@@ -124,6 +133,15 @@ class LayerImpl final : public ::torch::nn::Module {
     return feed_forward(attend(states + dropped(mixed.view_as(states)), source, mask));
   }
 
+  const TranslatorAttentionImpl& self_attention() const { return *self_attention_; }
+  const TranslatorAttentionImpl& source_attention() const { return *source_attention_; }
+  bool reads_source() const { return !source_attention_.is_empty(); }
+  const torch::nn::LayerNormImpl& self_norm() const { return *self_norm_; }
+  const torch::nn::LayerNormImpl& source_norm() const { return *source_norm_; }
+  const torch::nn::LayerNormImpl& final_norm() const { return *final_norm_; }
+  const torch::nn::LinearImpl& fc1() const { return *fc1_; }
+  const torch::nn::LinearImpl& fc2() const { return *fc2_; }
+
  private:
   at::Tensor dropped(const at::Tensor& states) const {
     return at::dropout(states, options_.dropout, is_training());
@@ -169,6 +187,91 @@ class TranslatorStackImpl final : public ::torch::nn::Module {
   ::torch::nn::LayerNorm norm = nullptr;
 };
 using TranslatorStack = ::torch::nn::ModuleHolder<TranslatorStackImpl>;
+
+// The packed rows [B · T, width] of a stack on their way through its fused layers: the residual sum
+// and the normalization that the next layer reads. A product's bias is added where its result is
+// next read.
+class FusedRows {
+ public:
+  FusedRows(const TranslatorOptions& options, const WeightCopies& copies,
+            const at::Tensor& embedded, const fused::PackedRows& rows,
+            const TranslatorStackImpl& stack, bool training)
+      : options_(options),
+        copies_(copies),
+        stack_(stack),
+        rows_(rows),
+        attention_dropout_(training ? options.attention_dropout : 0),
+        sum_(embedded),
+        dropouts_(training ? options.dropout : 0,
+                  options.layers * (stack.layers.front()->reads_source() ? 3 : 2), sum_.size(0),
+                  sum_.size(1), sum_.device()),
+        inner_dropouts_(training ? options.activation_dropout : 0, options.layers, sum_.size(0),
+                        options.feed_forward, sum_.device()) {
+    const torch::nn::LayerNormImpl& norm = stack.layers.front()->self_norm();
+    normalized_ = at::layer_norm(sum_, {sum_.size(1)}, norm.weight, norm.bias, norm.options.eps())
+                      .to(at::kBFloat16);
+  }
+
+  const at::Tensor& normalized() const { return normalized_; }
+
+  void attend_to_itself(std::size_t layer) {
+    const LayerImpl& at = *stack_.layers[layer];
+    const TranslatorAttentionImpl& attention = at.self_attention();
+    const std::array inputs = {&attention.q_proj(), &attention.k_proj(), &attention.v_proj()};
+    const std::vector<at::Tensor> parts = products(normalized_, inputs);
+    const at::Tensor mixed = fused::attention(
+        parts[0], rows_, parts[1], parts[2], rows_,
+        {.heads = options_.heads, .dropout = attention_dropout_, .causal = at.reads_source()});
+    add(mixed, attention.out_proj(), at.reads_source() ? at.source_norm() : at.final_norm());
+  }
+
+  void attend_to_source(std::size_t layer, const at::Tensor& keys, const at::Tensor& values,
+                        const fused::PackedRows& source) {
+    const LayerImpl& at = *stack_.layers[layer];
+    const TranslatorAttentionImpl& attention = at.source_attention();
+    const std::array inputs = {&attention.q_proj()};
+    const at::Tensor mixed =
+        fused::attention(products(normalized_, inputs)[0], rows_, keys, values, source,
+                         {.heads = options_.heads, .dropout = attention_dropout_});
+    add(mixed, attention.out_proj(), at.final_norm());
+  }
+
+  void feed_forward(std::size_t layer) {
+    const LayerImpl& at = *stack_.layers[layer];
+    const bool last = layer + 1 == stack_.layers.size();
+    const at::Tensor hidden =
+        fused::bias_relu(fused::linear(normalized_, copies_.of(at.fc1().weight)), at.fc1().bias,
+                         inner_dropouts_.next());
+    add(hidden, at.fc2(), last ? *stack_.norm : stack_.layers[layer + 1]->self_norm());
+  }
+
+  // Returns the results of layers that read the same rows.
+  std::vector<at::Tensor> products(const at::Tensor& rows,
+                                   std::span<const torch::nn::LinearImpl* const> layers) const {
+    std::vector<fused::Copied> weights, biases;
+    for (const torch::nn::LinearImpl* const layer : layers) {
+      weights.push_back(copies_.of(layer->weight));
+      biases.push_back(copies_.of(layer->bias));
+    }
+    return fused::joined_linear(rows, weights, biases).split(options_.width, 1);
+  }
+
+ private:
+  void add(const at::Tensor& branch, const torch::nn::LinearImpl& linear,
+           const torch::nn::LayerNormImpl& next) {
+    std::tie(sum_, normalized_) =
+        fused::add_norm(sum_, fused::linear(branch, copies_.of(linear.weight)), linear.bias,
+                        {next.weight, next.bias, next.options.eps()}, dropouts_.next());
+  }
+
+  const TranslatorOptions& options_;
+  const WeightCopies& copies_;
+  const TranslatorStackImpl& stack_;
+  const fused::PackedRows& rows_;
+  double attention_dropout_;
+  at::Tensor sum_, normalized_;
+  fused::Dropouts dropouts_, inner_dropouts_;
+};
 
 }  // namespace
 
@@ -241,11 +344,65 @@ at::Tensor TranslatorImpl::embed(const at::Tensor& table, const at::Tensor& piec
   return at::dropout(embedded, options_.dropout, is_training());
 }
 
+const at::Tensor& TranslatorImpl::source_table() const {
+  return options_.share_embeddings ? parts_->decoder->table : parts_->encoder->table;
+}
+
+std::vector<at::Tensor> TranslatorImpl::copied_parameters() const {
+  std::vector<at::Tensor> list = {parts_->decoder->table};
+  const auto add = [&](const TranslatorAttentionImpl& attention) {
+    for (const torch::nn::LinearImpl* const each :
+         {&attention.q_proj(), &attention.k_proj(), &attention.v_proj()}) {
+      list.insert(list.end(), {each->weight, each->bias});
+    }
+    list.push_back(attention.out_proj().weight);
+  };
+  for (const TranslatorStack& stack : {parts_->encoder, parts_->decoder}) {
+    for (const Layer& layer : stack->layers) {
+      add(layer->self_attention());
+      if (layer->reads_source()) {
+        add(layer->source_attention());
+      }
+      list.insert(list.end(), {layer->fc1().weight, layer->fc2().weight});
+    }
+  }
+  return list;
+}
+
+at::Tensor TranslatorImpl::fused_forward(const at::Tensor& source, const at::Tensor& target,
+                                         const fused::PackedRows& target_rows,
+                                         const WeightCopies& copies) {
+  const fused::PackedRows source_rows = fused::pack_rows(source != shape_.padding);
+  const auto embedded = [&](const at::Tensor& table, const at::Tensor& pieces,
+                            const fused::PackedRows& rows) {
+    return fused::packed(embed(table, pieces, 0), rows);
+  };
+  FusedRows encoder(options_, copies, embedded(source_table(), source, source_rows), source_rows,
+                    *parts_->encoder, is_training());
+  for (std::size_t layer = 0; layer < parts_->encoder->layers.size(); ++layer) {
+    encoder.attend_to_itself(layer);
+    encoder.feed_forward(layer);
+  }
+  FusedRows decoder(options_, copies, embedded(parts_->decoder->table, target, target_rows),
+                    target_rows, *parts_->decoder, is_training());
+  std::vector<const torch::nn::LinearImpl*> inputs;  // of all layers: they read the same rows
+  for (const Layer& layer : parts_->decoder->layers) {
+    inputs.insert(inputs.end(),
+                  {&layer->source_attention().k_proj(), &layer->source_attention().v_proj()});
+  }
+  const std::vector<at::Tensor> memory = decoder.products(encoder.normalized(), inputs);
+  for (std::size_t layer = 0; layer < parts_->decoder->layers.size(); ++layer) {
+    decoder.attend_to_itself(layer);
+    decoder.attend_to_source(layer, memory[2 * layer], memory[2 * layer + 1], source_rows);
+    decoder.feed_forward(layer);
+  }
+  return fused::linear(decoder.normalized(), copies.of(parts_->decoder->table));
+}
+
 EncodedSource TranslatorImpl::encode(const at::Tensor& source) {
   const at::Tensor mask = (source != shape_.padding).unsqueeze(1).unsqueeze(1);
   const TranslatorStack& encoder = parts_->encoder;
-  at::Tensor states =
-      embed(options_.share_embeddings ? parts_->decoder->table : encoder->table, source, 0);
+  at::Tensor states = embed(source_table(), source, 0);
   for (Layer layer : encoder->layers) {
     states = layer->encode(states, mask);
   }

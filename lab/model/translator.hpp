@@ -9,6 +9,8 @@
 #include <tuple>
 #include <vector>
 
+#include "lab/fused/packed_rows.hpp"
+#include "lab/model/weight_copies.hpp"
 #include "sing/base/fields.hpp"
 
 namespace sing::lab::model {
@@ -79,6 +81,14 @@ class TranslatorImpl final : public ::torch::nn::Module {
   // Maps pieces [B, S] and [B, T] to the logits [B, T, target_pieces] of each next target piece.
   at::Tensor forward(const at::Tensor& source, const at::Tensor& target);
 
+  // The same with fused layers: matrix products in bf16 and residual sums in float32, as under
+  // autocast. `target_rows` is the packed order of the targets, in which the logits are, [B · T,
+  // target_pieces].
+  at::Tensor fused_forward(const at::Tensor& source, const at::Tensor& target,
+                           const fused::PackedRows& target_rows, const WeightCopies& copies);
+  // Parameters that matrix products read and that therefore need copies on a GPU.
+  std::vector<at::Tensor> copied_parameters() const;
+
   EncodedSource encode(const at::Tensor& source);
   at::Tensor decode(const EncodedSource& source, const at::Tensor& target);
 
@@ -90,6 +100,7 @@ class TranslatorImpl final : public ::torch::nn::Module {
  private:
   struct Parts;
   at::Tensor embed(const at::Tensor& table, const at::Tensor& pieces, std::int64_t first);
+  const at::Tensor& source_table() const;
 
   TranslatorOptions options_;
   TranslatorShape shape_;

@@ -15,11 +15,13 @@ constexpr double kPerCent = 100;
 }  // namespace
 
 AnswerEvaluator::AnswerEvaluator(const std::vector<Paragraph>& paragraphs, const TokenizedSet& set,
-                                 const ExtractionOptions& options, std::size_t window_part)
+                                 const ExtractionOptions& options, std::size_t window_part,
+                                 double padding_share)
     : paragraphs_(paragraphs),
       set_(set),
       options_(options),
       window_part_(window_part),
+      padding_share_(padding_share),
       begin_(set.windows.size()),
       end_(set.windows.size()) {}
 
@@ -79,7 +81,8 @@ task::Scores AnswerEvaluator::scores(double /*loss*/) {
   }
   const auto total = static_cast<double>(questions);
   scores.accuracy = f1 / total;
-  scores.others = {{"exact match, %", kPerCent * exact_match / total}};
+  scores.others = {{"exact match, %", kPerCent * exact_match / total},
+                   {"padding in training batches, %", kPerCent * padding_share_}};
   return scores;
 }
 

@@ -15,11 +15,12 @@ class AnswerEvaluator final : public task::Evaluator {
  public:
   // `prediction` of add() is float [B, 2, T]: each token's scores as first and as last token of the
   // answer. Part number `window_part` of the batch has the windows' numbers in `set`, int64 [B].
+  // `padding_share` is that of training batches, and is reported with the scores.
   AnswerEvaluator(const std::vector<Paragraph>& paragraphs, const TokenizedSet& set,
-                  const ExtractionOptions& options, std::size_t window_part);
+                  const ExtractionOptions& options, std::size_t window_part, double padding_share);
 
   void add(const at::Tensor& prediction, const task::Batch& batch) override;
-  // The accuracy is F1; the other score is the exact match in per cent.
+  // The accuracy is F1; the other scores are exact match and padding in per cent.
   task::Scores scores(double loss) override;
 
  private:
@@ -29,6 +30,7 @@ class AnswerEvaluator final : public task::Evaluator {
   const TokenizedSet& set_;
   ExtractionOptions options_;
   std::size_t window_part_;
+  double padding_share_;
   std::vector<std::vector<float>> begin_, end_;  // per window
 };
 

@@ -3,12 +3,14 @@
 
 #include <torch/torch.h>
 
+#include <atomic>
 #include <filesystem>
 #include <limits>
 #include <optional>
 
 #include "lab/command/field_flags.hpp"
 #include "lab/encoder/encoder_source.hpp"
+#include "lab/encoder/encoder_task_model.hpp"
 #include "lab/encoder/length_batches.hpp"
 #include "lab/encoder/padded_batch.hpp"
 #include "lab/squad/answer_evaluator.hpp"
@@ -99,6 +101,9 @@ class SquadTask final : public task::Task {
   }
 
   task::Batch make_batch(const task::BatchRequest& request) override {
+    if (request.split == task::Split::kTraining) {
+      training_size_ = request.size;
+    }
     PreparedSet& set = request.split == task::Split::kTraining ? *training_ : *evaluation_;
     const std::span<const std::uint64_t> numbers =
         request.split == task::Split::kTraining
@@ -133,16 +138,17 @@ class SquadTask final : public task::Task {
 
   // [B, 2, T]: filled-up places cannot be part of an answer.
   task::TaskModel make_model() const override {
-    const auto model = encoder_.make_model(model::Pooler::kNone, "qa_outputs", 2);
-    return {model, [model](const task::Batch& batch) {
-              const model::EncoderInput input =
-                  encoder::encoder_input(batch[kIds], batch[kTypes], batch[kLengths]);
-              return model->forward(input)
-                  .to(at::kFloat)
-                  .transpose(1, 2)
-                  .masked_fill(input.is_token.logical_not().unsqueeze(1),
-                               -std::numeric_limits<float>::infinity());
-            }};
+    return encoder::encoder_task_model(
+        encoder_.make_model(model::Pooler::kNone, "qa_outputs", 2),
+        [](const task::Batch& batch) {
+          return encoder::encoder_input(batch[kIds], batch[kTypes], batch[kLengths]);
+        },
+        [](const at::Tensor& outputs, const model::EncoderInput& input) {
+          return outputs.to(at::kFloat)
+              .transpose(1, 2)
+              .masked_fill(input.is_token.logical_not().unsqueeze(1),
+                           -std::numeric_limits<float>::infinity());
+        });
   }
 
   // A window that does not have the whole answer wants the first special token.
@@ -156,8 +162,8 @@ class SquadTask final : public task::Task {
   std::unique_ptr<task::Evaluator> make_evaluator(const task::TaskModel& /*model*/) const override {
     return std::make_unique<AnswerEvaluator>(
         evaluation_->paragraphs, evaluation_->tokenized,
-        ExtractionOptions{.best = options_.best, .answer_length = options_.answer_length},
-        kWindows);
+        ExtractionOptions{.best = options_.best, .answer_length = options_.answer_length}, kWindows,
+        training_size_ > 0 ? training_->batches.padding_share(training_size_, options_.length) : 0);
   }
   std::string picture_legend() const override {
     return "questions, the answers given, and a right answer";
@@ -190,6 +196,7 @@ class SquadTask final : public task::Task {
   task::TaskSetting setting_;
   std::string digest_;
   std::optional<PreparedSet> training_, evaluation_;
+  std::atomic<std::int64_t> training_size_ = 0;  // of the batches made for training; 0: none yet
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lab/command/field_flags.hpp"
+#include "lab/fused/text_functions.hpp"
 #include "lab/model/translator.hpp"
 #include "lab/text/bleu.hpp"
 #include "lab/translation/options.hpp"
@@ -128,14 +129,32 @@ class TranslationTask final : public task::Task {
     const auto translator = std::make_shared<model::TranslatorImpl>(
         model_, model::TranslatorShape{text_.source_tokenizer->size(),
                                        text_.target_tokenizer->size(), text::kPadding});
-    return {translator, [translator](const task::Batch& batch) {
-              return translator->forward(batch[kSource], batch[kInputs]);
-            }};
+    return {
+        translator,
+        [translator](const task::Batch& batch) {
+          return translator->forward(batch[kSource], batch[kInputs]);
+        },
+        task::FusedModel{
+            translator->copied_parameters(),
+            [this, translator](const task::Batch& batch, const model::WeightCopies& copies) {
+              const fused::PackedRows rows = fused::pack_rows(batch[kTargets] != text::kPadding);
+              const at::Tensor logits =
+                  translator->fused_forward(batch[kSource], batch[kInputs], rows, copies);
+              return translator->is_training()
+                         ? fused::cross_entropy(
+                               logits, fused::packed(batch[kTargets], rows),
+                               {.smoothing = options_.label_smoothing, .ignored = text::kPadding})
+                         : fused::padded(logits, rows);
+            }}};
   }
 
   // (1 − ε) · (−log p of the piece) + ε · (mean over the vocabulary of −log p), averaged over the
   // pieces: fairseq's label_smoothed_cross_entropy of version 0.8, divided by the number of tokens.
+  // In training, the prediction of the fused layers is the loss itself.
   at::Tensor loss(const at::Tensor& prediction, const task::Batch& batch) const override {
+    if (prediction.dim() == 0) {
+      return prediction;
+    }
     return at::cross_entropy_loss(prediction.flatten(0, 1).to(at::kFloat),
                                   batch[kTargets].flatten(), {}, at::Reduction::Mean,
                                   text::kPadding, options_.label_smoothing);

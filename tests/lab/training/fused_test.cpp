@@ -5,10 +5,15 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <array>
 
 #include "adapters/torch/autocast_guard.hpp"
+#include "lab/fused/packed_rows.hpp"
 #include "lab/fused/residual_functions.hpp"
+#include "lab/fused/text_functions.hpp"
 #include "lab/model/resnet.hpp"
+#include "lab/model/text_model.hpp"
+#include "lab/model/translator.hpp"
 #include "lab/model/vit.hpp"
 #include "sing/base/message.hpp"
 #include "tests/torch/device_test.hpp"
@@ -37,7 +42,8 @@ class FusedLayers : public test::DeviceTest {
 
   // Compares the results and gradients of `layer` with those of `formula` in float64, from the same
   // inputs and the same gradients of the results.
-  void expect_agreement(const Layer& layer, const Layer& formula, const Tensors& inputs) const {
+  void expect_agreement(const Layer& layer, const Layer& formula, const Tensors& inputs,
+                        double float_rounding = kFloatRounding) const {
     Tensors exact_inputs;
     for (const at::Tensor& input : inputs) {
       exact_inputs.push_back(input.detach().to(at::kDouble).requires_grad_());
@@ -48,7 +54,7 @@ class FusedLayers : public test::DeviceTest {
     Tensors gradients;
     for (std::size_t i = 0; i < results.size(); ++i) {
       const bool is_float = results[i].scalar_type() == at::kFloat;
-      EXPECT_LE(distance(results[i], exact[i]), is_float ? kFloatRounding : kRounding) << i;
+      EXPECT_LE(distance(results[i], exact[i]), is_float ? float_rounding : kRounding) << i;
       gradients.push_back(random(results[i].sizes(), results[i].scalar_type()));
       total = total + (exact[i] * gradients[i].to(at::kDouble)).sum();
     }
@@ -72,6 +78,226 @@ TEST_P(FusedLayers, Linear) {
       [&](const Tensors& t) { return Tensors{linear(t[0], copied(t[1]), copied(t[2]))}; },
       [](const Tensors& t) { return Tensors{at::linear(t[0], t[1], t[2])}; },
       {bf16({640, 384}), weight, bias});
+}
+
+// The kernel multiplies by a matrix with more rows. What they give is left out, also if the
+// gradient lies in the memory of such a product, as that of the loss.
+TEST_P(FusedLayers, LinearWithAnUnevenNumberOfRows) {
+  const at::Tensor weight = random({51, 128}, at::kBFloat16).to(at::kFloat).requires_grad_();
+  const at::Tensor bias = random({51}, at::kBFloat16).to(at::kFloat).requires_grad_();
+  const at::Tensor targets = at::arange(640, at::TensorOptions(device_).dtype(at::kLong)) % 51;
+  const auto copied = [](const at::Tensor& t) { return Copied{t, t.detach().to(at::kBFloat16)}; };
+  expect_agreement(
+      [&](const Tensors& t) {
+        return Tensors{linear(t[0], copied(t[1]), copied(t[2])),
+                       cross_entropy(linear(t[0], copied(t[1])), targets, {})};
+      },
+      [&](const Tensors& t) {
+        return Tensors{at::linear(t[0], t[1], t[2]),
+                       at::cross_entropy_loss(at::linear(t[0], t[1]), targets)};
+      },
+      {bf16({640, 128}), weight, bias}, /*float_rounding=*/kRounding);
+}
+
+TEST_P(FusedLayers, JoinedLinear) {
+  Tensors inputs = {bf16({640, 128})};
+  for (const std::int64_t rows : {64, 128, 24}) {
+    inputs.push_back(random({rows, 128}, at::kBFloat16).to(at::kFloat).requires_grad_());
+    inputs.push_back(random({rows}, at::kBFloat16).to(at::kFloat).requires_grad_());
+  }
+  const auto copied = [](const at::Tensor& t) { return Copied{t, t.detach().to(at::kBFloat16)}; };
+  expect_agreement(
+      [&](const Tensors& t) {
+        const std::array weights = {copied(t[1]), copied(t[3]), copied(t[5])};
+        const std::array biases = {copied(t[2]), copied(t[4]), copied(t[6])};
+        return Tensors{joined_linear(t[0], weights, biases)};
+      },
+      [](const Tensors& t) {
+        return Tensors{at::linear(t[0], at::cat({t[1], t[3], t[5]}), at::cat({t[2], t[4], t[6]}))};
+      },
+      inputs);
+}
+
+// Every fourth element or so is dropped.
+TEST_P(FusedLayers, AddNormWithDropout) {
+  Dropouts dropouts(0.25, 2, 600, 384, device_);
+  dropouts.next();
+  const Dropout dropout = dropouts.next();
+  const at::Tensor factors = dropout.keep.to(at::kDouble) * dropout.factor;
+  EXPECT_NEAR(factors.mean().item<double>(), 1, 0.01);
+  EXPECT_DOUBLE_EQ(factors.max().item<double>(), 1 / 0.75);
+  const auto formula = [&](const Tensors& t) {
+    const at::Tensor sum = t[0] + (t[1] + t[2]) * factors;
+    return Tensors{sum, at::layer_norm(sum, {384}, t[3], t[4], 1e-6)};
+  };
+  const Tensors parameters = {float32({384}), float32({384}), float32({384})};
+  expect_agreement(
+      [&](const Tensors& t) {
+        const auto [sum, normalized] = add_norm(t[0], t[1], t[2], {t[3], t[4], 1e-6}, dropout);
+        return Tensors{sum, normalized};
+      },
+      formula,
+      {float32({600, 384}), bf16({600, 384}), parameters[0], parameters[1], parameters[2]});
+}
+
+// The LayerNorm has one reader or two.
+TEST_P(FusedLayers, NormOfSum) {
+  Dropouts dropouts(0.25, 1, 600, 384, device_);
+  for (const Dropout& dropout : {dropouts.next(), Dropout{}}) {
+    for (const std::size_t readers : {0, 1, 2}) {
+      SCOPED_TRACE(fmt::format("dropout {}, readers {}", dropout.keep.defined(), readers));
+      const auto read = [&](const at::Tensor& first, const at::Tensor& second) {
+        return readers == 2 ? Tensors{first, second} : Tensors{readers == 0 ? first : second};
+      };
+      expect_agreement(
+          [&](const Tensors& t) {
+            const auto [first, second] = norm_of_sum(t[0], t[1], t[2], {t[3], t[4], 1e-6}, dropout);
+            return read(first, second);
+          },
+          [&](const Tensors& t) {
+            const at::Tensor branch = t[1] + t[2];
+            const at::Tensor sum =
+                t[0] + (dropout.keep.defined() ? branch * dropout.keep * dropout.factor : branch);
+            const at::Tensor normalized = at::layer_norm(sum, {384}, t[3], t[4], 1e-6);
+            return read(normalized, normalized);
+          },
+          {bf16({600, 384}), bf16({600, 384}), float32({384}), float32({384}), float32({384})});
+    }
+  }
+}
+
+TEST_P(FusedLayers, BiasRelu) {
+  for (const std::int64_t columns : {1536, 12}) {
+    SCOPED_TRACE(columns);
+    Dropouts dropouts(0.25, 1, 700, columns, device_);
+    for (const Dropout& dropout : {dropouts.next(), Dropout{}}) {
+      expect_agreement(
+          [&](const Tensors& t) { return Tensors{bias_relu(t[0], t[1], dropout)}; },
+          [&](const Tensors& t) {
+            const at::Tensor out = at::relu(t[0] + t[1]);
+            return Tensors{dropout.keep.defined() ? out * dropout.keep * dropout.factor : out};
+          },
+          {bf16({700, columns}), float32({columns})});
+    }
+  }
+}
+
+// bool [rows, longest] on the device: true until the end of each row.
+at::Tensor tokens_of(const std::vector<std::int64_t>& lengths, std::int64_t longest,
+                     const at::Device& device) {
+  const at::Tensor ends = at::tensor(lengths, at::kLong).to(device);
+  return at::arange(longest, ends.options()) < ends.unsqueeze(1);
+}
+
+TEST_P(FusedLayers, RowsArePackedInTheirOrder) {
+  const PackedRows rows = pack_rows(tokens_of({5, 1, 4, 3}, 5, device_));
+  EXPECT_TRUE(
+      at::equal(rows.begins.cpu(), at::tensor({0, 5, 6, 10, 13, 18, 20, 20, 20}, at::kInt)));
+  EXPECT_TRUE(at::equal(rows.order.cpu(), at::tensor({0,  1,  2,  3, 4, 5, 10, 11, 12, 13,
+                                                      15, 16, 17, 6, 7, 8, 9,  14, 18, 19},
+                                                     at::kLong)));
+  const at::Tensor values = random({4, 5, 3});
+  EXPECT_TRUE(at::equal(padded(packed(values, rows), rows), values));
+}
+
+// The sequences of four queries with their keys in turn, short ones and with one longer than the
+// kernel takes. What dropout keeps is found by values that tell the keys apart.
+TEST_P(FusedLayers, PackedAttention) {
+  for (const auto& [longest, width] : {std::pair{6, 32}, {6, 64}, {40, 128}, {80, 128}}) {
+    for (const bool causal : {false, true}) {
+      for (const double dropout : {0.0, 0.25}) {
+        SCOPED_TRACE(fmt::format("longest {}, width {}, causal {}, dropout {}", longest, width,
+                                 causal, dropout));
+        const PackedRows keys = pack_rows(tokens_of({longest - 1, 1, 4, 3}, longest, device_));
+        const PackedRows queries =
+            causal ? keys : pack_rows(tokens_of({2, longest, 1, longest}, longest, device_));
+        const std::int64_t tokens = queries.is_token.sum().item<std::int64_t>();
+        const std::int64_t all = 4 * longest;
+        const PackedAttention options = {.heads = 2, .dropout = dropout, .causal = causal};
+        const auto attended = [&](const Tensors& t) {
+          ::torch::manual_seed(31);  // of dropout
+          return attention(t[0], queries, t[1], t[2], keys, options).slice(0, 0, tokens);
+        };
+        const auto sequence = [&](const PackedRows& rows, const at::Tensor& values, int number) {
+          const at::Tensor begins = rows.begins.cpu();  // [2, tokens of the sequence, width]
+          return values.slice(0, begins[number].item<int>(), begins[number + 1].item<int>())
+              .unflatten(1, {2, values.size(1) / 2})
+              .transpose(0, 1);
+        };
+        const Tensors inputs = {bf16({all, 2 * width}), bf16({all, 2 * width}),
+                                bf16({all, 2 * width})};
+        at::Tensor unit = at::zeros({all, 2, width}, inputs[0].options());
+        const at::Tensor begins = keys.begins.cpu();
+        for (int number = 0; number < 4; ++number) {
+          for (int key = begins[number].item<int>(); key < begins[number + 1].item<int>(); ++key) {
+            unit.select(0, key).select(1, key - begins[number].item<int>()).fill_(1);
+          }
+        }
+        const at::Tensor weights =
+            attended({inputs[0], inputs[1], unit.flatten(1)}).detach().to(at::kDouble);
+        expect_agreement(
+            [&](const Tensors& t) { return Tensors{attended(t)}; },
+            [&](const Tensors& t) {
+              Tensors mixed;
+              for (int number = 0; number < 4; ++number) {
+                const at::Tensor values = sequence(keys, t[2], number);
+                at::Tensor scores = at::matmul(sequence(queries, t[0], number),
+                                               sequence(keys, t[1], number).transpose(1, 2)) /
+                                    std::sqrt(static_cast<double>(width));
+                if (causal) {
+                  scores =
+                      scores.masked_fill(at::ones_like(scores).triu(1).to(at::kBool), -INFINITY);
+                }
+                at::Tensor left = at::softmax(scores, 2);
+                if (dropout > 0) {
+                  const at::Tensor kept =
+                      sequence(queries, weights, number).slice(2, 0, values.size(1)) > 0;
+                  left = left * kept.to(at::kDouble) / (1 - dropout);
+                }
+                mixed.push_back(at::matmul(left, values).transpose(0, 1).flatten(1));
+              }
+              return Tensors{at::cat(mixed)};
+            },
+            inputs);
+        if (dropout > 0 && !causal) {  // about a quarter of all weights is dropped
+          const auto seen =
+              static_cast<double>(2 * (2 * (longest - 1) + longest + 4 + longest * 3));
+          EXPECT_NEAR((weights > 0).sum().item<double>() / seen, 0.75, 3 / std::sqrt(seen));
+        }
+      }
+    }
+  }
+}
+
+// Rows that fill several rounds of a block, or not one; with elements between them, without them,
+// or at places that no kernel reads. Some targets are ignored.
+TEST_P(FusedLayers, CrossEntropy) {
+  for (const auto& [classes, stride] :
+       {std::pair{10003, 10008}, {4096, 4096}, {50, 64}, {51, 51}}) {
+    for (const double smoothing : {0.0, 0.1}) {
+      for (const double weight : {1.0, 0.25}) {
+        SCOPED_TRACE(fmt::format("{} classes, stride {}, smoothing {}, weight {}", classes, stride,
+                                 smoothing, weight));
+        const CrossEntropyOptions options = {.smoothing = smoothing, .ignored = 1};
+        const at::Tensor targets =
+            at::arange(300, at::TensorOptions(device_).dtype(at::kLong)) * 7 % classes;
+        targets.slice(0, 0, 300, 5).fill_(1);
+        const auto rows = [&, classes = classes](const at::Tensor& values) {
+          return values.narrow(1, 0, classes);
+        };
+        expect_agreement(
+            [&](const Tensors& t) {
+              return Tensors{cross_entropy(rows(t[0] * 4), targets, options) * weight};
+            },
+            [&](const Tensors& t) {
+              return Tensors{at::cross_entropy_loss(rows(t[0] * 4), targets, {},
+                                                    at::Reduction::Mean, 1, smoothing) *
+                             weight};
+            },
+            {bf16({300, stride})});
+      }
+    }
+  }
 }
 
 // Tests widths of every number of packs that a lane can hold, and one that has no kernel.
@@ -237,6 +463,116 @@ TEST_P(FusedLayers, OfAModel) {
   for (std::size_t i = 0; i < fused.size(); ++i) {
     const double error = ((fused[i] - plain[i]).norm() / plain[i].norm()).item<double>();
     EXPECT_LE(error, 0.03) << i;
+  }
+}
+
+// The models of text, with another length of each sequence, without dropout.
+class FusedTextModels : public FusedLayers {
+ protected:
+  // Compares prediction and gradients with those of the plain model under autocast, as above.
+  // `loss` maps a prediction, of which it may overwrite the memory if told so.
+  void expect_same(::torch::nn::Module& model, const std::vector<at::Tensor>& copied,
+                   const std::function<at::Tensor(const model::WeightCopies*)>& predict,
+                   const std::function<at::Tensor(const at::Tensor&, bool)>& loss,
+                   double most = 0.04) const {
+    model.to(device_);
+    {
+      const at::NoGradGuard no_gradient;
+      for (at::Tensor& parameter : model.parameters()) {
+        parameter += 0.02 * at::randn_like(parameter);  // biases and norms take part too
+      }
+    }
+    model::WeightCopies copies;
+    for (const at::Tensor& parameter : copied) {
+      copies.add(parameter, parameter.detach().to(at::kBFloat16));
+    }
+    const auto results = [&](const model::WeightCopies* read) {
+      model.zero_grad();
+      const sing::torch::AutocastGuard autocast(device_.type(), at::kBFloat16);
+      const at::Tensor prediction = predict(read);
+      Tensors list = {prediction.detach().to(at::kFloat).clone()};
+      loss(prediction, read != nullptr).backward();
+      for (const at::Tensor& parameter : model.parameters()) {
+        list.push_back(parameter.grad().clone());
+      }
+      return list;
+    };
+    const Tensors fused = results(&copies);
+    const Tensors plain = results(nullptr);
+    const auto names = model.named_parameters();
+    for (std::size_t i = 0; i < fused.size(); ++i) {
+      // The bias of keys adds the same to all scores of a query: its gradient is rounding.
+      if (i > 0 && ::testing::Matches(::testing::ContainsRegex("\\.(k_proj|key|k)\\.bias$"))(
+                       names[i - 1].key())) {
+        continue;
+      }
+      const double error = ((fused[i] - plain[i]).norm() / plain[i].norm()).item<double>();
+      EXPECT_LE(error, most) << (i == 0 ? "prediction" : names[i - 1].key());
+    }
+  }
+
+  // int64 [rows, longest] from 2 on, row r with longest − r numbers and then `padding`.
+  at::Tensor rows_of(std::int64_t rows, std::int64_t longest, std::int64_t padding) const {
+    at::Tensor ids = at::randint(2, 90, {rows, longest}, at::kLong);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      ids[row].slice(0, longest - row).fill_(padding);
+    }
+    return ids.to(device_);
+  }
+};
+SING_ON_DEVICES(FusedTextModels);
+
+TEST_P(FusedTextModels, Translator) {
+  for (const bool shared : {false, true}) {
+    const model::TranslatorOptions options = {.layers = 2,
+                                              .width = 128,
+                                              .feed_forward = 256,
+                                              .heads = 2,
+                                              .dropout = 0,
+                                              .share_embeddings = shared};
+    model::TranslatorImpl translator(options, {96, 96, 1});
+    const at::Tensor source = rows_of(6, 17, 1);
+    const at::Tensor target = rows_of(6, 14, 1);
+    const PackedRows rows = pack_rows(target != 1);
+    const at::Tensor targets = packed(target, rows);
+    expect_same(
+        translator, translator.copied_parameters(),
+        [&](const model::WeightCopies* copies) {  // what filled-up places get means nothing
+          return (copies != nullptr ? translator.fused_forward(source, target, rows, *copies)
+                                    : packed(translator.forward(source, target), rows)) *
+                 (targets != 1).unsqueeze(1);
+        },
+        [&](const at::Tensor& logits, bool fused) {
+          return fused ? cross_entropy(logits, targets, {.smoothing = 0.1, .ignored = 1})
+                       : at::cross_entropy_loss(logits.to(at::kFloat), targets, {},
+                                                at::Reduction::Mean, 1, 0.1);
+        });
+  }
+}
+
+// Both kinds: with and without a bias for the distance of two tokens.
+TEST_P(FusedTextModels, TextEncoder) {
+  for (const model::EncoderSize size :
+       {model::EncoderSize::kMiniLm, model::EncoderSize::kMpnetBase}) {
+    model::EncoderShape shape = model::shape_of(size, 96);
+    shape.width = 128;
+    shape.heads = 4;
+    shape.hidden = 256;
+    shape.depth = 2;
+    shape.dropout = shape.attention_dropout = 0;
+    model::TextModelImpl encoder(shape, model::Pooler::kNone, "head", 3);
+    const at::Tensor ids = rows_of(6, 24, shape.padding);
+    const model::EncoderInput input = {ids, ids % 2, ids != shape.padding};
+    const at::Tensor targets = random({6, 24, 3});
+    expect_same(
+        encoder, encoder.copied_parameters(),
+        [&](const model::WeightCopies* copies) {
+          const at::Tensor outputs =
+              copies != nullptr ? encoder.fused_forward(input, *copies) : encoder.forward(input);
+          return outputs.to(at::kFloat) * input.is_token.unsqueeze(2);
+        },
+        [&](const at::Tensor& outputs, bool /*fused*/) { return at::mse_loss(outputs, targets); },
+        0.05);  // the residual is rounded to bf16 after each of four normalizations
   }
 }
 

@@ -567,5 +567,51 @@ TEST(Bench, TimesEveryOptimizerAndWritesTheFigures) {
   EXPECT_FALSE(fs::exists(folder / "unused"));
 }
 
+// Sentences come in batches of several shapes. A round takes the 4 batches 5 times, so that the
+// steps are whole periods of LookAhead.
+TEST(Bench, TakesSeveralBatchesInTurnsAndWritesATrace) {
+  const TemporaryFolder folder;
+  const Outcome outcome = run_sing({"bench",
+                                    "translation",
+                                    "--stand-in",
+                                    "--stand-in-train",
+                                    "200",
+                                    "--layers",
+                                    "1",
+                                    "--width",
+                                    "16",
+                                    "--heads",
+                                    "2",
+                                    "--feed-forward",
+                                    "16",
+                                    "--batch",
+                                    "64",
+                                    "--device",
+                                    "cpu",
+                                    "--rounds",
+                                    "1",
+                                    "--batches",
+                                    "4",
+                                    "--json",
+                                    folder / "times.json",
+                                    "--trace",
+                                    folder / "trace.json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.error;
+  const auto times = nlohmann::json::parse(read_whole(folder / "times.json"));
+  EXPECT_EQ(times["steps_a_round"], 20);
+  ASSERT_EQ(times["batches"].size(), 4U);
+  double units = 0;
+  for (const nlohmann::json& batch : times["batches"]) {
+    ASSERT_EQ(batch["parts"].size(), 1U);
+    const nlohmann::json& shapes = batch["parts"][0];  // of source and target
+    EXPECT_LE(shapes[1][0].get<int>() * shapes[1][1].get<int>(), 64);
+    EXPECT_LE(batch["units"].get<int>(), shapes[1][0].get<int>() * shapes[1][1].get<int>());
+    units += batch["units"].get<double>();
+  }
+  EXPECT_EQ(times["units_a_step"], units / 4);
+  const auto trace = nlohmann::json::parse(read_whole(folder / "trace.json"));
+  EXPECT_GT(trace["traceEvents"].size(), 100U);
+}
+
 }  // namespace
 }  // namespace sing::test
