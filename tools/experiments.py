@@ -427,7 +427,7 @@ SHAKESPEARE = Experiment(
     LM_FORMS,
     LM_SCORES,
     baseline="adamw",
-    differs="not in the paper",
+    differs="the paper has no language model",
 )
 LINUX = dataclasses.replace(
     SHAKESPEARE,
