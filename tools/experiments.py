@@ -55,6 +55,7 @@ class Experiment:
     evaluate: tuple = ()  # checkpoints that `sing eval` measures after these trainings
     losses: bool = False  # keep the loss over the steps
     differs: str = ""  # what differs from the paper
+    short: str = ""  # title of a panel in a figure; "" stands for the title up to its first comma
     note: str = ""  # how the rates were chosen, where no tuning was recorded
 
     def contestant_of(self, run):
@@ -142,6 +143,7 @@ RATE_PLACES = (-4, -3, -2, -1, 0, 1, 2, 3, 4)
 RDE_SMALL_RATES = dataclasses.replace(
     RDE_SMALL,
     name="rde_small_rates",
+    short="Small rectangles",
     contestants=adamw_forms(5e-3, 2e-2, calibrated_rate=5e-2),
     grid=RATE_PLACES,
     seeds=(0, 1),
@@ -322,6 +324,7 @@ MULTI30K = Experiment(
     baseline="adamw",
     table_flags=("--keep-weights", "5"),
     evaluate=("average",),
+    short="Multi30k, German to English",
     differs="captions of pictures (29 000 pairs) instead of IWSLT14's talks (160 239); 20 epochs of 4096 tokens per step instead of 200 of"
     " 16 384; one vocabulary of 8000 pieces; a cosine schedule with the same warm-up for every method",
 )
@@ -329,6 +332,7 @@ TATOEBA = dataclasses.replace(
     MULTI30K,
     name="translation_tatoeba",
     title="Translation of Tatoeba's sentences, German to English",
+    short="Tatoeba, German to English",
     flags=("--data", "data/tatoeba", "--epochs", "20", *TRANSLATION_FLAGS),
     differs="Tatoeba's short sentences (169 813 pairs before the split) instead of IWSLT14's talks; 20 epochs of 4096 tokens per step instead"
     " of 200 of 16 384; one vocabulary of 8000 pieces; a cosine schedule with the same warm-up for every method",
@@ -337,6 +341,7 @@ IWSLT = dataclasses.replace(
     MULTI30K,
     name="translation_iwslt14",
     title="Translation of IWSLT14's talks, German to English",
+    short="IWSLT14, German to English",
     flags=("--data", "data/iwslt14", "--epochs", "200", *TRANSLATION_FLAGS[2:], "--batch", "16384", "--accumulate", "4"),
     differs="the training set is in no public package, so only somebody who has it can train this",
 )
@@ -371,6 +376,7 @@ SQUAD_MINILM = Experiment(
     with_paper(ENCODER_FORMS, SQUAD_PAPER),
     SQUAD_SCORES,
     baseline="adamw",
+    short="SQuAD, MiniLM-L6",
     differs="MiniLM-L6 (22.7 million weights) instead of BERT-base (110 million); batches of 32 instead of 12; SING for two epochs instead of"
     " three",
 )
@@ -378,6 +384,7 @@ SQUAD_MPNET = dataclasses.replace(
     SQUAD_MINILM,
     name="squad_mpnet",
     title="SQuAD v1.1, MPNet-base, two epochs",
+    short="SQuAD, MPNet-base",
     flags=("--weights", "data/mpnet", "--batch", "12", *SQUAD_FLAGS),
     contestants=with_paper(ENCODER_FORMS, SQUAD_PAPER, {"adamw": 3e-5, "adamw_clip": 3e-5, "plugsing": 3e-5, "sing": 8e-4, "sing_frozen": 8e-4}),
     seeds=(1,),
@@ -393,12 +400,14 @@ CODAH = Experiment(
     (Score("accuracy, %"), Score("test loss", LOSS, 1, 3, lower_is_better=True)),
     baseline="adamw",
     seeds=(1, 2, 3, 4, 5),
+    short="CODAH, MiniLM-L6",
     differs="a stand-in for SWAG, of 2776 questions in a division of our own, with MiniLM-L6 instead of RoBERTa",
 )
 HELLASWAG = dataclasses.replace(
     CODAH,
     name="choice_hellaswag",
     title="Multiple choice on HellaSwag's validation set, MiniLM-L6, three epochs",
+    short="HellaSwag, MiniLM-L6",
     flags=(
         *("--set", "hellaswag", "--data", "data/hellaswag/hellaswag_val_full.txt", "--weights", "data/minilm", "--epochs", "3"),
         *CHOICE_FLAGS,
@@ -427,12 +436,14 @@ SHAKESPEARE = Experiment(
     LM_FORMS,
     LM_SCORES,
     baseline="adamw",
-    differs="not in the paper",
+    short="Tiny Shakespeare",
+    differs="the paper has no language model",
 )
 LINUX = dataclasses.replace(
     SHAKESPEARE,
     name="lm_linux",
     title="GPT-2 of 124 million weights on the sources of Linux 6.1",
+    short="Sources of Linux 6.1",
     flags=(
         *("--data", "data/linux-6.1", "--tokenizer", "gpt2:data/gpt2", "--size", "124m", "--context", "1024", "--batch", "128"),
         *("--accumulate", "8", "--steps", "5000", "--evaluate-steps", "1000", "--test-windows", "500", "--sample-tokens", "0", *COMMON),
@@ -490,6 +501,7 @@ RDE_SMALL_WIDTHS = tuple(
         RDE_SMALL_RATES,
         name=f"rde_small_width_{width}",
         title=f"Small rectangles, ViT of width {width}",
+        short="",
         flags=with_flags(RDE_SMALL_FLAGS, width=width, heads=width // 16),
         contestants=WIDTH_FORMS,
         seeds=(0,),

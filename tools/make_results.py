@@ -71,7 +71,10 @@ def picture_lines(name, folder):
 
 
 def table_of(experiment):
-    return rate_points.table(experiment) if experiment.grid else result_table.table(experiment)
+    """Returns the lines of the experiment's table; of its tunings, if nothing else has been trained."""
+    if experiment.grid:
+        return rate_points.table(experiment)
+    return result_table.table(experiment) or rate_points.tuning_table(experiment)
 
 
 def tables(names, level="###"):

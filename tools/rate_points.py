@@ -116,5 +116,40 @@ def table(experiment):
     return lines
 
 
+def tuning_table(experiment):
+    """Returns the lines of a table of the experiment's tunings: what was tried and what is best on the validation set."""
+    tunings = read_tunings(experiment.name)
+    points = from_tunings(experiment)
+    if not tunings:
+        return []
+    title, lower = score_of_tunings(experiment)
+    digits = 4 if lower else 2
+    baseline = points.get(experiment.baseline, {})
+    baseline_best = best_rate(baseline, lower)
+    lines = [f"| method | learning rates tried | best rate | {title} there | difference | |", "|---|---|---:|---:|---:|---|"]
+    for contestant in experiment.contestants:
+        if contestant.name not in tunings:
+            continue
+        rates = dict(sorted(points[contestant.name].items()))
+        best = best_rate(rates, lower)
+        tried = ", ".join(f"{rate:g}" for rate in rates)
+        if best is None:
+            lines.append(f"| {contestant.title} | {tried} | none finished | | | |")
+            continue
+        [value] = rates[best].values()
+        of_baseline = baseline_best is not None and contestant.name != experiment.baseline
+        cell = f"{value - means_of(baseline)[baseline_best]:+.{digits}f}" if of_baseline else ""
+        remark = "a neighbor of the best rate was not tried" if tunings[contestant.name]["remarks"] else ""
+        lines.append(f"| {contestant.title} | {tried} | {best:g} | {value:.{digits}f} | {cell} | {remark} |")
+    origins = [{"config": tuning["origin"]} for tuning in tunings.values() for _ in tuning["results"]]
+    lines += ["", provenance(origins)]
+    seed = next(iter(tunings.values()))["seed"]
+    lines.append(f"These are the tunings alone, on the validation set with seed {seed}{'; lower is better' if lower else ''}.")
+    lines.append(f"The runs with the table's seeds are made by `python tools/train_experiments.py {experiment.name}`.")
+    if experiment.differs:
+        lines.append(f"What differs from the paper: {experiment.differs}.")
+    return lines
+
+
 def number(value):
     return f"{value:.0f}" if value >= 9.5 else f"{value:.1f}"

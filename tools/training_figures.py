@@ -29,7 +29,7 @@ def rate_panel(experiment):
     score = experiment.scores[0]
     title, lower = (score.title, score.lower_is_better) if experiment.grid else rate_points.score_of_tunings(experiment)
     lines = tuple(Line(label_of(each), tuple(rate_points.means_of(rates).items()), colors[each.name]) for each, rates in points.items())
-    short = experiment.title if len(experiment.title) < 50 else experiment.title.split(",")[0]
+    short = experiment.short or experiment.title.split(",")[0]
     return Panel(f"{short}: {title}", "learning rate", lines, log_x=True, missing_at_top=lower)
 
 

@@ -91,10 +91,14 @@ def difference(values, digits=2):
     return f"**{text}** ± {half:.{digits}f}" if abs(mean) > half else f"{text} ± {half:.{digits}f}"
 
 
-def provenance(runs):
-    """Returns the sentence that says how many runs there are, from which commits and machine."""
-    commits = ", ".join(sorted({run["config"]["commit"] for run in runs}))
-    machine = runs[0]["config"]["machine"]
+def machine_of(run):
+    machine = run["config"]["machine"]
     gpus = machine.get("gpus")
-    where = f"one {gpus[0]}" if gpus else f"{machine['cores']} cores of {machine['processor']}"
-    return f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}; commit {commits}; {where}."
+    return f"one {gpus[0]}" if gpus else f"{machine['cores']} cores of {machine['processor']}"
+
+
+def provenance(runs):
+    """Returns the sentence that says how many runs there are, from which commits and machines."""
+    commits = ", ".join(sorted({run["config"]["commit"] for run in runs}))
+    machines = "; ".join(sorted({machine_of(run) for run in runs}))
+    return f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}; commit {commits}; {machines}."

@@ -72,8 +72,8 @@ std::string comparison_section(const std::vector<Row>& rows) {
   }
   return "<section id=\"comparison\"><h2>Comparison</h2>\n<div class=\"charts even\">" +
          chart_of(rows) + "</div>\n" + page::text_grid("means", table_lines(rows)) +
-         "<p class=\"note\">" + runs_note(rows) + "<br>" + page::escape_html(difference_note(rows)) +
-         "</p></section>\n";
+         "<p class=\"note\">" + runs_note(rows) + "<br>" +
+         page::escape_html(difference_note(rows)) + "</p></section>\n";
 }
 
 }  // namespace sing::lab::compare

@@ -24,8 +24,10 @@ double student_quantile(std::int64_t degrees_of_freedom) {
   const auto freedom = static_cast<double>(degrees_of_freedom);
   const double cube = std::pow(kNormal, 3);
   const double fifth = std::pow(kNormal, 5);
+  const double seventh = std::pow(kNormal, 7);
   return kNormal + (cube + kNormal) / (4 * freedom) +
-         (5 * fifth + 16 * cube + 3 * kNormal) / (96 * freedom * freedom);
+         (5 * fifth + 16 * cube + 3 * kNormal) / (96 * freedom * freedom) +
+         (3 * seventh + 19 * fifth + 17 * cube - 15 * kNormal) / (384 * std::pow(freedom, 3));
 }
 
 PairedDifference paired_difference(const ValuesBySeed& values, const ValuesBySeed& other) {

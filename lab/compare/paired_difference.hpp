@@ -13,8 +13,9 @@ using ValuesBySeed = std::map<std::int64_t, double>;
 
 struct PairedDifference {
   std::int64_t pairs = 0;
-  double mean = run::kAbsent;        // of the differences to the other contestant
-  double half_width = run::kAbsent;  // of the mean's 95 % interval by Student's t; two or more pairs
+  double mean = run::kAbsent;  // of the differences to the other contestant
+  double half_width =
+      run::kAbsent;  // of the mean's 95 % interval by Student's t; two or more pairs
 };
 
 // Covers the seeds that both have. Numbers that are not finite are left out.

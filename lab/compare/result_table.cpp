@@ -264,11 +264,10 @@ const Row* baseline_of(const std::vector<Row>& rows) {
     }
   }
   const bool of_accuracy = has_accuracy_column(rows);
-  const bool is_shared = baseline != nullptr &&
-                         std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
-                           return &row != baseline &&
-                                  difference_of(row, *baseline, of_accuracy).pairs > 1;
-                         });
+  const bool is_shared =
+      baseline != nullptr && std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
+        return &row != baseline && difference_of(row, *baseline, of_accuracy).pairs > 1;
+      });
   return is_shared ? baseline : nullptr;
 }
 
@@ -277,9 +276,8 @@ std::string difference_note(const std::vector<Row>& rows) {
   if (baseline == nullptr) {
     return "";
   }
-  const std::string rate = baseline->learning_rate
-                               ? fmt::format(" at {}", shortest_text(*baseline->learning_rate))
-                               : "";
+  const std::string rate =
+      baseline->learning_rate ? fmt::format(" at {}", shortest_text(*baseline->learning_rate)) : "";
   return fmt::format(
       "difference: of the {}, to {}{} with the same seed; mean and 95 % interval by Student's t",
       has_accuracy_column(rows) ? score_column(rows) : "loss", baseline->contestant, rate);

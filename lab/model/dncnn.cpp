@@ -9,11 +9,11 @@ namespace sing::lab::model {
 namespace {
 
 // A layer with batch normalization needs no bias.
-torch::nn::Conv2d make_denoising_layer(std::int64_t in, std::int64_t out, bool bias) {
-  torch::nn::Conv2d layer(torch::nn::Conv2dOptions(in, out, 3).padding(1).bias(bias));
-  torch::nn::init::kaiming_normal_(layer->weight, 0, torch::kFanIn, torch::kReLU);
+::torch::nn::Conv2d make_denoising_layer(std::int64_t in, std::int64_t out, bool bias) {
+  ::torch::nn::Conv2d layer(::torch::nn::Conv2dOptions(in, out, 3).padding(1).bias(bias));
+  ::torch::nn::init::kaiming_normal_(layer->weight, 0, ::torch::kFanIn, ::torch::kReLU);
   if (bias) {
-    torch::nn::init::zeros_(layer->bias);
+    ::torch::nn::init::zeros_(layer->bias);
   }
   return layer;
 }
@@ -21,18 +21,18 @@ torch::nn::Conv2d make_denoising_layer(std::int64_t in, std::int64_t out, bool b
 }  // namespace
 
 struct DncnnImpl::Parts {
-  torch::nn::Sequential layers;
+  ::torch::nn::Sequential layers;
 };
 
 DncnnImpl::DncnnImpl(const DncnnOptions& options, std::int64_t channels)
     : parts_(std::make_unique<Parts>()) {
-  torch::nn::Sequential& layers = parts_->layers;
+  ::torch::nn::Sequential& layers = parts_->layers;
   layers->push_back(make_denoising_layer(channels, options.width, /*bias=*/true));
-  layers->push_back(torch::nn::ReLU());
+  layers->push_back(::torch::nn::ReLU());
   for (std::int64_t layer = 2; layer < options.depth; ++layer) {
     layers->push_back(make_denoising_layer(options.width, options.width, /*bias=*/false));
-    layers->push_back(torch::nn::BatchNorm2d(options.width));
-    layers->push_back(torch::nn::ReLU());
+    layers->push_back(::torch::nn::BatchNorm2d(options.width));
+    layers->push_back(::torch::nn::ReLU());
   }
   layers->push_back(make_denoising_layer(options.width, channels, /*bias=*/true));
   register_module("layers", layers);

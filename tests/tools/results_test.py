@@ -11,6 +11,7 @@ from unittest import mock
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 import experiments  # noqa: E402
 import line_figure  # noqa: E402
+import make_results  # noqa: E402
 import paired_table  # noqa: E402
 import rate_points  # noqa: E402
 import result_table  # noqa: E402
@@ -220,6 +221,18 @@ class Rates(Records):
         self.write([], {"sing": tuning({1e-2: 0.5, 2e-2: None}, 1e-2)})
         [(contestant, rates)] = rate_points.points_of(EXPERIMENT).items()
         self.assertEqual((contestant.name, rate_points.means_of(rates)), ("sing", {1e-2: 50, 2e-2: None}))
+
+    def test_tunings_have_a_table_until_the_runs_of_the_table_exist(self):
+        rates = {5e-4: 0.7, 1e-3: 0.8, 2e-3: None}
+        origin = {"total_steps": 10, "commit": "c0ffee", "machine": {"gpus": ["GPU"]}}
+        tunings = {"adamw": tuning(rates, 1e-3) | {"remarks": []}, "sing": tuning({1e-2: 0.75}, 1e-2) | {"remarks": ["more runs would"]}}
+        self.write([], {name: each | {"origin": origin} for name, each in tunings.items()})
+        lines = make_results.table_of(EXPERIMENT)
+        self.assertEqual(cells(lines[2]), ["AdamW", "0.0005, 0.001, 0.002", "0.001", "80.00", "", ""])
+        self.assertEqual(cells(lines[3]), ["SING", "0.01", "0.01", "75.00", "-5.00", "a neighbor of the best rate was not tried"])
+        self.assertIn("4 runs; commit c0ffee; one GPU.", lines)
+        self.write([run("adamw", "adamw", 1, 0.8)], tunings)
+        self.assertIn("difference (95 %)", make_results.table_of(EXPERIMENT)[0])
 
     def test_draws_a_line_per_contestant_and_a_cross_per_diverged_rate(self):
         self.write_grid()

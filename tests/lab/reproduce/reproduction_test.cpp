@@ -59,6 +59,8 @@ constexpr const char* kPlan = R"({
   "cifar100_sgd_seed1": {"accuracy": 0.625, "loss": 0.75, "seconds": 60},
   "cifar100_adamw_seed0": {"accuracy": 0.75, "loss": 0.5},
   "cifar100_adamw_seed1": {"status": "diverged"},
+  "cifar100_adamw_clip_seed0": {"accuracy": 0.5, "loss": 0.5},
+  "cifar100_adamw_clip_seed1": {"accuracy": 0.5, "loss": 0.5},
   "cifar100_adamw_gc_seed0": {"accuracy": 0.25, "loss": 1},
   "cifar100_adamw_gc_seed1": {"accuracy": 0.25, "loss": 1},
   "cifar100_adabelief_seed0": {"accuracy": 0.25, "loss": 1},
@@ -84,6 +86,8 @@ TEST(Reproduce, PutsOursBesideThePapers) {
                 "SGD                      2     56.25 % ± 8.84 %  75.63 %           0.5 ± 0.35\n"
                 "AdamW                    1     75 %              77.95 % ± 0.15 %  0.5         "
                 "1 of 2 diverged\n"
+                "AdamW, clipped           2     50 % ± 0 %        –                 0.5 ± 0     "
+                "not in the paper\n"
                 "AdamW + GC               2     25 % ± 0 %        –                 1 ± 0       "
                 "not in the paper\n"));
   const std::string page = read_whole(folder / "runs/cifar100.html");
@@ -93,12 +97,12 @@ TEST(Reproduce, PutsOursBesideThePapers) {
                                  "--seed", "0", "--plan", std::string(folder / "plan"), "--out",
                                  std::string(folder / "runs/cifar100_sgd_seed0")))
       << "full scale is the recipe alone";
-  EXPECT_EQ(calls(folder)[7][5], "1") << "seed 1 comes after seed 0 of every row";
+  EXPECT_EQ(calls(folder)[8][5], "1") << "seed 1 comes after seed 0 of every row";
 
   const Said again = reproduce(folder, {"--table", "cifar100", "--seeds", "2"});
-  EXPECT_EQ(calls(folder).size(), 14U);
+  EXPECT_EQ(calls(folder).size(), 16U);
   EXPECT_THAT(again.out,
-              HasSubstr("[2/14] cifar100_adamw_seed0: accuracy 75 %, loss 0.5, 1 s (kept)"));
+              HasSubstr("[2/16] cifar100_adamw_seed0: accuracy 75 %, loss 0.5, 1 s (kept)"));
   EXPECT_THAT(text_of(row_states(paper_table("optimizers"), {.recipes = SING_RECIPES}, {})),
               HasSubstr("accuracy  paper    loss  paper\n"))
       << "it has losses on RDE";
@@ -175,17 +179,19 @@ TEST(Reproduce, SmokeTakesGeneratedDataWhereThereAreNoFilesAndSaysSo) {
 TEST(Reproduce, ATableOfSeveralTasksTrainsEachRowOnItsOwn) {
   const TemporaryFolder folder;
   write_whole(folder / "plan", R"({"squad_adamw_seed0": {"accuracy": 0.5, "loss": 1},
+    "squad_plugsing_adamw_seed0": {"accuracy": 0.5, "loss": 1},
     "squad_sing_adamw_seed0": {"accuracy": 0.625, "loss": 1},
     "translation_adamw_seed0": {"accuracy": 0.25, "loss": 3},
     "translation_plugsing_adamw_seed0": {"accuracy": 0.25, "loss": 3},
     "translation_sing_adamw_seed0": {"accuracy": 0.25, "loss": 3},
     "swag_adamw_seed0": {"accuracy": 0.25, "loss": 1},
+    "swag_plugsing_adamw_seed0": {"accuracy": 0.25, "loss": 1},
     "swag_sing_adamw_seed0": {"accuracy": 0.375, "loss": 1}})");
   const Said said = reproduce(folder, {"--table", "nlp", "--scale", "smoke"});
   EXPECT_EQ(said.code, command::kSuccess) << said.error;
   EXPECT_EQ(calls(folder)[0][1], "translation");
   EXPECT_EQ(calls(folder)[3][1], "squad");
-  EXPECT_EQ(calls(folder)[5][1], "choice");
+  EXPECT_EQ(calls(folder)[6][1], "choice");
   for (const auto& call : calls(folder)) {
     EXPECT_THAT(call, Contains("--stand-in"));
     EXPECT_EQ(std::count(call.begin(), call.end(), "encoder-tiny"), call[1] != "translation");
@@ -225,7 +231,7 @@ TEST(Reproduce, ContinuesAfterAFailureAndEndsWithIt) {
   write_whole(folder / "plan", plan.dump());
   const Said said = reproduce(folder, {"--table", "cifar100"});
   EXPECT_EQ(said.code, command::kFailure);
-  EXPECT_EQ(calls(folder).size(), 7U);
+  EXPECT_EQ(calls(folder).size(), 8U);
   EXPECT_THAT(said.out, HasSubstr("1 of 1 failed"));
   EXPECT_THAT(said.error, HasSubstr("got 1 that failed, the first: cifar100_sgd_seed0"));
 }
