@@ -69,10 +69,11 @@ AREAS = {
         (OPTIONS_TABLE, ("sing_test_base",), ("sing_test_io",), ("sing_test_optim",), ("sing_c_api_test", "."), ("sing_refusals_test", "."), ("sing_versioning_test", "."), ("sing_test_memory",), CONTRACT),
     ),
     "loop": Area(
-        ("lab/loop/[!s]*.cpp",),  # not step_graph.cpp
+        ("lab/loop/[!s]*.cpp", "lab/loop/state_shares.cpp"),  # not step_graph.cpp
         (
             ("sing_test_lab_loop",),
             ("sing_test_lab_training", "--gtest_filter=Train.*:TrainWithCurvature.*:EarlierRun.*"),
+            ("sing_test_lab_ranks", "--gtest_filter=Ranks.*"),
             ("sing_test_lab_training", "--gtest_filter=Eval.*:Bench.*:Resume.*"),
         ),
         torch=True,

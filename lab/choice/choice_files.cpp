@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
 #include <sstream>
 
 #include "lab/choice/csv.hpp"
+#include "lab/data/open_file.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::choice {
@@ -126,9 +126,9 @@ std::vector<ChoiceItem> parse_codah(const std::string& content, const std::strin
 }
 
 std::string read_choice_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file = data::open_file(path);
   std::ostringstream content;
-  if (!std::filesystem::is_regular_file(path) || !(content << file.rdbuf())) {
+  if (!file || !(content << file.rdbuf())) {
     throw FileError(fmt::format(
         "[choice] wanted a file of SWAG, HellaSwag or CODAH, got no readable '{}'", path.string()));
   }

@@ -14,8 +14,12 @@ std::vector<std::uint8_t> read_packed(const std::filesystem::path& path, std::ui
     throw FileError(fmt::format("[data] '{}': {}", path.string(), what));
   };
   const auto close = [](gzFile file) { gzclose(file); };
-  const std::unique_ptr<gzFile_s, decltype(close)> file(gzopen(path.c_str(), "rb"), close);
-  if (!file || std::filesystem::is_directory(path)) {
+  // Opening a FIFO would wait for a writer.
+  std::error_code error;
+  const bool is_file = std::filesystem::is_regular_file(path, error);
+  const std::unique_ptr<gzFile_s, decltype(close)> file(
+      is_file ? gzopen(path.c_str(), "rb") : nullptr, close);
+  if (!file) {
     fail("cannot open it");
   }
   constexpr unsigned kBlock = 1U << 20;

@@ -1,9 +1,9 @@
 // Reads the files of a folder of weights.
 #include "lab/encoder/pretrained_folder.hpp"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "lab/data/open_file.hpp"
 #include "lab/text/wordpiece.hpp"
 #include "sing/base/message.hpp"
 
@@ -11,7 +11,7 @@ namespace sing::lab::encoder {
 namespace {
 
 bool reads_lower_case(const std::filesystem::path& config) {
-  std::ifstream file(config);
+  std::ifstream file = data::open_file(config);
   if (!file) {
     return true;
   }

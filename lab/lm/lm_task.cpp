@@ -185,8 +185,8 @@ class LmTask final : public task::Task {
     }
     text::TextFiles files = text::read_text_files(data_);
     if (!files.left_out.empty()) {
-      notice_ = fmt::format("left out {} files with zero bytes, such as {}", files.left_out.size(),
-                            files.left_out.front().string());
+      notice_ = fmt::format("left out {} entries that are no files or have zero bytes, such as {}",
+                            files.left_out.size(), files.left_out.front().string());
     }
     digest_ = files.digest;
     return std::move(files.text);

@@ -2,10 +2,10 @@
 #include "lab/model/encoder_shape.hpp"
 
 #include <array>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "lab/data/open_file.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::model {
@@ -113,7 +113,7 @@ EncoderShape shape_of(EncoderSize size, std::int64_t vocabulary) {
 }
 
 EncoderShape read_encoder_shape(const std::filesystem::path& config) {
-  std::ifstream file(config);
+  std::ifstream file = data::open_file(config);
   if (!file) {
     throw FileError(fmt::format("[encoder] wanted a folder of weights with '{}', got no such file",
                                 config.string()));

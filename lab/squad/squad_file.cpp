@@ -1,11 +1,11 @@
 // Parses the JSON of a SQuAD file and checks every part of it.
 #include "lab/squad/squad_file.hpp"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <unordered_set>
 
+#include "lab/data/open_file.hpp"
 #include "lab/text/code_points.hpp"
 #include "sing/base/message.hpp"
 
@@ -126,9 +126,9 @@ std::vector<Paragraph> parse_squad(const std::string& content, const std::string
 }
 
 std::vector<Paragraph> read_squad(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file = data::open_file(path);
   std::ostringstream content;
-  if (!std::filesystem::is_regular_file(path) || !(content << file.rdbuf())) {
+  if (!file || !(content << file.rdbuf())) {
     throw FileError(
         fmt::format("[squad] wanted a file of SQuAD v1.1, got no readable '{}'", path.string()));
   }

@@ -2,7 +2,6 @@
 #include "lab/text/gpt2_vocabulary.hpp"
 
 #include <array>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <queue>
@@ -10,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "lab/data/open_file.hpp"
 #include "lab/text/code_points.hpp"
 #include "lab/text/gpt2_words.hpp"
 #include "sing/base/message.hpp"
@@ -67,7 +67,7 @@ struct Merge {
 };
 
 std::ifstream open(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
+  std::ifstream stream = data::open_file(path);
   if (!stream) {
     throw FileError(fmt::format(
         "[{}] cannot be read: wanted a folder with GPT-2's encoder.json and vocab.bpe, or with "

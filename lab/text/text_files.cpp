@@ -2,10 +2,10 @@
 #include "lab/text/text_files.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <span>
 
+#include "lab/data/open_file.hpp"
 #include "lab/data/sha256.hpp"
 #include "sing/base/message.hpp"
 
@@ -15,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Returns the paths relative to `folder`, in the order of their bytes, which no locale changes.
+// Entries that are neither files nor folders are included, such as a symbolic link to itself.
 std::vector<fs::path> files_below(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
@@ -22,7 +23,8 @@ std::vector<fs::path> files_below(const fs::path& folder) {
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
     if (entry->path().filename().string().starts_with(".")) {
       entry.disable_recursion_pending();
-    } else if (entry->is_regular_file()) {
+    } else if (std::error_code ignored;
+               entry->symlink_status(ignored).type() != fs::file_type::directory) {
       files.push_back(entry->path().lexically_relative(folder));
     }
   }
@@ -36,7 +38,7 @@ std::vector<fs::path> files_below(const fs::path& folder) {
 }
 
 std::string read_file(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
+  std::ifstream stream = data::open_file(path);
   std::string content{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   if (!stream.is_open() || stream.bad()) {
     throw FileError(fmt::format("[{}] cannot be read", path.string()));
@@ -61,8 +63,10 @@ TextFiles read_text_files(const fs::path& path) {
     hash.add(std::as_bytes(std::span(part)));
   };
   for (const fs::path& file : is_folder ? files_below(path) : std::vector{path.filename()}) {
-    const std::string content = read_file(is_folder ? path / file : path);
-    if (content.find('\0') != std::string::npos) {
+    const fs::path whole_path = is_folder ? path / file : path;
+    const bool is_file = fs::is_regular_file(whole_path, error);
+    const std::string content = is_file ? read_file(whole_path) : std::string();
+    if (!is_file || content.find('\0') != std::string::npos) {
       found.left_out.push_back(file);
       continue;
     }

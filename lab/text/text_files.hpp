@@ -12,7 +12,8 @@ struct TextFiles {
   std::string text;    // all files, in the order of their paths
   std::string digest;  // SHA-256 of paths and contents, in hexadecimal
   std::int64_t files = 0;
-  std::vector<std::filesystem::path> left_out;  // files with a zero byte, which are not text
+  // Files with a zero byte, which are not text, and entries that are no files, such as FIFOs.
+  std::vector<std::filesystem::path> left_out;
 };
 
 // Reads a file, or all files below a folder except those whose path has a part that begins with a

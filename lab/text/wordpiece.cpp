@@ -1,8 +1,8 @@
 // Finds the longest pieces from the left, as BERT does.
 #include "lab/text/wordpiece.hpp"
 
-#include <fstream>
 
+#include "lab/data/open_file.hpp"
 #include "lab/text/basic_tokenizer.hpp"
 #include "sing/base/message.hpp"
 
@@ -77,7 +77,7 @@ std::vector<PlacedToken> WordPiece::tokens(std::string_view text) const {
 }
 
 std::vector<std::string> read_vocabulary(const std::filesystem::path& path) {
-  std::ifstream file(path);
+  std::ifstream file = data::open_file(path);
   if (!file) {
     throw FileError(
         fmt::format("[wordpiece] wanted a vocabulary, got no readable '{}'", path.string()));

@@ -147,6 +147,9 @@ TEST(Validate, NamesFieldBoundsAndValue) {
             "[paint] wanted thickness in [0, 1), got -0.5");
   EXPECT_EQ(validation_message({.coats = 4}), "[paint] wanted coats in [1, 3], got 4");
   EXPECT_EQ(validation_message({.coats = 0}), "[paint] wanted coats in [1, 3], got 0");
+  EXPECT_EQ(validation_message({.coats = 100000}), "[paint] wanted coats in [1, 3], got 100000");
+  EXPECT_EQ(validation_message({.thickness = 1234567}),
+            "[paint] wanted thickness in [0, 1), got 1234567");
   EXPECT_THAT(validation_message({.thinner = 0.0625}),
               HasSubstr("[paint] wanted thinner at least"));
 }

@@ -150,6 +150,9 @@ static void test_parameters(void) {
   parameter = make_parameter();
   parameter.data = NULL;
   CHECK_FAILS(sing_optimizer_add_group(optimizer, &parameter, 1, NULL, NULL), wanted, "memory");
+  parameter.data = (char*)weight + 2;
+  CHECK_FAILS(sing_optimizer_add_group(optimizer, &parameter, 1, NULL, NULL), wanted,
+              "multiple of 4 bytes");
   pair[0] = pair[1] = make_parameter();
   pair[0].name = pair[1].name = "same";
   pair[1].data = weight + 2;
@@ -183,6 +186,8 @@ static void test_indices_and_numbers(void) {
   CHECK_FAILS(sing_optimizer_set_gradient(optimizer, 1, gradient, 0), wanted, "below 1");
   CHECK_FAILS(sing_optimizer_set_gradient(optimizer, 0, gradient, 77), wanted, "77");
   CHECK_FAILS(sing_optimizer_set_gradient(optimizer, 0, gradient, SING_FLOAT64), wanted, "float64");
+  CHECK_FAILS(sing_optimizer_set_gradient(optimizer, 0, (const char*)gradient + 2, SING_FLOAT32),
+              wanted, "multiple of 4 bytes");
   CHECK_FAILS(sing_optimizer_set_gradients(optimizer, gradients, 2), wanted, "got 2");
   CHECK_FAILS(sing_optimizer_gradient_norms(optimizer, norms, 2), wanted, "got 2");
   CHECK_FAILS(sing_optimizer_learning_rate(optimizer, 1, norms), wanted, "below 1");

@@ -7,8 +7,11 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "sing/base/message.hpp"
 
 namespace sing::cpu {
 namespace {
@@ -44,9 +47,16 @@ class ThreadPool::Crew {
   bool belongs_to_this_process() const { return process_ == getpid(); }
 
   void start(int workers) {
-    while (static_cast<int>(threads_.size()) < workers - 1) {
-      const int worker = static_cast<int>(threads_.size()) + 1;
-      threads_.emplace_back([this, worker] { serve(worker); });
+    try {
+      while (static_cast<int>(threads_.size()) < workers - 1) {
+        const int worker = static_cast<int>(threads_.size()) + 1;
+        threads_.emplace_back([this, worker] { serve(worker); });
+      }
+    } catch (const std::system_error& problem) {
+      throw Error(
+          fmt::format("[cpu] wanted to start {} threads, got {}: {}; the step was "
+                      "completed without them",
+                      workers - 1, threads_.size(), problem.code().message()));
     }
   }
 

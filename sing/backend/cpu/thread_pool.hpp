@@ -20,7 +20,8 @@ class ThreadPool {
 
   int workers() const { return workers_; }
 
-  // Runs task(0) … task(count − 1), where count ≤ workers(). The task must not throw.
+  // Runs task(0) … task(count − 1), where count ≤ workers(). The task must not throw. Throws Error
+  // and runs nothing if the system does not give it all threads.
   void run(int count, const std::function<void(int)>& task);
 
  private:

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <set>
 
@@ -172,6 +173,15 @@ TEST(ChoiceSequences, TheLongerTextLosesItsEnd) {
   EXPECT_THAT(sequences[0].ids, ElementsAre(0, 4, 5, 6, 1, 8, 9, 1));
   EXPECT_THAT(sequences[1].ids, ElementsAre(0, 4, 5, 6, 1, 8, 9, 1));
   EXPECT_THAT(sequences_of(item, pairs, 80)[1].ids, ElementsAre(0, 4, 5, 6, 7, 1, 8, 9, 1));
+}
+
+TEST(ChoiceFiles, WhatIsNoFileIsRefused) {
+  const test::TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "fifo").c_str(), 0600), 0);
+  for (const char* name : {"fifo", "absent", "."}) {
+    EXPECT_THAT(message_of<FileError>([&] { read_choice_file(folder / name); }),
+                HasSubstr("got no readable '"));
+  }
 }
 
 TEST(ChoiceStandIn, TheRightEndingBelongsToTheContext) {

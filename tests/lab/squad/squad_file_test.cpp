@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <set>
 
@@ -72,6 +73,10 @@ TEST(SquadFile, EachFaultIsNamedWithItsPlace) {
   EXPECT_THAT(message(with("\"answer_start\": 6", "\"answer_start\": -1")), HasSubstr("got -1"));
   EXPECT_THAT(message_of<FileError>([] { read_squad("absent/train-v1.1.json"); }),
               HasSubstr("got no readable 'absent/train-v1.1.json'"));
+  const test::TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "fifo").c_str(), 0600), 0);
+  EXPECT_THAT(message_of<FileError>([&] { read_squad(folder / "fifo"); }),
+              HasSubstr("got no readable '"));
 }
 
 TEST(SquadData, ATenthOfTheArticlesIsHeldOutAsAWhole) {

@@ -1,6 +1,7 @@
 // Checks the parts that turn text into tokens, without files of real vocabularies.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <string>
@@ -9,6 +10,7 @@
 #include "lab/text/code_points.hpp"
 #include "lab/text/gpt2_vocabulary.hpp"
 #include "lab/text/gpt2_words.hpp"
+#include "lab/text/lines.hpp"
 #include "lab/text/simple_vocabularies.hpp"
 #include "lab/text/stand_in_text.hpp"
 #include "lab/text/text_files.hpp"
@@ -151,6 +153,25 @@ TEST(TextFiles, AreReadInTheOrderOfTheirPaths) {
   write_whole(folder / "text/b/one.txt", "econd ");
   EXPECT_EQ(read_text_files(folder / "text").text, files.text);
   EXPECT_NE(read_text_files(folder / "text").digest, files.digest);
+}
+
+// A FIFO would block a reader forever, and a symbolic link to itself cannot be followed.
+TEST(TextFiles, EntriesThatAreNoFilesAreLeftOutAndNamed) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "text/b");
+  write_whole(folder / "text/a.txt", "text");
+  ASSERT_EQ(::mkfifo((folder / "text/b/fifo").c_str(), 0600), 0);
+  std::filesystem::create_symlink("loop", folder / "text/loop");
+  std::filesystem::create_symlink("b", folder / "text/folder");
+  const TextFiles files = read_text_files(folder / "text");
+  EXPECT_EQ(files.text, "text");
+  EXPECT_THAT(files.left_out, ElementsAre("b/fifo", "folder", "loop"));
+  for (const char* name : {"text/b/fifo", "text/loop"}) {
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { read_text_files(folder / name); }),
+                HasSubstr("wanted a file or a folder of text, got '"));
+  }
+  EXPECT_THAT(message_of<FileError>([&] { read_lines(folder / "text/b/fifo"); }),
+              HasSubstr("fifo': cannot open it"));
 }
 
 TEST(TextFiles, WithoutTextSayWhatIsWanted) {
