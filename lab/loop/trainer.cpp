@@ -5,8 +5,10 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 
 #include "lab/loop/kept_weights.hpp"
 #include "lab/loop/training_model.hpp"
@@ -25,6 +27,22 @@ bool takes_curvature(const TrainingPlan& plan) {
   return std::visit([]<class R>(const R&) { return kTakesCurvature<R>; }, plan.optimizer.rule);
 }
 
+// A checkpoint brings its options along; the plan's are those that the run's settings record.
+void check_options(const std::filesystem::path& checkpoint, const Options& found,
+                   const Options& planned) {
+  const std::vector<OptionInfo> options = list_options(found);
+  const std::vector<OptionInfo> wanted = list_options(planned);
+  const auto [got, expected] = std::ranges::mismatch(options, wanted, std::ranges::equal_to{},
+                                                     &OptionInfo::value, &OptionInfo::value);
+  if (got != options.end() && expected != wanted.end()) {
+    throw FileError(
+        fmt::format("[checkpoint] '{}': wanted {} = {}, as in the run's settings, got "
+                    "{} = {}",
+                    checkpoint.string(), expected->name, to_text(expected->value), got->name,
+                    to_text(got->value)));
+  }
+}
+
 TrainingState first_state(const run::RunDirectory& directory, task::TaskModel& model,
                           sing::torch::Optimizer& optimizer, const StateShares& shares,
                           bool resume) {
@@ -32,9 +50,13 @@ TrainingState first_state(const run::RunDirectory& directory, task::TaskModel& m
   if (!resume || !std::filesystem::exists(checkpoint)) {
     return {};
   }
+  const Options planned = optimizer.options();
   try {
-    return load_checkpoint(checkpoint, *model.module, optimizer,
-                           [&](const std::string& state) { return shares.own_part(state); });
+    TrainingState state =
+        load_checkpoint(checkpoint, *model.module, optimizer,
+                        [&](const std::string& own) { return shares.own_part(own); });
+    check_options(checkpoint, optimizer.options(), planned);
+    return state;
   } catch (const FileError& problem) {
     throw FileError(fmt::format("{}; without this file the run begins again", problem.what()));
   }

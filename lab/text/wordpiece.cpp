@@ -1,7 +1,6 @@
 // Finds the longest pieces from the left, as BERT does.
 #include "lab/text/wordpiece.hpp"
 
-
 #include "lab/data/open_file.hpp"
 #include "lab/text/basic_tokenizer.hpp"
 #include "sing/base/message.hpp"

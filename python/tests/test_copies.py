@@ -136,6 +136,20 @@ def test_a_scaler_backs_off_whichever_parameter_overflows(bad):
     assert all(torch.equal(each, torch.ones(3, 4)) for each in mine)
 
 
+def test_torchs_scaler_does_not_see_a_finite_gradient_whose_squares_overflow():
+    """It looks at the elements, and an optimizer cannot tell it more: the step is skipped and counted, the scale stays."""
+    parameter = torch.nn.Parameter(torch.ones(3, 4))
+    optimizer, scaler = sing.SING([parameter]), torch.amp.GradScaler("cpu", init_scale=64.0)
+    scaler.scale(torch.ones(()))
+    set_gradients([parameter], 0)
+    parameter.grad *= 1e25
+    scaler.step(optimizer)
+    scaler.update()
+    assert torch.equal(parameter, torch.ones(3, 4))
+    assert optimizer.status()["skipped_steps"] == 1
+    assert scaler.get_scale() == 64.0
+
+
 def test_zero_size_parameters_of_any_stride_are_taken():
     empty = torch.nn.Parameter(torch.empty_strided((5, 0, 1), (0, 1, 0)))
     full = torch.nn.Parameter(torch.ones(2, 3))

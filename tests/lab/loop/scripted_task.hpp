@@ -17,10 +17,11 @@
 
 namespace sing::test {
 
-// The loss of an example is gradient · weight + constant.
+// The loss of an example is gradient · weight + curvature · weight² / 2 + constant.
 struct ScriptedExample {
   double gradient = 0;
   double constant = 0;
+  double curvature = 0;
 };
 
 // The choices of a test. The argument of a function is the number of an example or of an
@@ -58,6 +59,8 @@ class ScriptedTask : public lab::task::CountingTask {
   const std::vector<std::pair<std::filesystem::path, std::int64_t>>& pictures() const {
     return pictures_;
   }
+  // Whether the module was in training mode in each forward pass, evaluations included.
+  const std::vector<bool>& training_modes() const { return training_modes_; }
   // The weight in each forward pass of the training, and now.
   const std::vector<double>& weights() const { return weights_; }
   double weight() const { return module_->parameters().at(0).item<double>(); }
@@ -75,13 +78,15 @@ class ScriptedTask : public lab::task::CountingTask {
     requests_.push_back(request);
     const at::Tensor gradients = at::zeros({request.count}, at::kDouble);
     const at::Tensor constants = at::zeros({request.count}, at::kDouble);
+    const at::Tensor curvatures = at::zeros({request.count}, at::kDouble);
     for (std::int64_t index = 0; index < request.count; ++index) {
       const ScriptedExample example =
           script_.example(request.epoch * example_count(request.split) + request.first + index);
       gradients[index] = example.gradient;
       constants[index] = example.constant;
+      curvatures[index] = example.curvature;
     }
-    return {gradients, constants};
+    return {gradients, constants, curvatures};
   }
 
   lab::task::Batch to_device(const lab::task::Batch& batch) const override { return batch; }
@@ -94,6 +99,7 @@ class ScriptedTask : public lab::task::CountingTask {
     const auto module = std::make_shared<OneWeight>();
     module_ = module;
     return {.module = module, .forward = [this, module](const lab::task::Batch&) {
+              training_modes_.push_back(module->is_training());
               if (!at::GradMode::is_enabled()) {
                 return module->weight;
               }
@@ -105,7 +111,7 @@ class ScriptedTask : public lab::task::CountingTask {
   }
 
   at::Tensor loss(const at::Tensor& prediction, const lab::task::Batch& batch) const override {
-    return (batch[0] * prediction + batch[1]).mean();
+    return (batch[0] * prediction + batch[1] + 0.5 * batch[2] * prediction.square()).mean();
   }
 
   at::Tensor right_count(const at::Tensor& /*prediction*/,
@@ -124,6 +130,7 @@ class ScriptedTask : public lab::task::CountingTask {
   std::vector<lab::task::BatchRequest> requests_;
   mutable std::shared_ptr<::torch::nn::Module> module_;
   mutable std::vector<double> weights_;
+  mutable std::vector<bool> training_modes_;
   mutable std::vector<std::pair<std::filesystem::path, std::int64_t>> pictures_;
   mutable std::int64_t evaluations_ = 0;
 };

@@ -52,7 +52,8 @@ class TokenTask final : public ScriptedTask {
     ScriptedTask::make_batch({request.split, request.epoch, 0, 0, request.index, request.size});
     const std::int64_t count = of(request.split).at(static_cast<std::size_t>(request.index));
     const auto value = static_cast<double>(count);
-    return {at::full({count}, value, at::kDouble), at::full({count}, value, at::kDouble)};
+    return {at::full({count}, value, at::kDouble), at::full({count}, value, at::kDouble),
+            at::zeros({count}, at::kDouble)};
   }
   at::Tensor loss(const at::Tensor& prediction, const lab::task::Batch& batch) const override {
     if (!at::GradMode::is_enabled() && !losses.empty()) {

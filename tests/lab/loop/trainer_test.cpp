@@ -6,17 +6,21 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "lab/loop/kept_weights.hpp"
 #include "lab/loop/training_model.hpp"
 #include "lab/optimizer/named_optimizer.hpp"
 #include "lab/run/run_reader.hpp"
 #include "sing/io/safetensors.hpp"
+#include "tests/lab/loop/one_of_twins.hpp"
 #include "tests/lab/loop/scripted_task.hpp"
+#include "tests/support/message_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sing::test {
@@ -55,11 +59,13 @@ class TrainerTest : public testing::Test {
     std::filesystem::create_directories(directory_.pictures());
   }
 
-  EndRecord train(ScriptedTask& task, TrainingPlan plan, bool resume = false) {
+  EndRecord train(ScriptedTask& task, TrainingPlan plan, bool resume = false,
+                  lab::ranks::Ranks& ranks = lab::ranks::one_process()) {
+    plan.ranks = ranks.count();
     lab::loop::count_steps(plan, task);
     lab::command::ProgressBar progress(out_, 0);
     const lab::command::StopSignal stop;
-    lab::loop::Trainer trainer(task, plan, directory_, progress, resume);
+    lab::loop::Trainer trainer(task, plan, directory_, progress, resume, ranks);
     return trainer.run(stop, "");
   }
 
@@ -260,6 +266,161 @@ TEST_F(TrainerTest, AResumedRunDrawsTheSameRandomNumbers) {
   EXPECT_NE(whole.weights()[1] - whole.weights()[0], whole.weights()[2] - whole.weights()[1]);
 }
 
+TEST_F(TrainerTest, ACheckpointOfOtherOptionsIsRefused) {
+  ScriptedTask task({.example = unit_gradient,
+                     .forward = [](std::int64_t pass) { return interrupt_in_pass(pass, 1); }});
+  train(task, plan_of(4));
+  TrainingPlan other = plan_of(4);
+  other.optimizer.rule = Sgd{.learning_rate = 2 * kRate};
+  EXPECT_THAT(message_of<FileError>([&] { train(task, other, /*resume=*/true); }),
+              testing::HasSubstr("last.safetensors': wanted learning_rate = 0.25, as in the run's "
+                                 "settings, got learning_rate = 0.125"));
+}
+
+// Returns what is drawn from torch's generator in each forward pass of a training.
+class Draws : public TrainerTest {
+ protected:
+  std::vector<double> of(bool resume, lab::ranks::Ranks& ranks = lab::ranks::one_process(),
+                         std::int64_t interrupted_pass = -1) {
+    std::vector<double> drawn;
+    ScriptedTask task({.example = unit_gradient, .forward = [&](std::int64_t pass) {
+                         drawn.push_back(at::rand({}).item<double>());
+                         return interrupt_in_pass(pass, interrupted_pass);
+                       }});
+    TrainingPlan plan = plan_of(4);
+    plan.training.seed = 7;
+    train(task, plan, resume, ranks);
+    return drawn;
+  }
+};
+
+TEST_F(Draws, OfOneProcessAreThoseThatFollowTheSeed) {
+  const std::vector<double> found = of(/*resume=*/false);
+  ::torch::manual_seed(7);
+  std::vector<double> expected;
+  for (std::size_t step = 0; step < found.size(); ++step) {
+    expected.push_back(at::rand({}).item<double>());
+  }
+  EXPECT_THAT(found, ElementsAreArray(expected));
+}
+
+TEST_F(Draws, OfEachRankAndStepDifferAndComeAgainAfterAResumption) {
+  OneOfTwins first(0, 2);
+  OneOfTwins second(1, 2);
+  const std::vector<double> of_first = of(/*resume=*/false, first);
+  const std::vector<double> of_second = of(/*resume=*/false, second);
+  std::vector<double> all = of_first;
+  all.insert(all.end(), of_second.begin(), of_second.end());
+  std::ranges::sort(all);
+  EXPECT_EQ(std::ranges::adjacent_find(all), all.end());
+  // Only the first rank writes checkpoints: here one after two steps.
+  of(/*resume=*/false, first, /*interrupted_pass=*/1);
+  EXPECT_THAT(of(/*resume=*/true, second), ElementsAre(of_second[2], of_second[3]));
+}
+
+// AdaHessian divides the gradient by the curvature. Without one it would take the gradient instead,
+// and the first step would be as long as the learning rate.
+TEST_F(TrainerTest, TheOptimizerGetsTheCurvatureOfTheLoss) {
+  const AdaHessian rule{.learning_rate = kRate};
+  for (const std::int64_t parts : {1, 2}) {
+    ScriptedTask task({.example = [](std::int64_t number) {
+      return ScriptedExample{.gradient = static_cast<double>(number % 4), .curvature = 6};
+    }});
+    TrainingPlan plan = plan_of(1);
+    plan.optimizer.rule = rule;
+    plan.training.accumulate = parts;
+    train(task, plan);
+    EXPECT_NEAR(task.weight(), -kRate * 1.5 / (6 + rule.epsilon), 1e-7) << parts;
+  }
+}
+
+TEST_F(TrainerTest, EachRankTakesItsOwnPartOfEveryBatch) {
+  for (const int rank : {0, 1}) {
+    OneOfTwins ranks(rank, 2);
+    ScriptedTask task({.training_examples = 9, .test_examples = 5, .example = unit_gradient});
+    TrainingPlan plan = plan_of(3);
+    plan.training.evaluate_steps = 3;
+    train(task, plan, /*resume=*/false, ranks);
+    std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>> parts;
+    for (const auto& request : task.requests(Split::kTraining)) {
+      parts.emplace_back(request.epoch, request.first, request.count);
+    }
+    using Part = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+    EXPECT_THAT(parts,
+                ElementsAre(Part(0, 2 * rank, 2), Part(0, 4 + 2 * rank, 2), Part(1, 2 * rank, 2)));
+    // The first rank evaluates, in batches of the size that a rank has in a step.
+    std::vector<std::int64_t> counts;
+    for (const auto& request : task.requests(Split::kTest)) {
+      counts.push_back(request.count);
+    }
+    using Counts = std::vector<std::int64_t>;
+    EXPECT_EQ(counts, rank == 0 ? Counts({2, 2, 1}) : Counts());
+    EXPECT_NEAR(task.weight(), -3 * kRate, 1e-6);
+  }
+}
+
+// A rank that finds no checkpoint, because it does not see the folder of rank 0.
+class LostRank : public OneOfTwins {
+ public:
+  LostRank() : OneOfTwins(1, 2) {}
+  void broadcast(const at::Tensor& values, int from) override {
+    OneOfTwins::broadcast(values, from);
+    values.fill_(2);  // the step of rank 0
+  }
+};
+
+TEST_F(TrainerTest, RanksThatBeginAtDifferentStepsAreRefused) {
+  LostRank ranks;
+  ScriptedTask task({.example = unit_gradient});
+  EXPECT_THAT(
+      message_of<std::invalid_argument>([&] { train(task, plan_of(3), /*resume=*/true, ranks); }),
+      testing::HasSubstr("[training] rank 1: wanted the checkpoint of step 2, which rank 0 "
+                         "has, got step 0"));
+  EXPECT_THAT(ranks.broadcasts(), ElementsAre(std::pair(0, std::int64_t{1})));
+}
+
+TEST_F(TrainerTest, TheModelIsInEvaluationModeOnlyWhileItIsEvaluated) {
+  ScriptedTask task(Script{});
+  TrainingPlan plan = plan_of(3);
+  plan.training.evaluate_steps = 2;
+  train(task, plan);
+  EXPECT_THAT(task.training_modes(), ElementsAre(true, true, false, true, false));
+}
+
+TEST_F(TrainerTest, TheLastWeightsAreKeptIfThePlanSaysSo) {
+  ScriptedTask task({.example = unit_gradient});
+  TrainingPlan plan = plan_of(3);
+  plan.training.evaluate_steps = 1;
+  const auto kept = [&] {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_.checkpoints())) {
+      if (entry.path().filename().string().starts_with("kept_")) {
+        names.push_back(entry.path().filename().string());
+      }
+    }
+    std::ranges::sort(names);
+    return names;
+  };
+  train(task, plan);
+  EXPECT_THAT(kept(), ElementsAre());
+  plan.training.keep_weights = 2;
+  train(task, plan);
+  EXPECT_THAT(kept(),
+              ElementsAre("kept_000000000002.safetensors", "kept_000000000003.safetensors"));
+  {
+    lab::task::TaskModel model = task.make_model();
+    lab::loop::load_average(directory_, *model.module);
+    EXPECT_NEAR(model.module->parameters().at(0).item<double>(), -2.5 * kRate, 1e-6);
+  }
+  // A file of a later step, which a killed run has left, takes no place.
+  const std::string later = "kept_000000000009.safetensors";
+  std::filesystem::copy_file(directory_.checkpoints() / "kept_000000000003.safetensors",
+                             directory_.checkpoints() / later);
+  train(task, plan);
+  EXPECT_THAT(kept(),
+              ElementsAre("kept_000000000002.safetensors", "kept_000000000003.safetensors", later));
+}
+
 TEST_F(TrainerTest, SecondsAddUpOverResumptions) {
   const TrainingPlan plan = plan_of(4);
   ScriptedTask first({.example = unit_gradient,
@@ -291,6 +452,24 @@ TEST_F(TrainerTest, CheckpointsComeAtTheirInterval) {
   train(task, plan);
   EXPECT_THAT(present, ElementsAre(false, false, true, false, true, false));
   EXPECT_TRUE(std::filesystem::exists(path));
+}
+
+TEST_F(TrainerTest, AnEvaluationIsFollowedByACheckpointIfTheLastOneIsOldEnough) {
+  const std::filesystem::path path = directory_.checkpoint(lab::loop::kLastCheckpoint);
+  for (const double seconds : {0.0, 1e9}) {
+    std::vector<bool> present;
+    ScriptedTask task({.example = unit_gradient, .forward = [&](std::int64_t /*pass*/) {
+                         present.push_back(std::filesystem::remove(path));
+                         return 1;
+                       }});
+    TrainingPlan plan = plan_of(5);
+    plan.training.evaluate_steps = 2;
+    plan.resources.checkpoint_seconds = seconds;
+    train(task, plan);
+    const bool is_due = seconds == 0;
+    EXPECT_THAT(present, ElementsAre(false, false, is_due, false, is_due));
+    EXPECT_TRUE(std::filesystem::remove(path));
+  }
 }
 
 TEST_F(TrainerTest, GradientNormsComeAtTheirInterval) {

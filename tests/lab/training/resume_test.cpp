@@ -107,7 +107,9 @@ TEST(Resume, TheFirstLinesAreWrittenBeforeTheFirstStep) {
   }
   EXPECT_THAT(output, HasSubstr("27056 parameters, 1000000000 steps on cpu\n"));
   // A step takes more than two microseconds, which would be half an hour.
-  EXPECT_THAT(output, HasSubstr("on this CPU: 999999999 more will take about"));
+  const std::string announced = "on this CPU: 999999999 more will take about";
+  EXPECT_THAT(output, HasSubstr(announced));
+  EXPECT_EQ(output.find("on this CPU:"), output.rfind("on this CPU:")) << "it is said once";
   EXPECT_THAT(output, HasSubstr("--config recipes/rde_demo.toml trains in minutes"));
 }
 

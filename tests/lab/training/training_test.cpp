@@ -91,14 +91,31 @@ TEST(Train, TheScheduleIsFivePercentOfWarmUpThenACosine) {
 
 // A process may train several models, one after the other.
 TEST(Train, TorchIsSetForEachTraining) {
+  const int threads = at::get_num_threads();
+  ::unsetenv("CUBLAS_WORKSPACE_CONFIG");
+  at::globalContext().setSDPUseCuDNN(true);
   lab::loop::TrainingPlan curvature;
   curvature.optimizer.rule = AdaHessian{};
   curvature.training.deterministic = true;
+  curvature.resources.threads = threads + 1;
   lab::loop::prepare_torch(curvature);
   EXPECT_FALSE(at::globalContext().userEnabledFlashSDP());
   EXPECT_FALSE(at::globalContext().userEnabledMemEfficientSDP());
+  EXPECT_FALSE(at::globalContext().userEnabledCuDNNSDP());
   EXPECT_TRUE(at::globalContext().deterministicAlgorithms());
+  EXPECT_EQ(at::get_num_threads(), threads + 1);
+  ASSERT_NE(::getenv("CUBLAS_WORKSPACE_CONFIG"), nullptr);
+  EXPECT_STREQ(::getenv("CUBLAS_WORKSPACE_CONFIG"), ":4096:8");
+  at::set_num_threads(threads);
+  lab::loop::TrainingPlan autotune;
+  autotune.training.autotune = true;
+  lab::loop::prepare_torch(autotune);
+  curvature.training.autotune = true;
+  EXPECT_THROW(lab::loop::prepare_torch(curvature), std::invalid_argument);
+  EXPECT_TRUE(at::globalContext().benchmarkCuDNN());
+  EXPECT_EQ(at::get_num_threads(), threads);
   lab::loop::prepare_torch({});
+  EXPECT_FALSE(at::globalContext().benchmarkCuDNN());
   EXPECT_TRUE(at::globalContext().userEnabledFlashSDP());
   EXPECT_TRUE(at::globalContext().userEnabledMemEfficientSDP());
   EXPECT_FALSE(at::globalContext().deterministicAlgorithms());
@@ -426,6 +443,8 @@ TEST(Train, HelpHasTheDefaultsOfTheChosenOptimizerAndSchedule) {
   EXPECT_THAT(part_of(help.out, "--final-factor"), HasSubstr("=0"));
   EXPECT_THAT(part_of(help.out, "--hold-steps"), HasSubstr("with warmup_hold_cosine"));
   EXPECT_THAT(part_of(help.out, "--warmup-steps"), HasSubstr("=as --warmup-fraction"));
+  const Outcome hold = run_sing({"help", "train", "rde", "--schedule", "warmup_hold_cosine"});
+  EXPECT_THAT(part_of(hold.out, "--hold-steps"), Not(HasSubstr("with warmup_hold_cosine")));
   const Outcome other = run_sing({"help", "train", "rde", "--optimizer", "sgd"});
   EXPECT_THAT(part_of(other.out, "--learning-rate"), HasSubstr("NUMBER=0.5"));
   EXPECT_THAT(part_of(other.out, "--momentum"), HasSubstr("NUMBER=0.9 "));
