@@ -112,10 +112,10 @@ def expect(condition, wanted, got):
 
 
 def make(arguments, tree, build, *targets):
-    # Unoptimized code is enough to show that the rule compiles and computes the right numbers. Files compiled together read the
-    # headers once.
-    variables = ["CMAKE_BUILD_TYPE=Debug", "CMAKE_CXX_FLAGS_DEBUG=-O0", "CMAKE_UNITY_BUILD=ON", "CMAKE_UNITY_BUILD_BATCH_SIZE=12"]
-    variables += ["SING_BENCH=OFF", *arguments.variables]
+    # Unoptimized code is enough to show that the rule compiles and computes the right numbers.
+    variables = ["CMAKE_BUILD_TYPE=Debug", "CMAKE_CXX_FLAGS_DEBUG=-O0", "SING_BENCH=OFF", *arguments.variables]
+    if arguments.part == "test":  # compiled together, the library's files read the headers once
+        variables += ["CMAKE_UNITY_BUILD=ON", "CMAKE_UNITY_BUILD_BATCH_SIZE=12"]
     run(arguments.cmake, "-G", arguments.generator, "-S", tree, "-B", build, *(f"-D{each}" for each in variables))
     run(arguments.cmake, "--build", build, "-j", "2", "--target", "option_fields", "options_table", *targets)
 
@@ -168,7 +168,7 @@ def main():
         print("[new_rule] wanted LibTorch to train with the rule and to step it in Python, got a build without it")
         return SKIPPED
     scratch = arguments.scratch.resolve()
-    tree, build = scratch / "tree", scratch / "build"
+    tree, build = scratch / "tree", scratch / f"build_{arguments.part}"
     update(tree, tree_with_rule(arguments.root.resolve()))
     make(arguments, tree, build, *(["sing_test_rule"] if arguments.part == "test" else ["sing_operators", "sing_program"]))
     if has_torch:
