@@ -1,21 +1,18 @@
 """Writes every table and figure of training results into the documents, from the records under docs/results.
 
 python tools/make_results.py [--check] rewrites the text between the markers of the pages and the pictures; with --check it writes
-nothing and exits with 1 if a page or a picture would change. tools/train_experiments.py makes the records. Rows without records
-are not shown but listed, with the command that trains them.
+nothing and exits with 1 if a page or a picture would change. tools/train_experiments.py makes the records. What has none is
+listed, with the command that trains it.
 """
 
 import sys
 
 import generated_text
-import paired_table
-import rate_points
-import result_table
-import training_figures
-from experiments import EXPERIMENTS, SMALL_WIDTHS
-from experiments import WIDTHS as WIDTHS_OF_VIT
 from generated_text import ROOT
-from line_figure import THEMES, figure
+from results import changed_line, figures, tables
+from results.experiments import EXPERIMENTS, NOT_POSSIBLE, SMALL_WIDTHS
+from results.experiments import WIDTHS as WIDTHS_OF_VIT
+from results.line_figure import THEMES, figure
 
 COMMAND = "python tools/make_results.py"
 PICTURES = ROOT / "docs" / "pictures"
@@ -28,28 +25,31 @@ WIDTHS = {"Small rectangles: best learning rate": ("rde_small_width", SMALL_WIDT
 # Part of docs/results.md -> its experiments.
 SECTIONS = {
     "rates": GRIDS,
-    "ablation": ("rde_ablation", "rde_ablation_frozen", "rde_ablation_vit_b", "rde_small_ablation"),
-    "optimizers": ("rde_optimizers", "rde_fixed", "rde_small"),
+    "ablation": (
+        *("rde_ablation", "rde_ablation_frozen", "rde_ablation_vit_b", "rde_ablation_vit_b_frozen"),
+        *("rde_ablation_rates", "rde_small_ablation"),
+    ),
+    "optimizers": ("rde_optimizers", "rde_fixed", "rde_small", "rde_layer_scale"),
     "images": ("cifar100_short", "imagenette", "denoise"),
     "instability": INSTABILITY,
     "width": tuple(f"{prefix}_{width}" for prefix, widths in WIDTHS.values() for width in widths),
 }
 # Name of a picture's files -> its panels and what it shows.
 FIGURES = {
-    "rates": (lambda: training_figures.rate_panels(GRIDS), "Score on the validation set against learning rate, for AdamW and forms of SING"),
+    "rates": (lambda: figures.rate_panels(GRIDS), "Score on the validation set against learning rate, for AdamW and forms of SING"),
     "rates_text": (
-        lambda: training_figures.rate_panels((*TRANSLATION, *ENCODERS, *LANGUAGE)),
+        lambda: figures.rate_panels((*TRANSLATION, *ENCODERS, *LANGUAGE)),
         "Score on the validation set against learning rate on text, for AdamW and forms of SING",
     ),
     "loss_spikes": (
-        lambda: [panel for name in INSTABILITY for panel in training_figures.loss_panels(EXPERIMENTS[name])],
+        lambda: [panel for name in INSTABILITY for panel in figures.loss_panels(EXPERIMENTS[name])],
         "Training loss without a warm-up, for AdamW and forms of SING",
     ),
     "width": (
         lambda: [
             panel
             for title, (prefix, widths) in WIDTHS.items()
-            if (panel := training_figures.width_panel(title, {width: EXPERIMENTS[f"{prefix}_{width}"] for width in widths}))
+            if (panel := figures.width_panel(title, {width: EXPERIMENTS[f"{prefix}_{width}"] for width in widths}))
         ],
         "Best learning rate against the width of a ViT, for AdamW and forms of SING",
     ),
@@ -70,51 +70,44 @@ def picture_lines(name, folder):
     ]
 
 
-def table_of(experiment):
-    """Returns the lines of the experiment's table; of its tunings, if nothing else has been trained."""
-    if experiment.grid:
-        return rate_points.table(experiment)
-    return result_table.table(experiment) or rate_points.tuning_table(experiment)
-
-
-def tables(names, level="###"):
+def tables_of(names, level="###"):
     """Returns the tables of the experiments that have records, each under its title."""
     lines = []
     for name in names:
-        made = table_of(EXPERIMENTS[name])
+        made = tables.table_of(EXPERIMENTS[name])
         if made:
             lines += [f"{level} {EXPERIMENTS[name].title}", "", *made, ""]
     return lines[:-1] or ["Nothing of this has been trained yet; the list below has the commands."]
 
 
 def not_trained():
-    """Returns the table of what has no records, with the command that trains it."""
-    lines = ["| what | without records | command |", "|---|---|---|"]
+    """Returns the table of what lacks records, with the command that trains it, and the list of what no command trains."""
+    lines = ["| what | not trained yet | command |", "|---|---|---|"]
     for experiment in EXPERIMENTS.values():
-        missing = result_table.missing(experiment)
+        missing = tables.missing(experiment)
         if missing:
-            what = "all" if len(missing) == len(experiment.contestants) else "; ".join(missing)
-            lines.append(f"| {experiment.title} | {what} | `{result_table.command(experiment)}` |")
-    return lines
+            all_missing = missing == [contestant.title for contestant in experiment.contestants]
+            lines.append(f"| {experiment.title} | {'all' if all_missing else '; '.join(missing)} | `{tables.command(experiment)}` |")
+    return [*lines, "", "Not possible yet:", "", *(f"- {what}: {why}." for what, why in NOT_POSSIBLE.items())]
 
 
 def parts():
     """Returns page -> name of a generated part -> its lines."""
-    changed_line = paired_table.table()
-    sections = {name: tables(names) for name, names in SECTIONS.items()}
+    one_line = changed_line.table()
+    sections = {name: tables_of(names) for name, names in SECTIONS.items()}
     sections["rates"] = picture_lines("rates", "pictures") + sections["rates"]
     sections["width"] = picture_lines("width", "pictures") + sections["width"]
     sections["instability"] = picture_lines("loss_spikes", "pictures") + sections["instability"]
     return {
-        "README.md": {"one changed line": changed_line, "rates": picture_lines("rates", "docs/pictures")},
-        "docs/results.md": {"one changed line": changed_line, **sections, "not trained": not_trained()},
-        "docs/rde.md": {"rde results": table_of(EXPERIMENTS["rde"])},
-        "docs/images.md": {"cifar100 results": table_of(EXPERIMENTS["cifar100"])},
+        "README.md": {"one changed line": one_line, "rates": picture_lines("rates", "docs/pictures")},
+        "docs/results.md": {"one changed line": one_line, **sections, "not trained": not_trained()},
+        "docs/rde.md": {"rde results": tables.table_of(EXPERIMENTS["rde"])},
+        "docs/images.md": {"cifar100 results": tables.table_of(EXPERIMENTS["cifar100"])},
         "docs/text.md": {
             "text rates": picture_lines("rates_text", "pictures"),
-            "translation results": tables(TRANSLATION, "####"),
-            "encoder results": tables(ENCODERS, "####"),
-            "language results": tables(LANGUAGE, "####"),
+            "translation results": tables_of(TRANSLATION, "####"),
+            "encoder results": tables_of(ENCODERS, "####"),
+            "language results": tables_of(LANGUAGE, "####"),
         },
     }
 
