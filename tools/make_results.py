@@ -1,8 +1,8 @@
 """Writes every table and figure of training results into the documents, from the records under docs/results.
 
 python tools/make_results.py [--check] rewrites the text between the markers of the pages and the pictures; with --check it writes
-nothing and exits with 1 if a page or a picture would change. tools/train_experiments.py makes the records. Rows without records
-are not shown but listed, with the command that trains them.
+nothing and exits with 1 if a page or a picture would change. tools/train_experiments.py makes the records. The list of experiments
+in docs/results.md says which rows have no records and which command trains them.
 """
 
 import sys
@@ -16,8 +16,10 @@ from experiments import EXPERIMENTS, SMALL_WIDTHS
 from experiments import WIDTHS as WIDTHS_OF_VIT
 from generated_text import ROOT
 from line_figure import THEMES, figure
+from training_records import read_tunings
 
 COMMAND = "python tools/make_results.py"
+NOT_TRAINED = "These experiments have not been trained. [The list of experiments](results.md#all-experiments) gives the commands."
 PICTURES = ROOT / "docs" / "pictures"
 TRANSLATION = ("translation_multi30k", "translation_tatoeba", "translation_iwslt14")
 ENCODERS = ("squad_minilm", "squad_mpnet", "choice_codah", "choice_hellaswag")
@@ -30,9 +32,23 @@ SECTIONS = {
     "rates": GRIDS,
     "ablation": ("rde_ablation", "rde_ablation_frozen", "rde_ablation_vit_b", "rde_small_ablation"),
     "optimizers": ("rde_optimizers", "rde_fixed", "rde_small"),
-    "images": ("cifar100_short", "imagenette", "denoise"),
+    "images": ("cifar100_short", "imagenette"),
     "instability": INSTABILITY,
+    "limits": ("denoise", "rde_layer_scale"),
     "width": tuple(f"{prefix}_{width}" for prefix, widths in WIDTHS.values() for width in widths),
+}
+# Table of the list of all experiments -> its experiments. Every experiment is in one of them.
+TABLES = {
+    "[rectangles](rde.md#trainings-on-one-gpu), [one changed line](#one-changed-line)": ("rde",),
+    "[rates](#score-against-learning-rate)": SECTIONS["rates"],
+    "[ablation](#ablation)": SECTIONS["ablation"],
+    "[optimizers](#hosts-and-other-optimizers)": SECTIONS["optimizers"],
+    "[CIFAR-100](images.md#cifar-100-on-one-h200)": ("cifar100",),
+    "[images](#images)": SECTIONS["images"],
+    "[text](text.md#trainings)": (*TRANSLATION, *ENCODERS, *LANGUAGE),
+    "[instability](#instability)": SECTIONS["instability"],
+    "[limits](#limits-that-the-paper-names)": SECTIONS["limits"],
+    "[width](#width)": SECTIONS["width"],
 }
 # Name of a picture's files -> its panels and what it shows.
 FIGURES = {
@@ -84,17 +100,20 @@ def tables(names, level="###"):
         made = table_of(EXPERIMENTS[name])
         if made:
             lines += [f"{level} {EXPERIMENTS[name].title}", "", *made, ""]
-    return lines[:-1] or ["Nothing of this has been trained yet; the list below has the commands."]
+    return lines[:-1] or [NOT_TRAINED]
 
 
-def not_trained():
-    """Returns the table of what has no records, with the command that trains it."""
-    lines = ["| what | without records | command |", "|---|---|---|"]
-    for experiment in EXPERIMENTS.values():
-        missing = result_table.missing(experiment)
-        if missing:
-            what = "all" if len(missing) == len(experiment.contestants) else "; ".join(missing)
-            lines.append(f"| {experiment.title} | {what} | `{result_table.command(experiment)}` |")
+def state():
+    """Returns the table of all experiments: which contestants have runs, which have none, and the command that trains those."""
+    lines = ["| table | experiment | contestants with runs | without | command |", "|---|---|---:|---|---|"]
+    for title, names in TABLES.items():
+        for experiment in (EXPERIMENTS[name] for name in names):
+            missing, all_of_them = result_table.missing(experiment), len(experiment.contestants)
+            without = "all" if len(missing) == all_of_them else "; ".join(missing)
+            tuned = len(read_tunings(experiment.name))
+            without += f"; tuned: {tuned}" if missing and tuned else ""
+            command = f"`{result_table.command(experiment)}`" if missing else ""
+            lines.append(f"| {title} | {experiment.title} | {all_of_them - len(missing)} of {all_of_them} | {without} | {command} |")
     return lines
 
 
@@ -107,7 +126,7 @@ def parts():
     sections["instability"] = picture_lines("loss_spikes", "pictures") + sections["instability"]
     return {
         "README.md": {"one changed line": changed_line, "rates": picture_lines("rates", "docs/pictures")},
-        "docs/results.md": {"one changed line": changed_line, **sections, "not trained": not_trained()},
+        "docs/results.md": {"one changed line": changed_line, **sections, "experiments": state()},
         "docs/rde.md": {"rde results": table_of(EXPERIMENTS["rde"])},
         "docs/images.md": {"cifar100 results": table_of(EXPERIMENTS["cifar100"])},
         "docs/text.md": {

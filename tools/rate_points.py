@@ -2,6 +2,7 @@
 
 import statistics
 
+import result_table
 from training_records import difference, finished, provenance, read_runs, read_tunings, value_of
 
 # A rate is usable if the score there has at least this share of the best score's distance from the worst figure of the experiment.
@@ -144,10 +145,10 @@ def tuning_table(experiment):
     origins = [{"config": tuning["origin"]} for tuning in tunings.values() for _ in tuning["results"]]
     lines += ["", provenance(origins)]
     seed = next(iter(tunings.values()))["seed"]
-    lines.append(f"These are the tunings alone, on the validation set with seed {seed}{'; lower is better' if lower else ''}.")
-    lines.append(f"The runs with the table's seeds are made by `python tools/train_experiments.py {experiment.name}`.")
+    lines.append(f"The scores are those of the tuning runs: the validation set, seed {seed}{'; lower is better' if lower else ''}.")
+    lines.append(f"`{result_table.command(experiment)}` trains the runs with the table's seeds.")
     if experiment.differs:
-        lines.append(f"What differs from the paper: {experiment.differs}.")
+        lines.append(f"Differences from the paper: {experiment.differs}.")
     return lines
 
 

@@ -128,7 +128,7 @@ def caption(experiment, runs, tunings, baseline):
             f" {length}, seed {tuning['seed']}."
         )
     if experiment.differs:
-        yield f"What differs from the paper: {experiment.differs}."
+        yield f"Differences from the paper: {experiment.differs}."
 
 
 def missing(experiment):
@@ -138,4 +138,5 @@ def missing(experiment):
 
 
 def command(experiment):
-    return f"python tools/train_experiments.py {experiment.name}"
+    """Returns the command that trains what has no records."""
+    return f"./dev run python tools/train_experiments.py {experiment.name} -- --device auto"

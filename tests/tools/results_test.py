@@ -146,6 +146,15 @@ class ResultTable(Records):
         self.assertEqual(result_table.missing(EXPERIMENT), ["PlugSING", "SING"])
         self.assertEqual(result_table.table(experiments.dataclasses.replace(EXPERIMENT, name="absent")), [])
 
+    def test_the_list_of_experiments_counts_runs_and_tunings_and_gives_the_command(self):
+        tables = {"[small](#small)": ("small",)}
+        with mock.patch.dict(make_results.EXPERIMENTS, {"small": EXPERIMENT}), mock.patch.object(make_results, "TABLES", tables):
+            self.write([run("adamw", "adamw", 1, 0.8)], {"sing": tuning({1e-2: 0.5}, 1e-2)})
+            command = "`./dev run python tools/train_experiments.py small -- --device auto`"
+            self.assertEqual(cells(make_results.state()[2]), ["[small](#small)", "A small one", "1 of 3", "PlugSING; SING; tuned: 1", command])
+            self.write([run(each.name, each.optimizer, 1, 0.8) for each in EXPERIMENT.contestants])
+            self.assertEqual(cells(make_results.state()[2])[2:], ["3 of 3", "", ""])
+
     def test_refuses_a_run_of_no_contestant(self):
         self.write([run("another", "adamw", 1, 0.8)])
         with self.assertRaisesRegex(ValueError, "wanted names of contestants, got 'another_lr0.001_seed1'"):
@@ -282,6 +291,10 @@ class Declarations(unittest.TestCase):
                 contestant = experiment.contestant_of(record["name"])
                 self.assertIsNotNone(contestant, record["name"])
                 self.assertEqual(contestant.optimizer, record["config"]["options"]["optimizer"], record["name"])
+
+    def test_the_list_of_experiments_has_each_of_them_once(self):
+        listed = [name for names in make_results.TABLES.values() for name in names]
+        self.assertEqual(sorted(listed), sorted(experiments.EXPERIMENTS))
 
     def test_hosts_and_baselines_are_contestants_and_figures_of_the_paper_fit_the_scores(self):
         for experiment in experiments.EXPERIMENTS.values():
