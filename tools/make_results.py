@@ -1,8 +1,8 @@
 """Writes every table and figure of training results into the documents, from the records under docs/results.
 
 python tools/make_results.py [--check] rewrites the text between the markers of the pages and the pictures; with --check it writes
-nothing and exits with 1 if a page or a picture would change. tools/train_experiments.py makes the records. What has none is
-listed, with the command that trains it.
+nothing and exits with 1 if a page or a picture would change. tools/train_experiments.py makes the records. The list of experiments
+in docs/results.md says which rows have no records and which command trains them.
 """
 
 import sys
@@ -15,6 +15,7 @@ from results.experiments import WIDTHS as WIDTHS_OF_VIT
 from results.line_figure import THEMES, figure
 
 COMMAND = "python tools/make_results.py"
+NOT_TRAINED = "These experiments have not been trained. [The list of experiments](results.md#all-experiments) gives the commands."
 PICTURES = ROOT / "docs" / "pictures"
 TRANSLATION = ("translation_multi30k", "translation_tatoeba", "translation_iwslt14")
 ENCODERS = ("squad_minilm", "squad_mpnet", "choice_codah", "choice_hellaswag")
@@ -29,10 +30,24 @@ SECTIONS = {
         *("rde_ablation", "rde_ablation_frozen", "rde_ablation_vit_b", "rde_ablation_vit_b_frozen"),
         *("rde_ablation_rates", "rde_small_ablation"),
     ),
-    "optimizers": ("rde_optimizers", "rde_fixed", "rde_small", "rde_layer_scale"),
-    "images": ("cifar100_short", "imagenette", "denoise"),
+    "optimizers": ("rde_optimizers", "rde_fixed", "rde_small"),
+    "images": ("cifar100_short", "imagenette"),
     "instability": INSTABILITY,
+    "limits": ("denoise", "rde_layer_scale"),
     "width": tuple(f"{prefix}_{width}" for prefix, widths in WIDTHS.values() for width in widths),
+}
+# Table of the list of all experiments -> its experiments. Every experiment is in one of them.
+TABLES = {
+    "[rectangles](rde.md#trainings-on-one-gpu), [one changed line](#one-changed-line)": ("rde",),
+    "[rates](#score-against-learning-rate)": SECTIONS["rates"],
+    "[ablation](#ablation)": SECTIONS["ablation"],
+    "[optimizers](#hosts-and-other-optimizers)": SECTIONS["optimizers"],
+    "[CIFAR-100](images.md#cifar-100-on-one-h200)": ("cifar100",),
+    "[images](#images)": SECTIONS["images"],
+    "[text](text.md#trainings)": (*TRANSLATION, *ENCODERS, *LANGUAGE),
+    "[instability](#instability)": SECTIONS["instability"],
+    "[limits](#limits-that-the-paper-names)": SECTIONS["limits"],
+    "[width](#width)": SECTIONS["width"],
 }
 # Name of a picture's files -> its panels and what it shows.
 FIGURES = {
@@ -77,18 +92,19 @@ def tables_of(names, level="###"):
         made = tables.table_of(EXPERIMENTS[name])
         if made:
             lines += [f"{level} {EXPERIMENTS[name].title}", "", *made, ""]
-    return lines[:-1] or ["Nothing of this has been trained yet; the list below has the commands."]
+    return lines[:-1] or [NOT_TRAINED]
 
 
-def not_trained():
-    """Returns the table of what lacks records, with the command that trains it, and the list of what no command trains."""
-    lines = ["| what | not trained yet | command |", "|---|---|---|"]
-    for experiment in EXPERIMENTS.values():
-        missing = tables.missing(experiment)
-        if missing:
-            all_missing = missing == [contestant.title for contestant in experiment.contestants]
-            lines.append(f"| {experiment.title} | {'all' if all_missing else '; '.join(missing)} | `{tables.command(experiment)}` |")
-    return [*lines, "", "Not possible yet:", "", *(f"- {what}: {why}." for what, why in NOT_POSSIBLE.items())]
+def state():
+    """Returns the table of all experiments: how many contestants have all their runs, what is missing, and the command that trains it."""
+    lines = ["| table | experiment | complete | missing | command |", "|---|---|---:|---|---|"]
+    for title, names in TABLES.items():
+        for experiment in (EXPERIMENTS[name] for name in names):
+            missing, everyone = tables.missing(experiment), [contestant.title for contestant in experiment.contestants]
+            command = f"`{tables.command(experiment)}`" if missing else ""
+            what = "all" if missing == everyone else "; ".join(missing)
+            lines.append(f"| {title} | {experiment.title} | {len(everyone) - len(missing)} of {len(everyone)} | {what} | {command} |")
+    return [*lines, "", "The program cannot train:", "", *(f"- {what}: {why}." for what, why in NOT_POSSIBLE.items())]
 
 
 def parts():
@@ -100,7 +116,7 @@ def parts():
     sections["instability"] = picture_lines("loss_spikes", "pictures") + sections["instability"]
     return {
         "README.md": {"one changed line": one_line, "rates": picture_lines("rates", "docs/pictures")},
-        "docs/results.md": {"one changed line": one_line, **sections, "not trained": not_trained()},
+        "docs/results.md": {"one changed line": one_line, **sections, "experiments": state()},
         "docs/rde.md": {"rde results": tables.table_of(EXPERIMENTS["rde"])},
         "docs/images.md": {"cifar100 results": tables.table_of(EXPERIMENTS["cifar100"])},
         "docs/text.md": {

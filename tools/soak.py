@@ -51,15 +51,15 @@ FULL, READ_ONLY, POWER = "full disk", "read-only file system", "power failure"
 CLOCK, DAMAGE, TWO = "changed clock", "damaged checkpoint", "two processes"
 NONE, END = "none", "end of a round"
 CHECKED = {
-    KILL: "goes on from the last checkpoint",
+    KILL: "continues from the last checkpoint",
     TERMINATE: "exit status 130 with a checkpoint, no temporary file",
     INTERRUPT: "exit status 130 with a checkpoint, no temporary file",
-    FULL: "ends with a message, also if started on it; checkpoint kept, no temporary file",
-    READ_ONLY: "ends with a message, also if started on it; checkpoint kept",
+    FULL: "ends with a message, also if it starts on a full disk; checkpoint kept, no temporary file",
+    READ_ONLY: "ends with a message, also if it starts on a read-only file system; checkpoint kept",
     POWER: "the last checkpoint whose save returned is kept",
-    CLOCK: "goes on; SIGTERM as above",
+    CLOCK: "continues; SIGTERM as above",
     DAMAGE: "refused with the name of the file, no file changed",
-    TWO: "one is refused, the other goes on",
+    TWO: "one is refused, the other continues",
     NONE: "a second undisturbed run gives the same bits",
     END: "finishes with the bits of the reference, no temporary file",
 }

@@ -210,6 +210,15 @@ class ResultTable(Records):
         self.assertEqual(tables.missing(GRID), ["AdamW (3 of 6 runs)", "PlugSING", "SING"])
         self.assertEqual(tables.training_table(dataclasses.replace(EXPERIMENT, name="absent")), [])
 
+    def test_the_list_of_experiments_says_what_is_missing_and_gives_the_command(self):
+        listed = {"[small](#small)": ("small",)}
+        with mock.patch.dict(make_results.EXPERIMENTS, {"small": EXPERIMENT}), mock.patch.object(make_results, "TABLES", listed):
+            self.write([run("adamw", "adamw", seed, 0.8) for seed in (1, 2, 3)], {"sing": tuning({1e-2: 0.5}, 1e-2)})
+            command = "`./dev run python tools/train_experiments.py small -- --device auto`"
+            self.assertEqual(cells(make_results.state()[2]), ["[small](#small)", "A small one", "1 of 3", "PlugSING; SING (tuned)", command])
+            self.write([run(each.name, each.optimizer, seed, 0.8) for each in EXPERIMENT.contestants for seed in (1, 2, 3)])
+            self.assertEqual(cells(make_results.state()[2])[2:], ["3 of 3", "", ""])
+
     def test_refuses_a_run_of_no_contestant(self):
         self.write([run("another", "adamw", 1, 0.8)])
         with self.assertRaisesRegex(ValueError, "wanted names of contestants, got 'another_lr0.001_seed1'"):
@@ -407,11 +416,6 @@ class Losses(Records):
 
 
 class Declarations(unittest.TestCase):
-    def test_every_experiment_has_a_place_in_the_documents(self):
-        shown = {name for names in make_results.SECTIONS.values() for name in names} | {"rde", "cifar100"}
-        shown |= {*make_results.TRANSLATION, *make_results.ENCODERS, *make_results.LANGUAGE}
-        self.assertEqual(shown, experiments.EXPERIMENTS.keys())
-
     def test_reads_options_from_flags(self):
         flags = ("--fixed", "--epochs", "2", "--decay-vectors=false", "--autotune")
         self.assertEqual(options_in(flags), {"fixed": "true", "epochs": "2", "decay_vectors": "false", "autotune": "true"})
@@ -428,6 +432,12 @@ class Declarations(unittest.TestCase):
                 contestant = experiment.contestant_of(record["name"])
                 self.assertIsNotNone(contestant, record["name"])
                 self.assertEqual(contestant.optimizer, record["config"]["options"]["optimizer"], record["name"])
+
+    def test_the_list_of_experiments_has_each_of_them_once(self):
+        listed = [name for names in make_results.TABLES.values() for name in names]
+        self.assertEqual(sorted(listed), sorted(experiments.EXPERIMENTS))
+        shown = {name for names in make_results.SECTIONS.values() for name in names} | {"rde", "cifar100"}
+        self.assertEqual(shown | {*make_results.TRANSLATION, *make_results.ENCODERS, *make_results.LANGUAGE}, set(listed))
 
     def test_hosts_and_baselines_are_contestants_and_figures_of_the_paper_fit_the_scores(self):
         for experiment in experiments.EXPERIMENTS.values():

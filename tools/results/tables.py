@@ -133,7 +133,7 @@ def caption(experiment, runs, tunings, rows, baseline):
             f" {length}, seed {', '.join(map(str, seeds))}."
         )
     if experiment.differs:
-        yield f"What differs from the paper: {experiment.differs}."
+        yield f"Differences from the paper: {experiment.differs}."
 
 
 # Grids: a row per contestant, over all learning rates.
@@ -220,10 +220,10 @@ def tuning_table(experiment):
     origins = [{"config": tuning["origin"]} for tuning in tunings.values() for _ in tuning["results"]]
     made += ["", provenance(origins)]
     seeds = sorted({tuning["seed"] for tuning in tunings.values()})
-    made.append(f"These are the tunings alone, on the validation set with seed {', '.join(map(str, seeds))}{'; lower is better' if lower else ''}.")
-    made.append(f"`{command(experiment)}` makes the runs with the table's seeds.")
+    made.append(f"The scores are those of the tuning runs: the validation set, seed {', '.join(map(str, seeds))}{'; lower is better' if lower else ''}.")
+    made.append(f"`{command(experiment)}` trains the runs with the table's seeds.")
     if experiment.differs:
-        made.append(f"What differs from the paper: {experiment.differs}.")
+        made.append(f"Differences from the paper: {experiment.differs}.")
     return made
 
 
@@ -248,4 +248,5 @@ def missing(experiment):
 
 
 def command(experiment):
-    return f"python tools/train_experiments.py {experiment.name}"
+    """Returns the command that trains what has no records."""
+    return f"./dev run python tools/train_experiments.py {experiment.name} -- --device auto"
