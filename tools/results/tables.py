@@ -4,7 +4,7 @@ import collections
 import statistics
 
 from results import estimates, learning_rates
-from results.records import commits_of, finished, options_of, provenance, read_runs, read_tunings, value_of, values_by_seed
+from results.records import commits_of, finished, options_of, provenance, read_runs, read_tunings, values_by_seed
 
 
 def table_of(experiment):
