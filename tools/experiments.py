@@ -117,7 +117,7 @@ RDE = Experiment(
     baseline="adamw",
     rate_runs=7,
     decay_runs=4,
-    note="no rate was chosen by validation: see below the table",
+    note="the rates were not chosen on validation data; see below the table",
 )
 RDE_FIXED = dataclasses.replace(
     RDE,
@@ -259,7 +259,7 @@ CIFAR = Experiment(
     baseline="adamw",
     rate_runs=7,
     decay_runs=4,
-    note="the rates were not chosen by a validation set: see below the table",
+    note="the rates were not chosen on validation data; see below the table",
 )
 CIFAR_RATES = Experiment(
     "cifar100_rates",

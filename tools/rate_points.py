@@ -112,7 +112,7 @@ def table(experiment):
     lines += ["", provenance(runs), f"Measured on the {' and '.join(sets)} set; seeds {', '.join(map(str, seeds))}."]
     share = round(100 * USABLE_SHARE)
     lines.append(
-        f"A rate is *usable* if the score there keeps {share} % of the distance between the method's best score and the worst score of the table."
+        f"A rate is *usable* if its score keeps at least {share} % of the distance from the worst score of the table to the method's best score."
     )
     return lines
 

@@ -115,7 +115,7 @@ def caption(experiment, runs, tunings, baseline):
     if baseline and len({run["name"] for run in runs}) > len(baseline):
         title = experiment.contestant_of(baseline[0]["name"]).title
         rate = baseline[0]["config"]["options"]["learning_rate"]
-        yield f"Differences are to {title} at {rate:g}, seed by seed."
+        yield f"Differences are relative to {title} at {rate:g}, paired by seed."
     if experiment.note:
         yield experiment.note[0].upper() + experiment.note[1:] + "."
     elif tunings:

@@ -105,7 +105,7 @@ class ResultTable(Records):
         self.assertEqual([row["accuracy, %, difference (95 %)"] for row in rows], ["", "**-32.00** ± 4.97", "**+3.00** ± 0.00"])
         self.assertEqual(rows[0]["accuracy, %"], "82.00 ± 2.00")
         self.assertEqual([row["paper: accuracy, %"] for row in rows], ["78.13", "78.13", ""])
-        self.assertIn("Differences are to AdamW at 0.001, seed by seed.", captions)
+        self.assertIn("Differences are relative to AdamW at 0.001, paired by seed.", captions)
 
     def test_says_how_each_rate_was_chosen(self):
         rates = {5e-4: 0.7, 1e-3: 0.8, 2e-3: None}
