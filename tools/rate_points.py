@@ -127,7 +127,7 @@ def tuning_table(experiment):
     digits = 4 if lower else 2
     baseline = points.get(experiment.baseline, {})
     baseline_best = best_rate(baseline, lower)
-    lines = [f"| method | learning rates tried | best rate | {title} there | difference | |", "|---|---|---:|---:|---:|---|"]
+    lines = [f"| method | learning rates tried | best rate | {title} at the best rate | difference | remark |", "|---|---|---:|---:|---:|---|"]
     for contestant in experiment.contestants:
         if contestant.name not in tunings:
             continue
