@@ -3,11 +3,12 @@
 import multiprocessing
 import os
 import pathlib
-import statistics
 import sys
 import tempfile
 import time
 import traceback
+
+from measurement import in_turns
 
 TIMEOUT = 1200.0  # seconds for all of a function
 
@@ -51,30 +52,16 @@ def run(world, function, *arguments):
     return [value for _, value in answers]
 
 
-def spread(values):
-    """The median and the quartiles."""
-    lower, median, upper = statistics.quantiles(values, n=4, method="inclusive")
-    return {"lower": lower, "median": median, "upper": upper}
-
-
 def interleaved(contestants, rounds, repeats):
     """Takes turns of `repeats` calls; returns lists of milliseconds per call, one value per round. All processes begin a turn together."""
     from torch import distributed
 
-    names = list(contestants)
-    times = {name: [] for name in names}
-    for number in range(-1, rounds):  # the first round warms up
-        for position in range(len(names)):
-            name = names[(number + position) % len(names)]
-            distributed.barrier()
-            start = time.perf_counter()
-            for _ in range(repeats):
-                contestants[name]()
-            if number >= 0:
-                times[name].append(1e3 * (time.perf_counter() - start) / repeats)
+    times = {name: [] for name in contestants}
+    for number, name in in_turns(list(contestants), 1 + rounds):
+        distributed.barrier()
+        start = time.perf_counter()
+        for _ in range(repeats):
+            contestants[name]()
+        if number > 0:  # the first round warms up
+            times[name].append(1e3 * (time.perf_counter() - start) / repeats)
     return times
-
-
-def ratios(times, name, base):
-    """The spread of the ratios of two contestants within a round."""
-    return spread([one / other for one, other in zip(times[name], times[base])])

@@ -7,8 +7,6 @@ take turns; each turn goes once over the training images. Times are processor ti
 the machine do not change. The program writes bench/results/images-<machine>.json and the tables of docs/benchmarks.md.
 """
 
-import argparse
-import json
 import pathlib
 import shutil
 import subprocess
@@ -16,19 +14,14 @@ import sys
 import tempfile
 import time
 
+import measurement
 import numpy
 import PIL
 import torch
 import torchvision
+from measurement import make_benchmark_tables
 from PIL import Image
 from torchvision import transforms
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
-sys.path.insert(0, str(ROOT / "bench"))
-import make_benchmark_tables  # noqa: E402
-import python_step_bench  # noqa: E402
-import run_bench  # noqa: E402
 
 SIZE = 192
 GENERATED = 200
@@ -112,8 +105,8 @@ def measure(title, folder, programs, rounds, scratch):
         "rows": [
             {
                 "title": name,
-                "images_per_second": python_step_bench.spread(each),
-                "ratio": python_step_bench.spread([rate / other for rate, other in zip(each, base)]),
+                "images_per_second": measurement.spread(each),
+                "ratio": measurement.ratios(each, base),
             }
             for name, each in rates.items()
         ],
@@ -130,26 +123,21 @@ def measure_all(options, programs):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = measurement.argument_parser(__doc__.splitlines()[0], rounds=7)
     parser.add_argument("--folder", action="append", default=[], help="another image folder to measure")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--machine", help="name of the result file")
-    parser.add_argument("--print-only", action="store_true", help="write no file")
     options = parser.parse_args()
     programs = [shutil.which(name) for name in ("sing", "image_bench")]
     if None in programs:
         sys.exit("[image_bench] wanted sing and image_bench on PATH, got not both; ./dev run python bench/image_bench.py")
     torch.set_num_threads(1)
-    hardware = run_bench.hardware()
+    hardware = measurement.hardware()
+    machine = options.machine or measurement.machine_name(hardware)
     result = {
-        "benchmark": make_benchmark_tables.IMAGES,
-        "machine": options.machine or run_bench.machine_name(hardware),
+        **measurement.circumstances(make_benchmark_tables.IMAGES, machine),
         "processor": hardware["processor"],
         "size": SIZE,
         "torchvision": torchvision.__version__,
         "pillow": PIL.__version__,
-        "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        "commit": run_bench.commit(),
         "rounds": options.rounds,
         "sets": measure_all(options, programs),
     }
@@ -157,11 +145,7 @@ def main():
         print(f"{each['title']}: {each['images']} images of {each['mean_bytes']} bytes")
         for row in each["rows"]:
             print(f"  {row['title']:36}{row['images_per_second']['median']:8.0f} images/s  {row['ratio']['median']:.2f}")
-    if not options.print_only:
-        path = make_benchmark_tables.RESULTS / f"images-{result['machine']}.json"
-        path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        make_benchmark_tables.write()
-        print(f"wrote {path.relative_to(ROOT)} and docs/benchmarks.md")
+    measurement.write_result(options, f"images-{machine}", result)
     return 0
 
 

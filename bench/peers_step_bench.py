@@ -3,9 +3,9 @@
 python bench/peers_step_bench.py [--device cpu|cuda] [--rules lion,…] [--rounds N] [--threads N] [--machine NAME] [--print-only]
 
 The tensors are those of a ViT-S. Our rule runs alone, as the peers do. A turn is 10 steps. Each contestant of a rule has one turn
-per round, in rotating order. The figures are medians over the rounds; ratios are taken within a round. AdaHessian's step is timed with the curvature passed in, without the Hessian-vector
-product that estimates it and that every implementation needs. The program writes bench/results/peers-<machine>.json and the
-tables of docs/benchmarks.md.
+per round, in rotating order. The figures are medians over the rounds; ratios are taken within a round. AdaHessian's step is timed
+with the curvature passed in, without the Hessian-vector product that estimates it and that every implementation needs. The program
+writes bench/results/peers-<machine>.json and the tables of docs/benchmarks.md.
 """
 
 import sys
@@ -13,14 +13,15 @@ import time
 import warnings
 
 import adabelief_pytorch
-import python_step_bench as base
+import measurement
+import python_step_bench
 import pytorch_optimizer
 import schedulefree
 import timm.optim
 import torch
 import torch_optimizer
+from measurement import make_benchmark_tables
 
-import make_benchmark_tables
 from sing.rules import CLASSES
 
 MODEL = "vit_s"
@@ -159,7 +160,7 @@ class GivenCurvature:
 
 
 def shapes_of(rule):
-    shapes = base.shapes_of(MODEL)
+    shapes = measurement.shapes_of(MODEL)
     return [shape for shape in shapes if len(shape) == 2] if rule in ONLY_MATRICES else shapes
 
 
@@ -191,21 +192,21 @@ def measure(rule, device, rounds):
     optimizers = contestants(rule, device)
     titles = list(optimizers)
     for optimizer in optimizers.values():
-        base.turn(optimizer, device)
+        python_step_bench.turn(optimizer, device)
     times = {title: [] for title in titles}
     number, began = 0, time.perf_counter()
     while number < rounds or (number < MOST_ROUNDS and time.perf_counter() - began < SECONDS_PER_RULE):
         for position in range(len(titles)):
             title = titles[(number + position) % len(titles)]
-            times[title].append(base.turn(optimizers[title], device)[0])
+            times[title].append(python_step_bench.turn(optimizers[title], device)[0])
         number += 1
     return {
         "rule": rule,
         "rounds": number,
         "tensors": len(shapes_of(rule)),
-        "milliseconds": {title: base.spread(each) for title, each in times.items()},
+        "milliseconds": {title: measurement.spread(each) for title, each in times.items()},
         "ratio": {
-            title: base.spread([mine / other for mine, other in zip(times[OURS], each)])
+            title: measurement.ratios(times[OURS], each)
             for title, each in times.items()
             if title != OURS
         },
@@ -227,15 +228,14 @@ def measured_rows(rules, device, rounds):
 
 
 def main():
-    parser = base.argument_parser(__doc__.splitlines()[0], rounds=9)
+    parser = python_step_bench.argument_parser(__doc__.splitlines()[0], rounds=9)
     parser.add_argument("--rules", help="names in the table of this file, separated by commas (all that are built)")
     options = parser.parse_args()
-    base.prepare(options)
+    python_step_bench.prepare(options)
     warnings.simplefilter("ignore")  # the peers call functions that newer torch versions deprecate
     rules = options.rules.split(",") if options.rules else [rule for rule in PEERS if class_of(rule) is not None]
-    rows, other_load = base.watched(lambda: measured_rows(rules, options.device, options.rounds))
-    head = base.circumstances(options, make_benchmark_tables.PEERS_STEP, other_load)
-    base.write_result(options, "peers", {**head, "model": MODEL, "rules": rows})
+    rows, other_load = measurement.with_load(lambda: measured_rows(rules, options.device, options.rounds))
+    python_step_bench.write_result(options, make_benchmark_tables.PEERS_STEP, "peers", other_load, {"model": MODEL, "rules": rows})
     return 0
 
 

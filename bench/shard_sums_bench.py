@@ -9,18 +9,16 @@ step is sing.AdamW's over one part of them, for comparison.
 
 import sys
 
-import sharded_step_bench  # sets the path
-from sharded_step_bench import argument_parser, with_load, write
-
 import gloo_processes
-import make_benchmark_tables
+from measurement import argument_parser, make_benchmark_tables, ratios, shapes_of, spread, with_load
+from sharded_step_bench import write
 
 MODEL = "gpt2_124m"
 
 
 def lengths():
     """Doubles of the packed vector and of a vector of row sums."""
-    shapes = sharded_step_bench.shapes_of(MODEL)
+    shapes = shapes_of(MODEL)
     return 4 * len(shapes), sum(2 * shape[0] for shape in shapes if len(shape) > 1)
 
 
@@ -33,7 +31,7 @@ def measure(rounds):
     world = distributed.get_world_size()
     packed, rows = (torch.zeros(length, dtype=torch.float64) for length in lengths())
     parts = []
-    for shape in sharded_step_bench.shapes_of(MODEL):
+    for shape in shapes_of(MODEL):
         own = torch.nn.Parameter(torch.full([-(-shape[0] // world), *shape[1:]], 0.5))
         own.grad = torch.ones_like(own)
         parts.append(own)
@@ -64,8 +62,8 @@ def main():
                     "processes": count,
                     "model": MODEL,
                     "doubles": {"packed": packed, "rows": by_rows},
-                    "milliseconds": {name: gloo_processes.spread(each) for name, each in times.items()},
-                    "share_of_step": {name: gloo_processes.ratios(times, name, "step") for name in ("packed", "rows")},
+                    "milliseconds": {name: spread(each) for name, each in times.items()},
+                    "share_of_step": {name: ratios(times[name], times["step"]) for name in ("packed", "rows")},
                 }
             )
         return rows

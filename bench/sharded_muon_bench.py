@@ -12,11 +12,9 @@ The two ways to move the parts are measured alone too: there and back to one pro
 
 import sys
 
-import sharded_step_bench  # sets the path
-from sharded_step_bench import argument_parser, with_load, write
-
 import gloo_processes
-import make_benchmark_tables
+from measurement import argument_parser, make_benchmark_tables, ratios, spread, with_load
+from sharded_step_bench import write
 
 WIDTH, BLOCKS = 192, 6
 SHAPES = [[3 * WIDTH, WIDTH], [WIDTH, WIDTH], [4 * WIDTH, WIDTH], [WIDTH, 4 * WIDTH]] * BLOCKS
@@ -81,8 +79,8 @@ def summary(processes, times, collectives):
         # A process sends its parts to their owners, and the results of its own matrices back.
         "bytes_sent_per_process": round(2 * 4 * ELEMENTS / processes * (processes - 1) / processes),
         "collectives": collectives,
-        "milliseconds": {name: gloo_processes.spread(each) for name, each in times.items()},
-        "ratio": {name: gloo_processes.ratios(times, "sing", name) for name in ("torch", "all")},
+        "milliseconds": {name: spread(each) for name, each in times.items()},
+        "ratio": {name: ratios(times["sing"], times[name]) for name in ("torch", "all")},
     }
 
 
@@ -106,5 +104,4 @@ def main():
 
 
 if __name__ == "__main__":
-    assert sharded_step_bench
     sys.exit(main())

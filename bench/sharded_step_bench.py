@@ -8,29 +8,20 @@ order, and ratios are taken within a round. The "small" model has 151 tensors of
 work per tensor: they show what DTensors cost beside plain tensors.
 """
 
-import argparse
-import os
-import pathlib
+import math
 import sys
-import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tools"), str(ROOT / "python")]
+import gloo_processes
+import measurement
+from measurement import STEPS, make_benchmark_tables, ratios, spread
 
-import gloo_processes  # noqa: E402
-import make_benchmark_tables  # noqa: E402
-import run_bench  # noqa: E402
-
-STEPS = 10  # two LookAhead periods
 SMALL = "small"
 
 
 def shapes_of(model):
     if model == SMALL:
         return [[4, 4]] * 151
-    import python_step_bench
-
-    return python_step_bench.shapes_of(model)
+    return measurement.shapes_of(model)
 
 
 def rounds_of(model, rounds):
@@ -76,86 +67,41 @@ def measure(model, rounds):
 
 def summary(model, processes, times):
     shapes = shapes_of(model)
-    parameters = 0
-    for shape in shapes:
-        size = 1
-        for extent in shape:
-            size *= extent
-        parameters += size
     return {
         "model": model,
         "processes": processes,
         "tensors": len(shapes),
-        "parameters": parameters,
-        "milliseconds": {name: gloo_processes.spread(each) for name, each in times.items()},
+        "parameters": sum(math.prod(shape) for shape in shapes),
+        "milliseconds": {name: spread(each) for name, each in times.items()},
         "fastest_milliseconds": {name: min(each) for name, each in times.items()},
-        "ratio": {name: gloo_processes.ratios(times, name, "torch_fused_adamw") for name in ("sing", "sing_adamw")},
+        "ratio": {name: ratios(times[name], times["torch_fused_adamw"]) for name in ("sing", "sing_adamw")},
         "ratio_to_plain": {
-            "sing": gloo_processes.ratios(times, "sing", "sing_plain"),
-            "torch_fused_adamw": gloo_processes.ratios(times, "torch_fused_adamw", "torch_fused_adamw_plain"),
+            "sing": ratios(times["sing"], times["sing_plain"]),
+            "torch_fused_adamw": ratios(times["torch_fused_adamw"], times["torch_fused_adamw_plain"]),
         },
     }
 
 
-def argument_parser(description, rounds):
-    """Returns a parser of the arguments that the benchmarks of shards share."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--rounds", type=int, default=rounds)
-    parser.add_argument("--machine", help="name of the result file (processor and number of cores)")
-    parser.add_argument("--print-only", action="store_true", help="write no file")
-    parser.add_argument("--despite-load", action="store_true", help="write a result of a busy machine, which says so")
-    return parser
-
-
-def with_load(measurement):
-    """Returns the result and the share of all cores' time that was used by programs other than this one and its processes."""
-    import resource
-
-    def own_seconds():
-        found = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-        return sum(each.ru_utime + each.ru_stime for each in found)
-
-    start, busy, own = time.monotonic(), run_bench.busy_seconds(), own_seconds()
-    result = measurement()
-    others = run_bench.busy_seconds() - busy - (own_seconds() - own)
-    return result, max(0.0, others / (os.cpu_count() * (time.monotonic() - start)))
-
-
 def write(options, benchmark, prefix, rows, other_load):
-    """Writes bench/results/<prefix>-<machine>.json and the tables."""
+    """Writes bench/results/<prefix>-<machine>.json for the benchmarks of shards."""
     import torch
 
-    hardware = run_bench.hardware()
-    print(f"other programs used {other_load:.1%} of the cores' time")
-    if options.print_only:
-        return
-    if other_load > run_bench.MOST_OTHER_LOAD and not options.despite_load:
-        sys.exit(
-            f"[bench] wanted at most {run_bench.MOST_OTHER_LOAD:.0%} of other load, got {other_load:.1%}; no result was written; "
-            "--despite-load writes it with that figure"
-        )
+    hardware = measurement.hardware()
+    machine = options.machine or measurement.machine_name(hardware)
     result = {
-        "benchmark": benchmark,
-        "machine": options.machine or run_bench.machine_name(hardware),
+        **measurement.circumstances(benchmark, machine),
         "device": hardware["processor"],
         "cores": hardware["cores"],
         "torch": torch.__version__,
-        "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        "commit": run_bench.commit(),
         "rounds": options.rounds,
-        "other_load": round(other_load, 4),
+        "other_load": other_load,
         "rows": rows,
     }
-    import json
-
-    path = make_benchmark_tables.RESULTS / f"{prefix}-{result['machine']}.json"
-    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    make_benchmark_tables.write()
-    print(f"wrote {path.relative_to(ROOT)} and docs/distributed.md")
+    measurement.write_result(options, f"{prefix}-{machine}", result)
 
 
 def main():
-    parser = argument_parser(__doc__.splitlines()[0], rounds=15)
+    parser = measurement.argument_parser(__doc__.splitlines()[0], rounds=15)
     parser.add_argument("--processes", default="1,2")
     parser.add_argument("--models", default=f"vit_s,{SMALL}")
     options = parser.parse_args()
@@ -167,7 +113,7 @@ def main():
             for count in options.processes.split(",")
         ]
 
-    rows, other_load = with_load(all_rows)
+    rows, other_load = measurement.with_load(all_rows)
     for row in rows:
         medians = ", ".join(f"{name} {each['median']:.3f} ms" for name, each in row["milliseconds"].items())
         print(f"{row['model']}, {row['processes']} processes: {medians}; ratio {row['ratio']['sing']['median']:.2f}, "

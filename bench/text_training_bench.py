@@ -10,24 +10,21 @@ call of `sing bench` and as many steps of each mode of torch.compile; ratios are
 bench/results/text-<task>-<machine>.json and the tables of docs/benchmarks.md.
 """
 
-import argparse
 import json
 import math
 import pathlib
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+import measurement
 import torch
+from measurement import make_benchmark_tables, ratios, spread
 from torch import nn
 from torch.nn import functional
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
-import make_benchmark_tables  # noqa: E402
-import run_bench  # noqa: E402
 
 PADDING = 1  # the number of the piece that fills up sentences
 WARM_UP = 8  # steps before the first turn of a mode: compilation, and the recordings of reduce-overhead
@@ -261,13 +258,17 @@ class Compiled:
         self.optimizer.zero_grad(set_to_none=True)
         return loss
 
-    def milliseconds(self, steps):
-        torch.accelerator.synchronize()
-        start = time.perf_counter()
-        for _ in range(steps):
-            self.step()
-        torch.accelerator.synchronize()
-        return 1e3 * (time.perf_counter() - start) / steps
+    def milliseconds(self, rounds, steps):
+        """Returns the median over rounds of the time per step, as `sing bench` does."""
+        found = []
+        for _ in range(rounds):
+            torch.accelerator.synchronize()
+            start = time.perf_counter()
+            for _ in range(steps):
+                self.step()
+            torch.accelerator.synchronize()
+            found.append(1e3 * (time.perf_counter() - start) / steps)
+        return statistics.median(found)
 
     def profile(self, path, steps=5):
         activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
@@ -301,12 +302,6 @@ def run_sing(task, options, *more):
         return json.loads(file.read_text(encoding="utf-8"))
 
 
-def spread(values):
-    ordered = torch.tensor(sorted(values), dtype=torch.float64)
-    lower, median, upper = ordered.quantile(torch.tensor([0.25, 0.5, 0.75], dtype=torch.float64)).tolist()
-    return {"lower": lower, "median": median, "upper": upper}
-
-
 def measure(task, options):
     """Returns the times of all contestants in turns. The first result of `sing` gives the shapes."""
     result = run_sing(task, options)
@@ -323,7 +318,7 @@ def measure(task, options):
     times = {}
     for _ in range(options.turns):
         for name, contestant in compiled.items():
-            times.setdefault(name, []).append(contestant.milliseconds(options.rounds * result["steps_a_round"]))
+            times.setdefault(name, []).append(contestant.milliseconds(options.rounds, result["steps_a_round"]))
         result = run_sing(task, options)
         for row in result["training_step"]:
             times.setdefault("sing, " + row["title"], []).append(row["milliseconds"]["median"])
@@ -338,7 +333,7 @@ def measure(task, options):
                 "title": name,
                 "milliseconds": spread(each),
                 "units_per_second": 1e3 * result["units_a_step"] / spread(each)["median"],
-                "speed_ratio": spread([other / time for time, other in zip(each, times[fastest])]),
+                "speed_ratio": ratios(times[fastest], each),
             }
             for name, each in times.items()
         ],
@@ -346,7 +341,8 @@ def measure(task, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = measurement.argument_parser(__doc__.splitlines()[0], rounds=10)
+    parser.set_defaults(machine="h200")
     parser.add_argument("--translation", default="data/translation", help="folder of `sing data text`")
     parser.add_argument("--squad", default="data/squad", help="folder of SQuAD v1.1")
     parser.add_argument("--vocabulary", default="data/vocab.txt", help="WordPiece tokens of the encoder")
@@ -359,10 +355,7 @@ def main():
     parser.add_argument("--lm-batch", type=int, default=16, help="windows of 1024 tokens")
     parser.add_argument("--modes", default="default,reduce-overhead", help="of torch.compile")
     parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--rounds", type=int, default=10, help="of 5 steps, per turn")
-    parser.add_argument("--machine", default="h200", help="name of the result file")
     parser.add_argument("--profile", help="folder for traces of a few steps of each contestant")
-    parser.add_argument("--print-only", action="store_true", help="write no file")
     options = parser.parse_args()
     options.sing = shutil.which("sing")
     if options.sing is None:
@@ -371,12 +364,9 @@ def main():
         sys.exit("[text_training_bench] wanted a CUDA device, got none")
     for task in options.only.split(","):
         result = {
-            "benchmark": make_benchmark_tables.TEXT_TRAINING,
-            "machine": options.machine,
+            **measurement.circumstances(make_benchmark_tables.TEXT_TRAINING, options.machine),
             "device": torch.cuda.get_device_name(),
             "torch": torch.__version__,
-            "date": time.strftime("%Y-%m-%d", time.gmtime()),
-            "commit": run_bench.commit(),
             "turns": options.turns,
             "rounds": options.rounds,
             **measure(task, options),
@@ -391,11 +381,7 @@ def main():
             )
         torch.compiler.reset()
         torch.cuda.empty_cache()
-        if not options.print_only:
-            path = make_benchmark_tables.RESULTS / f"text-{task}-{options.machine}.json"
-            path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-            make_benchmark_tables.write()
-            print(f"wrote {path.relative_to(ROOT)} and docs/benchmarks.md")
+        measurement.write_result(options, f"text-{task}-{options.machine}", result)
     return 0
 
 

@@ -15,7 +15,7 @@ RESULTS = ROOT / "bench" / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
 CUDA_NOTES = ROOT / "docs" / "notes" / "cuda_step.md"
 DISTRIBUTED = ROOT / "docs" / "distributed.md"
-# The values of "benchmark" in the result files, which tools/run_bench.py, bench/cuda/cuda_step_bench.py,
+# The values of "benchmark" in the result files, which bench/cpu_step_bench.py, bench/cuda/cuda_step_bench.py,
 # bench/python_step_bench.py, bench/peers_step_bench.py, bench/image_bench.py, `sing bench --json`, bench/text_training_bench.py,
 # bench/sharded_step_bench.py, bench/sharded_muon_bench.py and bench/shard_sums_bench.py write.
 CPU_STEP = "cpu_step"

@@ -8,15 +8,11 @@ in docs/results.md says which rows have no records and which command trains them
 import sys
 
 import generated_text
-import paired_table
-import rate_points
-import result_table
-import training_figures
-from experiments import EXPERIMENTS, SMALL_WIDTHS
-from experiments import WIDTHS as WIDTHS_OF_VIT
 from generated_text import ROOT
-from line_figure import THEMES, figure
-from training_records import read_tunings
+from results import changed_line, figures, tables
+from results.experiments import EXPERIMENTS, NOT_POSSIBLE, SMALL_WIDTHS
+from results.experiments import WIDTHS as WIDTHS_OF_VIT
+from results.line_figure import THEMES, figure
 
 COMMAND = "python tools/make_results.py"
 NOT_TRAINED = "These experiments have not been trained. [The list of experiments](results.md#all-experiments) gives the commands."
@@ -30,7 +26,10 @@ WIDTHS = {"Small rectangles: best learning rate": ("rde_small_width", SMALL_WIDT
 # Part of docs/results.md -> its experiments.
 SECTIONS = {
     "rates": GRIDS,
-    "ablation": ("rde_ablation", "rde_ablation_frozen", "rde_ablation_vit_b", "rde_small_ablation"),
+    "ablation": (
+        *("rde_ablation", "rde_ablation_frozen", "rde_ablation_vit_b", "rde_ablation_vit_b_frozen"),
+        *("rde_ablation_rates", "rde_small_ablation"),
+    ),
     "optimizers": ("rde_optimizers", "rde_fixed", "rde_small"),
     "images": ("cifar100_short", "imagenette"),
     "instability": INSTABILITY,
@@ -52,20 +51,20 @@ TABLES = {
 }
 # Name of a picture's files -> its panels and what it shows.
 FIGURES = {
-    "rates": (lambda: training_figures.rate_panels(GRIDS), "Score on the validation set against learning rate, for AdamW and forms of SING"),
+    "rates": (lambda: figures.rate_panels(GRIDS), "Score on the validation set against learning rate, for AdamW and forms of SING"),
     "rates_text": (
-        lambda: training_figures.rate_panels((*TRANSLATION, *ENCODERS, *LANGUAGE)),
+        lambda: figures.rate_panels((*TRANSLATION, *ENCODERS, *LANGUAGE)),
         "Score on the validation set against learning rate on text, for AdamW and forms of SING",
     ),
     "loss_spikes": (
-        lambda: [panel for name in INSTABILITY for panel in training_figures.loss_panels(EXPERIMENTS[name])],
+        lambda: [panel for name in INSTABILITY for panel in figures.loss_panels(EXPERIMENTS[name])],
         "Training loss without a warm-up, for AdamW and forms of SING",
     ),
     "width": (
         lambda: [
             panel
             for title, (prefix, widths) in WIDTHS.items()
-            if (panel := training_figures.width_panel(title, {width: EXPERIMENTS[f"{prefix}_{width}"] for width in widths}))
+            if (panel := figures.width_panel(title, {width: EXPERIMENTS[f"{prefix}_{width}"] for width in widths}))
         ],
         "Best learning rate against the width of a ViT, for AdamW and forms of SING",
     ),
@@ -86,54 +85,45 @@ def picture_lines(name, folder):
     ]
 
 
-def table_of(experiment):
-    """Returns the lines of the experiment's table; of its tunings, if nothing else has been trained."""
-    if experiment.grid:
-        return rate_points.table(experiment)
-    return result_table.table(experiment) or rate_points.tuning_table(experiment)
-
-
-def tables(names, level="###"):
+def tables_of(names, level="###"):
     """Returns the tables of the experiments that have records, each under its title."""
     lines = []
     for name in names:
-        made = table_of(EXPERIMENTS[name])
+        made = tables.table_of(EXPERIMENTS[name])
         if made:
             lines += [f"{level} {EXPERIMENTS[name].title}", "", *made, ""]
     return lines[:-1] or [NOT_TRAINED]
 
 
 def state():
-    """Returns the table of all experiments: which contestants have runs, which have none, and the command that trains those."""
-    lines = ["| table | experiment | contestants with runs | without | command |", "|---|---|---:|---|---|"]
+    """Returns the table of all experiments: how many contestants have all their runs, what is missing, and the command that trains it."""
+    lines = ["| table | experiment | complete methods | missing | command |", "|---|---|---:|---|---|"]
     for title, names in TABLES.items():
         for experiment in (EXPERIMENTS[name] for name in names):
-            missing, all_of_them = result_table.missing(experiment), len(experiment.contestants)
-            without = "all" if len(missing) == all_of_them else "; ".join(missing)
-            tuned = len(read_tunings(experiment.name))
-            without += f"; tuned: {tuned}" if missing and tuned else ""
-            command = f"`{result_table.command(experiment)}`" if missing else ""
-            lines.append(f"| {title} | {experiment.title} | {all_of_them - len(missing)} of {all_of_them} | {without} | {command} |")
-    return lines
+            missing, everyone = tables.missing(experiment), [contestant.title for contestant in experiment.contestants]
+            command = f"`{tables.command(experiment)}`" if missing else ""
+            what = "all" if missing == everyone else "; ".join(missing)
+            lines.append(f"| {title} | {experiment.title} | {len(everyone) - len(missing)} of {len(everyone)} | {what} | {command} |")
+    return [*lines, "", "The program cannot train:", "", *(f"- {what}: {why}." for what, why in NOT_POSSIBLE.items())]
 
 
 def parts():
     """Returns page -> name of a generated part -> its lines."""
-    changed_line = paired_table.table()
-    sections = {name: tables(names) for name, names in SECTIONS.items()}
+    one_line = changed_line.table()
+    sections = {name: tables_of(names) for name, names in SECTIONS.items()}
     sections["rates"] = picture_lines("rates", "pictures") + sections["rates"]
     sections["width"] = picture_lines("width", "pictures") + sections["width"]
     sections["instability"] = picture_lines("loss_spikes", "pictures") + sections["instability"]
     return {
-        "README.md": {"one changed line": changed_line, "rates": picture_lines("rates", "docs/pictures")},
-        "docs/results.md": {"one changed line": changed_line, **sections, "experiments": state()},
-        "docs/rde.md": {"rde results": table_of(EXPERIMENTS["rde"])},
-        "docs/images.md": {"cifar100 results": table_of(EXPERIMENTS["cifar100"])},
+        "README.md": {"one changed line": one_line, "rates": picture_lines("rates", "docs/pictures")},
+        "docs/results.md": {"one changed line": one_line, **sections, "experiments": state()},
+        "docs/rde.md": {"rde results": tables.table_of(EXPERIMENTS["rde"])},
+        "docs/images.md": {"cifar100 results": tables.table_of(EXPERIMENTS["cifar100"])},
         "docs/text.md": {
             "text rates": picture_lines("rates_text", "pictures"),
-            "translation results": tables(TRANSLATION, "####"),
-            "encoder results": tables(ENCODERS, "####"),
-            "language results": tables(LANGUAGE, "####"),
+            "translation results": tables_of(TRANSLATION, "####"),
+            "encoder results": tables_of(ENCODERS, "####"),
+            "language results": tables_of(LANGUAGE, "####"),
         },
     }
 

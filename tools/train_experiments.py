@@ -1,22 +1,22 @@
-"""Trains experiments of tools/experiments.py and keeps their records: tuning on validation data, then the table's seeds.
+"""Trains experiments of tools/results/experiments.py and keeps their records: tuning on validation data, then the table's seeds.
 
-python tools/train_experiments.py NAME… [--program sing] [--jobs N] [--seconds S] [--out docs/results] [-- FLAG…]
+python tools/train_experiments.py [NAME…] [--program sing] [--data data] [--seconds S] [--jobs N] [--archive FILE] [-- FLAG…]
 
-For each experiment every contestant's learning rate is chosen by `sing tune`, which compares runs on the validation set; all
-contestants get equally many runs. Then `sing compare` trains each at its rate with the table's seeds, and measures on the test
-set. A contestant with a host is also trained at the host's rate. An experiment with a grid is one `sing compare` over the grid,
-measured on the validation set. Flags after -- are given to every training, such as --device cuda.
+Without names it works through all experiments in their order. For each, `sing tune` chooses the learning rate of every contestant
+by the validation set, with equally many runs for all. Then `sing compare` trains each at its rate with the table's seeds and
+measures on the test set. A contestant with a host is also trained at the host's rate. An experiment with a grid is one `sing
+compare` over the grid, measured on the validation set. Flags after -- are given to every training, such as --device cuda.
 
 Runs are kept below --runs, without the checkpoints of those that have ended, and the same command continues where it stopped.
-What has a record in --out is not trained again, on whatever machine it was trained. After --seconds nothing is begun, trainings
-save and stop, and the records of what has ended are kept. --contestants trains some of the contestants. --list prints the
-commands and trains nothing.
+What has a record in --out is not trained again, on whatever machine it was trained; --commit counts only the records of one
+commit. After --seconds nothing is begun, trainings save and stop, and the records of what has ended are kept. --archive puts the
+records, and what is needed to go on with unfinished tunings, into one tar file: unpacked in the same folder of another machine,
+it continues there. An experiment without its data is left out. --list prints the commands and trains nothing.
 """
 
 import argparse
 import concurrent.futures
 import dataclasses
-import json
 import math
 import pathlib
 import shlex
@@ -24,67 +24,65 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 
-import keep_run_records
-from experiments import AT_HOSTS_SETTING, EXPERIMENTS, Contestant
+from results import records
+from results.experiment import AT_HOSTS_SETTING, Contestant
+from results.experiments import EXPERIMENTS
 
-RATES_PER_DECADE = 4  # as in `sing tune`
-DIVERGED, INTERRUPTED = 3, 130  # exit codes of `sing`
-
-
-def rate_at(middle, place):
-    """Returns the learning rate at a place of a ladder of four per decade, as `sing tune` rounds it."""
-    return middle if place == 0 else float(f"{middle * 10 ** (place / RATES_PER_DECADE):.1e}")
+# Exit codes of `sing`, and of a process that was told to stop before it was ready to.
+FINISHED, DIVERGED, INTERRUPTED, NOT_BEGUN = 0, 3, 130, -signal.SIGTERM
+SECONDS_BETWEEN_LOOKS = 0.1
+DATA = "data/"  # begins the values of flags that name data
 
 
-def tune_command(experiment, contestant, folder, jobs, flags):
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """The learning rates at which a contestant is trained with one weight decay and some seeds, and the name of these runs."""
+
+    contestant: Contestant
+    decay: float
+    rates: tuple
+    name: str
+    seeds: tuple
+
+
+def tune_command(experiment, contestant, folder, jobs):
     return [
         *("tune", experiment.task, "--optimizer", contestant.optimizer, "--learning-rate", repr(contestant.rate)),
         *("--weight-decay", repr(contestant.decay), "--rate-runs", str(experiment.rate_runs)),
         *(("--decay-runs", str(experiment.decay_runs)) if experiment.decay_runs else ("--rates-only",)),
-        *("--jobs", str(jobs), "--out", str(folder / f"tune_{contestant.name}"), "--"),
-        *(*experiment.flags, *contestant.options, *flags),
+        *("--jobs", str(jobs), "--out", str(folder / f"{records.TUNE}{contestant.name}"), "--"),
+        *(*experiment.flags, *contestant.options),
     ]
 
 
-def compare_command(experiment, settings, folder, jobs, flags):
+def compare_command(experiment, settings, folder, jobs):
+    """Returns the command that trains settings of equal seeds."""
     words = ["compare", experiment.task]
     for each in settings:
         variant = [each.contestant.optimizer, *each.contestant.options, "--weight-decay", repr(each.decay)]
         words += ["--variant", f"{each.name}={' '.join(variant)}"]
     for each in settings:
         words += ["--learning-rates", f"{each.name}={','.join(repr(rate) for rate in each.rates)}"]
-    words += ["--seeds", ",".join(str(seed) for seed in experiment.seeds), "--jobs", str(jobs), "--out", str(folder)]
-    return [*words, "--", *experiment.flags, *flags]
+    words += ["--seeds", ",".join(str(seed) for seed in settings[0].seeds), "--jobs", str(jobs), "--out", str(folder)]
+    return [*words, "--", *experiment.flags]
 
 
-def read_tuning(folder, contestant):
-    """Returns the record of a complete tuning, or None."""
-    file = folder / f"tune_{contestant.name}" / "tune.json"
-    if not file.is_file():
-        return None
-    tuning = json.loads(file.read_text(encoding="utf-8"))
-    return tuning if tuning["best"] or tuning["remarks"] else None
+def follows_protocol(experiment, tuning):
+    """Returns whether a kept tuning chose by the validation set and had as many runs as those of the other contestants."""
+    full = not tuning["best"] or len(tuning["results"]) == experiment.rate_runs + experiment.decay_runs
+    return full and tuning.get("evaluate_on") == "validation"
 
 
-@dataclasses.dataclass(frozen=True)
-class Setting:
-    """The learning rates at which a contestant is trained with one weight decay, and the name of these runs."""
-
-    contestant: Contestant
-    decay: float
-    rates: tuple
-    name: str
-
-
-def table_settings(experiment, tunings):
+def table_settings(experiment, contestants, tunings):
     """Returns what the table trains: every contestant at its best setting, and at its host's where that is another one.
 
     `tunings` are records by contestant's name. A contestant whose tuning is not complete is left out.
     """
     settings = []
-    for contestant in experiment.contestants:
+    for contestant in contestants:
         best = (tunings.get(contestant.name) or {}).get("best")
         host = (tunings.get(contestant.host) or {}).get("best")
         rates = {}
@@ -93,112 +91,143 @@ def table_settings(experiment, tunings):
                 rates.setdefault(each["weight_decay"], {})[each["learning_rate"]] = True
         for place, decay in enumerate(rates):
             name = contestant.name + (AT_HOSTS_SETTING if place else "")
-            settings.append(Setting(contestant, decay, tuple(rates[decay]), name))
+            settings.append(Setting(contestant, decay, tuple(rates[decay]), name, experiment.seeds))
     return settings
 
 
-def without_records(settings, seeds, kept):
-    """Returns the settings without the learning rates whose runs all have a record."""
+def grid_settings(experiment, contestants):
+    return [Setting(each, each.decay, tuple(experiment.rates_of(each).values()), each.name, experiment.seeds) for each in contestants]
+
+
+def without_records(settings, runs):
+    """Returns lists of settings of equal seeds, with the seeds and learning rates that have no record."""
     have = set()
-    for record in kept.values():
-        if "end" in record:
-            options = record["config"]["options"]
-            have.add((record["name"].rsplit("_lr", 1)[0], options["learning_rate"], options["seed"]))
-    left = []
+    for run in runs:
+        options = records.options_of(run)
+        name = run["name"].rsplit("_lr", 1)[0]
+        have.add((name, options["weight_decay"], options["learning_rate"], options["seed"]))
+    by_seeds = {}
     for setting in settings:
-        rates = tuple(rate for rate in setting.rates if not have >= {(setting.name, rate, seed) for seed in seeds})
-        left += [dataclasses.replace(setting, rates=rates)] if rates else []
-    return left
+        rates_by_seeds = {}
+        for rate in setting.rates:
+            seeds = tuple(seed for seed in setting.seeds if (setting.name, setting.decay, rate, seed) not in have)
+            if seeds:
+                rates_by_seeds.setdefault(seeds, []).append(rate)
+        for seeds, rates in rates_by_seeds.items():
+            by_seeds.setdefault(seeds, []).append(dataclasses.replace(setting, rates=tuple(rates), seeds=seeds))
+    return list(by_seeds.values())
 
 
 class Trainer:
+    """Runs the program for one experiment after the other until the time is over."""
+
     def __init__(self, arguments):
         self.program, self.jobs, self.flags = arguments.program, arguments.jobs, arguments.flags
-        self.listing, self.out, self.names = arguments.list, arguments.out, arguments.contestants
+        self.data, self.runs, self.out, self.commit = arguments.data, arguments.runs, arguments.out, arguments.commit
+        self.listing, self.names = arguments.list, arguments.contestants
         self.deadline = time.monotonic() + arguments.seconds
+        self.failures = 0
+
+    def stop(self):
+        self.deadline = time.monotonic()
 
     def seconds_left(self):
         return self.deadline - time.monotonic()
 
-    def sing(self, words):
-        """Runs the program; interrupts it at the deadline, so that it saves. Returns whether it came to its end."""
-        command = [self.program, *words]
+    def sing(self, words, flags=()):
+        """Runs the program, and tells it at the deadline to save and stop."""
+        words = [str(self.data / word.removeprefix(DATA)) if word.startswith(DATA) else word for word in words]
+        command = [self.program, *words, *flags]
+        if not self.listing and self.seconds_left() <= 0:
+            return
         print("$ " + shlex.join(command), flush=True)
         if self.listing:
-            return True
-        if self.seconds_left() <= 0:
-            return False
+            return
         process = subprocess.Popen(command)
-        try:
-            code = process.wait(timeout=self.seconds_left())
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGINT)
-            process.wait()
-            return False
-        if code not in (0, DIVERGED, INTERRUPTED):
-            print(f"[train_experiments] wanted an end of the command above, got exit code {code}", file=sys.stderr, flush=True)
-        return code in (0, DIVERGED)
+        while process.poll() is None and self.seconds_left() > 0:
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+        if process.poll() is None:
+            process.terminate()  # a second SIGINT after one from a terminal would end it at once
+        code = process.wait()
+        if code not in (FINISHED, DIVERGED, INTERRUPTED, NOT_BEGUN):
+            self.failures += 1
+            print(f"[{shlex.join(command)}] wanted exit code {FINISHED}, {DIVERGED} or {INTERRUPTED}, got {code}", file=sys.stderr, flush=True)
 
     def contestants(self, experiment):
         return [each for each in experiment.contestants if not self.names or each.name in self.names]
 
-    def kept(self, experiment):
-        return keep_run_records.read_kept(self.out / f"{experiment.name}.jsonl")
+    def missing_data(self, experiment):
+        """Returns the files and folders of data that the experiment wants and that do not exist."""
+        paths = [self.data / flag.removeprefix(DATA) for flag in experiment.flags if flag.startswith(DATA)]
+        return [str(path) for path in paths if not path.exists()]
+
+    def kept_runs(self, experiment):
+        runs = records.read_runs(experiment, self.out)
+        return [run for run in runs if self.commit in ("", run["config"]["commit"])]
 
     def tune(self, experiment, folder):
         """Tunes all contestants at once. Returns the records of the complete tunings by contestant's name."""
-        kept = self.kept(experiment)
-        contestants = self.contestants(experiment)
-        untuned = [each for each in contestants if f"tune_{each.name}" not in kept]
+        kept = {
+            name: tuning
+            for name, tuning in records.read_tunings(experiment, self.out).items()
+            if follows_protocol(experiment, tuning) and self.commit in ("", tuning["origin"]["commit"])
+        }
+        untuned = [each for each in self.contestants(experiment) if each.name not in kept]
         at_once = max(1, min(self.jobs, len(untuned)))
         with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
             each_jobs = max(1, self.jobs // at_once)
-            commands = [tune_command(experiment, each, folder, each_jobs, self.flags) for each in untuned]
-            list(pool.map(self.sing, commands))
+            list(pool.map(lambda each: self.sing(tune_command(experiment, each, folder, each_jobs), self.flags), untuned))
         for each in untuned:
-            remove_checkpoints(folder / f"tune_{each.name}")
-        return {
-            each.name: read_tuning(folder, each) if each in untuned else kept[f"tune_{each.name}"]["tune"] for each in contestants
-        }
+            remove_checkpoints(folder / f"{records.TUNE}{each.name}")
+        return kept | {each.name: records.read_tuning(folder / f"{records.TUNE}{each.name}") for each in untuned}
 
-    def evaluate(self, experiment, runs):
-        for run in runs:
-            records = {checkpoint: run / f"eval_{checkpoint}.json" for checkpoint in experiment.evaluate}
-            for checkpoint, record in records.items():
-                if not record.is_file():
-                    self.sing(["eval", str(run), "--checkpoint", checkpoint, "--record", str(record)])
-            if all(record.is_file() for record in records.values()):
+    def compare(self, experiment, settings, folder, flags):
+        for same_seeds in without_records(settings, self.kept_runs(experiment)):
+            self.sing(compare_command(experiment, same_seeds, folder, self.jobs), [*flags, *self.flags])
+
+    def evaluate(self, experiment, folder):
+        for run in ended_runs(folder):
+            for checkpoint in experiment.evaluate:
+                if not measured(run, checkpoint).is_file():
+                    self.sing(["eval", str(run), "--checkpoint", checkpoint, "--record", str(measured(run, checkpoint))])
+            if is_measured(experiment, run):
                 shutil.rmtree(run / "checkpoints", ignore_errors=True)
 
-    def train(self, experiment, folder):
+    def train(self, experiment):
+        folder = self.runs / experiment.name
         if experiment.grid:
-            settings = [
-                Setting(each, each.decay, tuple(rate_at(each.rate, place) for place in experiment.grid), each.name)
-                for each in self.contestants(experiment)
-            ]
-            settings = without_records(settings, experiment.seeds, self.kept(experiment))
-            flags = ["--evaluate-on", "validation", *self.flags]
-            if settings:
-                self.sing(compare_command(experiment, settings, folder / "grid", self.jobs, flags))
+            settings = grid_settings(experiment, self.contestants(experiment))
+            self.compare(experiment, settings, folder / "grid", ["--evaluate-on", "validation"])
             remove_checkpoints(folder / "grid")
-            return
-        settings = table_settings(experiment, self.tune(experiment, folder))
-        settings = without_records(settings, experiment.seeds, self.kept(experiment))
-        if settings:
-            self.sing(compare_command(experiment, settings, folder / "table", self.jobs, [*experiment.table_flags, *self.flags]))
-        if not self.listing:
-            self.evaluate(experiment, ended_runs(folder / "table"))
+        else:
+            settings = table_settings(experiment, self.contestants(experiment), self.tune(experiment, folder))
+            self.compare(experiment, settings, folder / "table", experiment.table_flags)
+            self.evaluate(experiment, folder / "table")
+
+    def keep(self, experiment):
+        """Adds the records of what is complete to the experiment's file. Returns their number."""
+        folder = self.runs / experiment.name
+        complete = [run for part in ("table", "grid") for run in ended_runs(folder / part) if is_measured(experiment, run)]
+        tunings = [folder / f"{records.TUNE}{each.name}" for each in experiment.contestants]
+        complete += [tuning for tuning in tunings if records.read_tuning(tuning)]
+        if complete:
+            self.out.mkdir(parents=True, exist_ok=True)
+            records.keep(complete, records.file_of(experiment, self.out), experiment.losses)
+        return len(complete)
+
+
+def measured(run, checkpoint):
+    """Returns the file that `sing eval` writes for a checkpoint of a run."""
+    return run / f"eval_{checkpoint}.json"
+
+
+def is_measured(experiment, run):
+    return all(measured(run, checkpoint).is_file() for checkpoint in experiment.evaluate)
 
 
 def ended_runs(folder):
-    """Returns the run folders in a folder of `sing compare` whose training has ended."""
-    ended = []
-    for metrics in sorted(folder.glob("*/metrics.jsonl")):
-        lines = metrics.read_text(encoding="utf-8").splitlines()
-        last = json.loads(lines[-1]) if lines else {}
-        if last.get("kind") == "end" and last["status"] != "interrupted":
-            ended.append(metrics.parent)
-    return ended
+    """Returns the run folders in a folder of `sing compare` or `sing tune` whose training has ended."""
+    return [metrics.parent for metrics in sorted(folder.glob("*/metrics.jsonl")) if records.has_ended(metrics.parent)]
 
 
 def remove_checkpoints(folder):
@@ -207,42 +236,66 @@ def remove_checkpoints(folder):
         shutil.rmtree(run / "checkpoints", ignore_errors=True)
 
 
-def keep(experiment, folder, out):
-    """Adds the records of what has ended to the experiment's file in `out`. Returns their number."""
-    ended = [run for part in ("table", "grid") for run in ended_runs(folder / part)]
-    ended += [folder / f"tune_{each.name}" for each in experiment.contestants if read_tuning(folder, each)]
-    if ended:
-        out.mkdir(parents=True, exist_ok=True)
-        keep_run_records.keep(ended, out / f"{experiment.name}.jsonl", experiment.losses)
-    return len(ended)
+def write_archive(file, out, runs):
+    """Puts the records and the ended runs of unfinished tunings into a tar file, which is complete or not there."""
+    paths = sorted(out.glob("*.jsonl"))
+    for folder in sorted(runs.glob(f"*/{records.TUNE}*")):
+        if not records.read_tuning(folder):
+            for run in ended_runs(folder):
+                paths += [run / "config.json", run / "metrics.jsonl", folder / f"{run.name}.command"]
+            paths.append(folder / "tune.json")
+    beside = file.with_name(file.name + ".tmp")
+    with tarfile.open(beside, "w:xz") as archive:
+        for path in paths:
+            if path.is_file():
+                archive.add(path)
+    beside.replace(file)
 
 
-def main():
+def parsed(words):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="+", choices=sorted(EXPERIMENTS), metavar="NAME", help=", ".join(EXPERIMENTS))
+    parser.add_argument("names", nargs="*", metavar="NAME", help="experiments, all if there is none: " + ", ".join(EXPERIMENTS))
     parser.add_argument("--program", default="sing", help="the program sing")
+    parser.add_argument("--data", type=pathlib.Path, default=pathlib.Path("data"), help="folder with the data of all tasks")
     parser.add_argument("--runs", type=pathlib.Path, default=pathlib.Path("runs/experiments"), help="folder for the runs")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("docs/results"), help="folder for the records")
+    parser.add_argument("--archive", type=pathlib.Path, help="tar file (xz) for the records and the state of unfinished tunings")
     parser.add_argument("--jobs", type=int, default=1, help="trainings at once")
     parser.add_argument("--seconds", type=float, default=math.inf, help="time after which trainings save and stop")
+    parser.add_argument("--commit", default="", help="count only records of this commit, and train the others again")
     parser.add_argument("--contestants", type=lambda text: text.split(","), default=[], metavar="NAME,…", help="only these")
     parser.add_argument("--list", action="store_true", help="print the commands, as far as they are known, and train nothing")
-    words = sys.argv[1:]
     end = words.index("--") if "--" in words else len(words)
     arguments = parser.parse_args(words[:end])
     arguments.flags = words[end + 1 :]
+    arguments.names = arguments.names or list(EXPERIMENTS)
     for name in arguments.names:
-        known = {each.name for each in EXPERIMENTS[name].contestants}
-        if not known >= set(arguments.contestants):
-            parser.error(f"wanted contestants of {name}, {', '.join(sorted(known))}, got {', '.join(set(arguments.contestants) - known)}")
+        if name not in EXPERIMENTS:
+            parser.error(f"wanted NAME of {', '.join(EXPERIMENTS)}, got {name}")
+        known = [each.name for each in EXPERIMENTS[name].contestants]
+        unknown = [each for each in arguments.contestants if each not in known]
+        if unknown:
+            parser.error(f"wanted contestants of {name}, {', '.join(known)}, got {', '.join(unknown)}")
+    return arguments
+
+
+def main():
+    arguments = parsed(sys.argv[1:])
     trainer = Trainer(arguments)
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, lambda *_: trainer.stop())
     for name in arguments.names:
         experiment = EXPERIMENTS[name]
-        trainer.train(experiment, arguments.runs / name)
+        missing = trainer.missing_data(experiment)
+        if missing and not arguments.list:
+            print(f"{name}: left out, because there is no {' and no '.join(missing)}", flush=True)
+            continue
+        trainer.train(experiment)
         if not arguments.list:
-            kept = keep(experiment, arguments.runs / name, arguments.out)
-            print(f"{name}: {kept} records, {trainer.seconds_left():.0f} s left", flush=True)
-    return 0
+            print(f"{name}: {trainer.keep(experiment)} records, {trainer.seconds_left():.0f} s left", flush=True)
+            if arguments.archive:
+                write_archive(arguments.archive, arguments.out, arguments.runs)
+    return 1 if trainer.failures else 0
 
 
 if __name__ == "__main__":

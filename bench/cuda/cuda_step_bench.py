@@ -151,7 +151,7 @@ def copy_bandwidth(stream):
 
 
 def summary(samples):
-    quartiles = statistics.quantiles(samples, n=4)
+    quartiles = statistics.quantiles(samples, n=4, method="inclusive")
     return {"median_ms": statistics.median(samples), "quartiles_ms": [quartiles[0], quartiles[2]], "periods": len(samples)}
 
 

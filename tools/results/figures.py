@@ -1,9 +1,10 @@
 """Makes the figures of trainings from the kept records: score against learning rate, and loss over steps."""
 
-import rate_points
-from experiments import EXPERIMENTS
-from line_figure import Line, Panel
-from training_records import read_runs
+from results import learning_rates
+from results.experiment import rate_at
+from results.experiments import EXPERIMENTS
+from results.line_figure import Line, Panel
+from results.records import options_of, read_runs
 
 # Contestants that occur in many experiments have the same color in all of them.
 COLORS = {"adamw": 0, "adamw_clip": 1, "plugsing": 2, "sing": 3, "calibrated": 4, "sing_frozen": 5}
@@ -22,36 +23,33 @@ def label_of(contestant):
 
 def rate_panel(experiment):
     """Returns the panel of an experiment whose records say how its score depends on the rate, or None."""
-    points = rate_points.points_of(experiment)
-    if not any(mean is not None for rates in points.values() for mean in rate_points.means_of(rates).values()):
+    points = learning_rates.points_of(experiment)
+    if not any(mean is not None for rates in points.values() for mean in learning_rates.means_of(rates).values()):
         return None
     colors = colors_of(experiment.contestants)
     score = experiment.scores[0]
-    title, lower = (score.title, score.lower_is_better) if experiment.grid else rate_points.score_of_tunings(experiment)
-    lines = tuple(Line(label_of(each), tuple(rate_points.means_of(rates).items()), colors[each.name]) for each, rates in points.items())
+    title, lower = (score.title, score.lower_is_better) if experiment.grid else learning_rates.score_of_tunings(experiment)
+    lines = tuple(Line(label_of(each), tuple(learning_rates.means_of(rates).items()), colors[each.name]) for each, rates in points.items())
     short = experiment.short or experiment.title.split(",")[0]
     return Panel(f"{short}: {title}", "learning rate", lines, log_x=True, missing_at_top=lower)
 
 
 def loss_panels(experiment):
     """Returns a panel for each place of the experiment's grid whose runs have kept their losses."""
-    runs = [run for run in read_runs(experiment.name) if "losses" in run]
+    runs = [run for run in read_runs(experiment) if "losses" in run and options_of(run)["seed"] == experiment.seeds[0]]
     colors = colors_of(experiment.contestants)
     panels = []
     for place in experiment.grid:
         lines = []
         for contestant in experiment.contestants:
-            rates = sorted({run["config"]["options"]["learning_rate"] for run in runs if experiment.contestant_of(run["name"]) == contestant})
+            rate = experiment.rates_of(contestant)[place]
             for run in runs:
-                options = run["config"]["options"]
-                at_place = len(rates) == len(experiment.grid) and options["learning_rate"] == rates[experiment.grid.index(place)]
-                if experiment.contestant_of(run["name"]) == contestant and at_place and options["seed"] == experiment.seeds[0]:
-                    label = label_of(contestant)
+                if experiment.contestant_of(run["name"]) == contestant and options_of(run)["learning_rate"] == rate:
                     points = tuple(zip(run["losses"]["step"], run["losses"]["loss"]))
-                    lines.append(Line(label, points, colors[contestant.name]))
+                    lines.append(Line(label_of(contestant), points, colors[contestant.name]))
         if lines:
-            factor = 10 ** (place / 4)
-            panels.append(Panel(f"{experiment.title.split(',')[-2].strip()}: rates × {factor:.2g}", "step", tuple(lines), log_y=True, missing_at_top=True, markers=False))
+            title = f"{experiment.short}: rates × {rate_at(1, place):.2g}"
+            panels.append(Panel(title, "step", tuple(lines), log_y=True, missing_at_top=True, markers=False))
     return panels
 
 
@@ -60,8 +58,8 @@ def width_panel(title, experiments_by_width):
     best = {}
     widths = set()
     for width, experiment in experiments_by_width.items():
-        for contestant, rates in rate_points.points_of(experiment).items():
-            rate = rate_points.best_rate(rates, experiment.scores[0].lower_is_better)
+        for contestant, rates in learning_rates.points_of(experiment).items():
+            rate = learning_rates.best_rate(rates, experiment.scores[0].lower_is_better)
             if rate is not None:
                 best.setdefault(contestant.name, {})[width] = rate
                 widths.add(width)

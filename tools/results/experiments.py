@@ -1,67 +1,11 @@
-"""Declares the experiments whose tables and figures are in the documents: who is compared, on what, and how it is tuned.
+"""Lists the experiments whose tables and figures are in the documents: who is compared, on what, and how it is tuned.
 
-tools/train_experiments.py trains them, tools/make_results.py writes their tables. The records of experiment NAME are in
-docs/results/NAME.jsonl.
+The records of experiment NAME are in docs/results/NAME.jsonl.
 """
 
 import dataclasses
 
-# Figures that an experiment's table shows: where its records hold them, and how they are written.
-ACCURACY, LOSS = "final_accuracy", "final_loss"
-# Ends the name of a contestant's runs that have its host's weight decay instead of its own.
-AT_HOSTS_SETTING = "_at_hosts_setting"
-
-
-@dataclasses.dataclass(frozen=True)
-class Score:
-    """A column of a table. `source` is a key of a run's end record, or the name of one of its other scores."""
-
-    title: str
-    source: str = ACCURACY
-    factor: float = 100
-    digits: int = 2
-    lower_is_better: bool = False
-    measured: str = ""  # a checkpoint of `sing eval`, if the score is not that of the training's last evaluation
-
-
-@dataclasses.dataclass(frozen=True)
-class Contestant:
-    """An optimizer with its options. `name` begins the names of its runs, as in `sing compare`."""
-
-    name: str
-    title: str
-    optimizer: str
-    rate: float  # the first one that is tried; in an experiment of one grid, the middle of the grid
-    decay: float
-    options: tuple = ()  # further flags of `sing train`
-    host: str = ""  # of plug-and-play SING: the contestant that is trained at the same rate, the host alone
-    paper: tuple = ()  # the paper's figures, one per score, as text
-
-
-@dataclasses.dataclass(frozen=True)
-class Experiment:
-    name: str
-    title: str
-    task: str
-    flags: tuple  # flags of `sing train` that all contestants share
-    contestants: tuple
-    scores: tuple = (Score("accuracy, %"),)
-    baseline: str = ""  # the contestant that the others are compared with seed by seed
-    seeds: tuple = (1, 2, 3)  # of the table; the tuning has seed 0
-    rate_runs: int = 5  # learning rates that `sing tune` tries for each contestant
-    decay_runs: int = 0  # weight decays that it tries afterwards
-    grid: tuple = ()  # instead of a tuning: places of learning rates, four per decade, around each contestant's own
-    table_flags: tuple = ()  # further flags of the trainings after the tuning
-    evaluate: tuple = ()  # checkpoints that `sing eval` measures after these trainings
-    losses: bool = False  # keep the loss over the steps
-    differs: str = ""  # what differs from the paper
-    short: str = ""  # title of a panel in a figure; "" stands for the title up to its first comma
-    note: str = ""  # how the rates were chosen, where no tuning was recorded
-
-    def contestant_of(self, run):
-        """Returns the contestant that a run's name, NAME_lrRATE_seedSEED, begins with, or None."""
-        name = run.rsplit("_lr", 1)[0].removesuffix(AT_HOSTS_SETTING)
-        return next((each for each in self.contestants if each.name == name), None)
+from results.experiment import LOSS, Contestant, Experiment, Score
 
 
 def adamw_forms(rate, sing_rate, decay=5e-2, sing_options=(), calibrated_rate=None, clipped=True):
@@ -83,6 +27,18 @@ def host_pair(optimizer, title, rate, decay, options=()):
         Contestant(optimizer, title, optimizer, rate, decay, options),
         Contestant(f"plugsing_{optimizer}", f"PlugSING around {title}", f"plugsing-{optimizer}", rate, decay, options, host=optimizer),
     )
+
+
+def with_flags(flags, **changed):
+    """Returns the flags with other values of those that are named, and the rest of the named ones behind them."""
+    flags = list(flags)
+    for name, value in changed.items():
+        flag = "--" + name.replace("_", "-")
+        if flag in flags:
+            flags[flags.index(flag) + 1] = str(value)
+        else:
+            flags += [flag, str(value)]
+    return tuple(flags)
 
 
 QUIET = ("--log-steps", "50", "--norm-steps", "0", "--checkpoint-seconds", "1000")
@@ -191,6 +147,22 @@ RDE_ABLATION_B = dataclasses.replace(
         dataclasses.replace(each, paper={"adamw": ("no convergence", ""), "sing": ("97.15", "")}.get(each.name, ())) for each in PARTS
     ),
 )
+RDE_ABLATION_B_FROZEN = dataclasses.replace(
+    RDE_ABLATION_B,
+    name="rde_ablation_vit_b_frozen",
+    title="Parts of SING on rectangles, ViT-B/16, norm layers frozen",
+    flags=(*RDE_ABLATION_B.flags, *FROZEN),
+)
+# The largest rate at which each form still finishes: from its own rate up to 100 times as much.
+RDE_ABLATION_RATES = dataclasses.replace(
+    RDE_ABLATION,
+    name="rde_ablation_rates",
+    title="Parts of SING at high rates on rectangles, ViT-S/16, 10 epochs",
+    flags=(*RDE_FLAGS, "--epochs", "10"),
+    contestants=tuple(dataclasses.replace(each, paper=()) for each in PARTS),
+    grid=(0, 2, 4, 6, 8),
+    seeds=(0,),
+)
 RDE_SMALL_ABLATION = dataclasses.replace(
     RDE_SMALL,
     name="rde_small_ablation",
@@ -287,7 +259,7 @@ IMAGENETTE = Experiment(
     "Ten classes of ImageNet (3 000 images), ResNet18, 60 epochs",
     "imagefolder",
     ("--data", "data/imagenette", "--epochs", "60", "--batch", "128", "--evaluate-steps", "230", *COMMON),
-    (*adamw_forms(1e-3, 3e-2), *host_pair("sgd", "SGD", 1e-1, 5e-4)),
+    (*adamw_forms(1e-3, 3e-2), *host_pair("sgd", "SGD", 1e-1, 5e-4), *host_pair("lion", "Lion", 1e-4, 0.5)),
     CIFAR_SCORES,
     baseline="adamw",
     differs="a stand-in for ImageNet",
@@ -329,7 +301,7 @@ MULTI30K = Experiment(
     "Translation of Multi30k's captions, German to English",
     "translation",
     ("--data", "data/multi30k", "--epochs", "20", *TRANSLATION_FLAGS),
-    TRANSLATION_FORMS,
+    (*TRANSLATION_FORMS, *host_pair("sgd", "SGD", 0.3, 1e-4), *host_pair("lion", "Lion", 1e-4, 1e-3)),
     TRANSLATION_SCORES,
     baseline="adamw",
     table_flags=("--keep-weights", "5"),
@@ -343,6 +315,7 @@ TATOEBA = dataclasses.replace(
     name="translation_tatoeba",
     title="Translation of Tatoeba's sentences, German to English",
     short="Tatoeba, German to English",
+    contestants=TRANSLATION_FORMS,
     flags=("--data", "data/tatoeba", "--epochs", "20", *TRANSLATION_FLAGS),
     differs="Tatoeba's short sentences (169 813 pairs before the split) instead of IWSLT14's talks; 20 epochs of 4096 tokens per step instead"
     " of 200 of 16 384; one vocabulary of 8000 pieces; a cosine schedule with the same warm-up for every method",
@@ -352,8 +325,9 @@ IWSLT = dataclasses.replace(
     name="translation_iwslt14",
     title="Translation of IWSLT14's talks, German to English",
     short="IWSLT14, German to English",
+    contestants=TRANSLATION_FORMS,
     flags=("--data", "data/iwslt14", "--epochs", "200", *TRANSLATION_FLAGS[2:], "--batch", "16384", "--accumulate", "4"),
-    differs="none in the data, which no public package contains",
+    differs="none; the training set is in no public package",
 )
 SQUAD_SCORES = (
     Score("exact match, %", "exact match, %", 1),
@@ -383,7 +357,7 @@ SQUAD_MINILM = Experiment(
     "SQuAD v1.1, MiniLM-L6, two epochs",
     "squad",
     ("--weights", "data/minilm", "--batch", "32", *SQUAD_FLAGS),
-    with_paper(ENCODER_FORMS, SQUAD_PAPER),
+    (*with_paper(ENCODER_FORMS, SQUAD_PAPER), *host_pair("sgd", "SGD", 0.1, 0), *host_pair("lion", "Lion", 3e-5, 0)),
     SQUAD_SCORES,
     baseline="adamw",
     short="SQuAD, MiniLM-L6",
@@ -475,34 +449,25 @@ INSTABILITY = Experiment(
     grid=(-2, 0, 2),
     seeds=(0,),
     losses=True,
+    short="ViT-S/16",
 )
 INSTABILITY_B = dataclasses.replace(
     INSTABILITY,
     name="rde_instability_vit_b",
     title="Rectangles without a warm-up, ViT-B/16, 1500 steps",
+    short="ViT-B/16",
     flags=("--model", "vit-b16", *INSTABILITY.flags),
 )
 INSTABILITY_FLOAT32 = dataclasses.replace(
     INSTABILITY,
     name="rde_instability_float32",
     title="Rectangles without a warm-up, ViT-S/16, float32, 1500 steps",
-    flags=("--precision", "float32", *(flag for flag in INSTABILITY.flags if flag not in ("--precision", "bf16"))),
+    short="ViT-S/16, float32",
+    flags=with_flags(INSTABILITY.flags, precision="float32"),
 )
 
 # Does the best rate move with the width? Small rectangles with heads of 16 features, and the paper's size with heads of 32.
 SMALL_WIDTHS, WIDTHS = (32, 64, 128, 256, 512), (96, 192, 384, 768)
-
-
-def with_flags(flags, **changed):
-    """Returns the flags with other values of those that are named, and the rest of the named ones behind them."""
-    flags = list(flags)
-    for name, value in changed.items():
-        flag = "--" + name.replace("_", "-")
-        if flag in flags:
-            flags[flags.index(flag) + 1] = str(value)
-        else:
-            flags += [flag, str(value)]
-    return tuple(flags)
 
 
 WIDTH_FORMS = tuple(each for each in RDE_SMALL_RATES.contestants if each.name != "adamw_clip")
@@ -529,11 +494,29 @@ RDE_WIDTHS = tuple(
     for width in WIDTHS
 )
 
+# In the order in which they are trained: most telling first.
 EXPERIMENTS = {
     each.name: each
     for each in (
-        *(RDE, RDE_FIXED, RDE_SMALL, RDE_SMALL_RATES, RDE_RATES, RDE_ABLATION, RDE_ABLATION_FROZEN, RDE_ABLATION_B, RDE_SMALL_ABLATION),
-        *(RDE_OPTIMIZERS, RDE_LAYER_SCALE, CIFAR, CIFAR_RATES, CIFAR_SHORT, IMAGENETTE, DENOISE, MULTI30K, TATOEBA, IWSLT, SQUAD_MINILM),
-        *(SQUAD_MPNET, CODAH, HELLASWAG, SHAKESPEARE, LINUX, INSTABILITY, INSTABILITY_B, INSTABILITY_FLOAT32, *RDE_SMALL_WIDTHS, *RDE_WIDTHS),
+        # One changed line.
+        *(RDE, RDE_FIXED, RDE_SMALL, CIFAR_SHORT, IMAGENETTE, MULTI30K, SQUAD_MINILM),
+        # Accuracy against learning rate.
+        *(RDE_RATES, CIFAR_RATES, RDE_SMALL_RATES),
+        # Ablation.
+        *(RDE_ABLATION, RDE_ABLATION_FROZEN, RDE_ABLATION_B, RDE_ABLATION_B_FROZEN, RDE_ABLATION_RATES, RDE_SMALL_ABLATION),
+        # Hosts and other optimizers, and the paper's training on images.
+        *(RDE_OPTIMIZERS, CIFAR),
+        # Instability, and the limits that the paper names.
+        *(INSTABILITY, INSTABILITY_B, INSTABILITY_FLOAT32, DENOISE, RDE_LAYER_SCALE),
+        # Width.
+        *(*RDE_SMALL_WIDTHS, *RDE_WIDTHS),
+        # More text.
+        *(TATOEBA, SQUAD_MPNET, CODAH, HELLASWAG, SHAKESPEARE, LINUX, IWSLT),
     )
+}
+
+# What the program cannot train, and why.
+NOT_POSSIBLE = {
+    "Instability in float16": "the program trains in float32 and bf16",
+    "Width with size-calibrated SING and rates multiplied by 768 / fan_in": "no option multiplies the rates of single tensors",
 }
