@@ -1,4 +1,4 @@
-"""Draws comments and messages of the production code at random, for a reading with fresh eyes (docs/notes/house.md).
+"""Draws comments and messages of the production code at random, for a reading with fresh eyes (docs/notes/code_size.md).
 
 python tools/draw_texts.py --seed 1 [--count 40] prints each with its file and line. A comment is a block of consecutive comment
 lines or a Python docstring; a message is the text of a SING_CHECK, of a thrown or raised error, or of an option's help.

@@ -197,7 +197,7 @@ def peers_lines(result):
         f"{result['other_load']:.1%} of the cores' time. Times are milliseconds per call of `step()`."
     )
     yield ""
-    yield "| rule | ours | fastest peer | ratio | quartiles | other peers |"
+    yield "| rule | SING | fastest peer | ratio | quartiles | other peers |"
     yield "|---|---:|---:|---:|---:|---|"
     yield from map(peers_row, result["rules"])
 
@@ -276,8 +276,8 @@ def shard_machine_lines(result):
 def sharded_step_lines(result):
     yield from shard_machine_lines(result)
     yield (
-        "| | tensors | processes | torch's fused AdamW, ms | `sing.SING`, ms | ratio | `sing.AdamW`, ms | ratio | SING: to plain tensors "
-        "| fastest turns | torch: to plain tensors |"
+        "| | tensors | processes | torch's fused AdamW, ms | `sing.SING`, ms | ratio | `sing.AdamW`, ms | ratio | SING: ratio to plain tensors "
+        "| the same, fastest turns | torch: ratio to plain tensors |"
     )
     yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     for row in result["rows"]:
@@ -301,8 +301,8 @@ def sharded_step_lines(result):
 def sharded_muon_lines(result):
     yield from shard_machine_lines(result)
     yield (
-        "| processes | `sing.Muon`, ms | `torch.optim.Muon`, ms | ratio | every process computes all, ms | ratio | collectives of ours, torch's "
-        "| KB sent per process | parts there and back, ms | gathered everywhere, ms |"
+        "| processes | `sing.Muon`, ms | `torch.optim.Muon`, ms | ratio | all matrices on every process, ms | ratio | collectives, SING and torch "
+        "| KB sent per process | the two exchanges, ms | all-gather, ms |"
     )
     yield "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     for row in result["rows"]:
@@ -324,7 +324,7 @@ def sharded_muon_lines(result):
 
 def shard_sums_lines(result):
     yield from shard_machine_lines(result)
-    yield "| processes | step, ms | packed sum, KB | ms | of the step | sums of rows, KB | ms | of the step |"
+    yield "| processes | step, ms | packed vector, KB | ms | share of the step | sums of rows, KB | ms | share of the step |"
     yield "|---:|---:|---:|---:|---:|---:|---:|---:|"
     for row in result["rows"]:
         ms, share, doubles = row["milliseconds"], row["share_of_step"], row["doubles"]

@@ -26,15 +26,15 @@ TYPES = {"bool": "bool", "int": "int", "float": "float", "optional_float": "floa
 SING_DOC = """\
 SING (Courtois et al. 2023) around a rule: centralized and normalized gradients, LookAhead, softplus for AdamW and AdaBelief.
 
-It takes the place of torch.optim.AdamW, with the same arguments in the same order, and has the published defaults. Its learning
-rate is about ten times AdamW's. The paper's authors freeze LayerNorm and LayerScale parameters
-(`sing.param_groups(model, weight_decay, freeze_norms=True)`); `normalize="size_calibrated"` gives every tensor the same step per
-element instead. Weight decay leaves out tensors of rank 0 and 1. Gradients are not changed. Their scale does not matter, so
-clipping their norm has no effect.
+It is a drop-in replacement for torch.optim.AdamW: it takes the same arguments in the same order, with the published defaults. Its
+learning rate is often ten times AdamW's or more. The paper's authors freeze LayerNorm and LayerScale parameters
+(`sing.param_groups(model, weight_decay, freeze_norms=True)`); with `normalize="size_calibrated"` the elements of all tensors take
+equal steps instead. Weight decay does not apply to tensors of rank 0 and 1. Gradients are not changed. Their scale does not
+matter, so clipping their norm has no effect.
 
-`host` names another rule, whose options and defaults then take the place of AdamW's; the program calls the result `sing-<host>`.
-The authors' option names are accepted too: softplus, beta_softplus, grad_central, grad_norm, lookahead_active, la_mergetime
-and la_alpha. With the host AdamW, `eps` serves the norm as well, as in their code.
+`host` names another rule, whose options and defaults replace those of AdamW; the program calls the result `sing-<host>`. The
+option names of the authors' code are accepted too: softplus, beta_softplus, grad_central, grad_norm, lookahead_active,
+la_mergetime and la_alpha. With the host AdamW, `eps` is also added to the norm, as in the authors' code.
 """
 SING_EXAMPLE = """\
 >>> import torch, sing
@@ -51,10 +51,10 @@ SING_EXAMPLE = """\
 PLUG_SING_DOC = """\
 Plug-and-play SING: an unchanged rule on gradients of unit norm, at the rule's own learning rate.
 
-Nothing else of SING is used: no centralization, LookAhead or softplus. It takes the place of torch.optim.AdamW, with the same
-arguments in the same order and the same defaults. `host` names another rule, whose options and defaults then take the place of
-AdamW's; the program calls the result `plugsing-<host>`. Gradients are not changed. Their scale does not matter, so clipping
-their norm has no effect.
+It uses no other part of SING: no centralization, LookAhead or softplus. It is a drop-in replacement for torch.optim.AdamW, with
+the same arguments in the same order and the same defaults. `host` names another rule, whose options and defaults replace those of
+AdamW; the program calls the result `plugsing-<host>`. Gradients are not changed. Their scale does not matter, so clipping their
+norm has no effect.
 """
 PLUG_SING_EXAMPLE = """\
 >>> import torch, sing
@@ -67,10 +67,10 @@ PLUG_SING_EXAMPLE = """\
 >>> sgd = sing.PlugSING(model.parameters(), lr=1e-2, host="sgd", momentum=0.9)
 """
 RULE_DOC = """\
-{name} alone, with gradients as they are: the program's `{optimizer}`.
+Plain {name}, without any part of SING: `{optimizer}` in the program.
 
-Weight decay applies to tensors of every rank. `sing.SING(params, host="{optimizer}")` puts SING around the rule, and
-`sing.PlugSING(params, host="{optimizer}")` gives it gradients of unit norm.{peer}
+Weight decay applies to tensors of every rank. `sing.SING(params, host="{optimizer}")` is SING around the rule, and
+`sing.PlugSING(params, host="{optimizer}")` is the rule on gradients of unit norm.{peer}
 """
 RULE_EXAMPLE = """\
 >>> import torch, sing

@@ -97,7 +97,7 @@ def tables_of(names, level="###"):
 
 def state():
     """Returns the table of all experiments: how many contestants have all their runs, what is missing, and the command that trains it."""
-    lines = ["| table | experiment | complete | missing | command |", "|---|---|---:|---|---|"]
+    lines = ["| table | experiment | complete methods | missing | command |", "|---|---|---:|---|---|"]
     for title, names in TABLES.items():
         for experiment in (EXPERIMENTS[name] for name in names):
             missing, everyone = tables.missing(experiment), [contestant.title for contestant in experiment.contestants]

@@ -120,8 +120,8 @@ def row(title, shapes, processes):
 def lines():
     yield ""
     yield (
-        "| | processes | packed sum | its ms | SING's step, ms | torch's fused AdamW, ms | sums of rows, ms | Muon: bytes sent | its ms "
-        "| Muon computed everywhere, ms |"
+        "| | processes | packed vector | reduction, ms | SING's step, ms | torch's fused AdamW, ms | sums of rows, ms | Muon: bytes sent "
+        "| Muon, ms | Muon on every process, ms |"
     )
     yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     for title, shapes in (("GPT-2 1.5B", gpt2_shapes()), ("70B", llama_70b_shapes())):

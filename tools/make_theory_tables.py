@@ -33,7 +33,7 @@ def plain(text):
 def claim_lines(claim):
     yield f"**{plain(claim['statement'])}**"
     yield ""
-    yield f"*Tried:* {plain(claim['experiment'])}"
+    yield f"*Experiment:* {plain(claim['experiment'])}"
     yield ""
     yield f"| {'holds' if claim['holds'] else 'FAILS'} | measured | wanted |"
     yield "|---|---:|:---|"

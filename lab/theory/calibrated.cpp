@@ -145,9 +145,9 @@ std::vector<Claim> calibrated_claims() {
        "of the 99 % confidence interval.",
        check_convergence},
       {"calibrated", "calibrated-counterexample",
-       "Replacing D by S in the paper's bound is wrong: small tensors move by less than 1, which "
+       "The paper's bound with S in place of D is wrong: small tensors move by less than 1, which "
        "only τ takes into account.",
-       "Tensors of 400 and 4 elements, n_ref = 400; the small one goes down a slope of 1.",
+       "Tensors of 400 and 4 elements, n_ref = 400; the small one descends a slope of 1.",
        check_counterexample}};
 }
 

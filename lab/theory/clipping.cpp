@@ -115,9 +115,9 @@ std::vector<Claim> clipping_claims() {
            "exceeds.",
            check_norms},
           {"clipping", "clipping-values",
-           "Clipping by value and unit-wise adaptive clipping do change the steps: they do not "
-           "multiply a whole tensor by one number.",
-           "The same.", check_values}};
+           "Clipping by value and unit-wise adaptive clipping change the steps, because they do "
+           "not multiply a whole tensor by one number.",
+           "As for clipping-norms.", check_values}};
 }
 
 }  // namespace sing::lab::theory

@@ -219,7 +219,7 @@ std::vector<Claim> convergence_claims() {
        "average of E‖∇F(x_t)‖ is at most (2 + √D + D)ε.",
        experiment, check_plain},
       {"convergence", "convergence-centralized",
-       "With centralization the same holds for ‖∇F‖_φ and for nothing more: the row means of the "
+       "With centralization the same holds for ‖∇F‖_φ but not for ‖∇F‖: the row means of the "
        "parameters do not change, and neither does the part of the gradient that depends on them.",
        experiment, check_centralized},
       {"convergence", "convergence-proof",
@@ -227,8 +227,9 @@ std::vector<Claim> convergence_claims() {
        "the noise of a batch is at most σ/√B (the proof prints σ/B).",
        "Both lines at every step of one run at ε = 0.05.", check_proof},
       {"convergence", "convergence-rate",
-       "The steps needed grow no faster than 1/ε², the gradients no faster than 1/ε⁴. One fixed "
-       "function needs fewer; functions whose slope is proportional to ε need as many.",
+       "The number of steps grows no faster than 1/ε², the number of gradients no faster than "
+       "1/ε⁴. A fixed function needs fewer; functions whose slope is proportional to ε reach these "
+       "bounds.",
        "Steps until ‖∇F‖ is first at most (2 + √D + D)ε; ε = 0.04 … 0.0025; exponents by least "
        "squares.",
        check_rate}};

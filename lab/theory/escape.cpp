@@ -221,33 +221,36 @@ std::vector<Claim> escape_claims() {
       {"escape", "escape-bound",
        "From every point of the open ball of radius r about x*, a SING step with η ≥ 2r/√D ends "
        "outside it.",
-       "Two functions with known basins in 1, 2 and 50 dimensions, cut into D = 1 … 50 tensors; "
-       "random starts from 1e-6 r to (1 − 1e-6) r; one step at η = 2r/√D.",
+       "Two functions with known basins in 1, 2 and 50 dimensions, divided into D = 1 … 50 "
+       "tensors; random starts from 1e-6 r to (1 − 1e-6) r; one step at η = 2r/√D.",
        check_bound},
       {"escape", "escape-boundary",
-       "On the closed ball the bound is not enough: at ‖x − x*‖ = r and η = 2r/√D the step can "
+       "On the closed ball the bound is not sufficient: at ‖x − x*‖ = r and η = 2r/√D the step can "
        "land on the antipode, which is in the closed ball.",
        "Starts on the sphere whose tensors have equal norms and zero row means.", check_boundary},
       {"escape", "escape-tight",
-       "The bound is tight: 0.99 of it does not leave the ball where F is radial, tensors have "
-       "equal norms and rows zero means.",
+       "The bound is tight: if F is radial, all tensors have equal norms and all rows have zero "
+       "mean, 0.99 of the bound does not leave the ball.",
        "One step at η = 0.99 · 2r/√D from 0.999 r; it lands at (2 · 0.99 − 0.999) r.",
        check_tightness},
       {"escape", "escape-tensors",
-       "The rate needed falls as 1/√D with the number of tensors, not in proportion to it.",
-       "50 dimensions cut into 1 to 50 tensors; the smallest rate that leaves from 0.999 r, by "
+       "The learning rate needed to escape is proportional to 1/√D, not to 1/D, with D the number "
+       "of tensors.",
+       "50 dimensions divided into 1 to 50 tensors; the smallest rate that leaves from 0.999 r, by "
        "bisection.",
        check_tensors},
       {"escape", "escape-gradient-descent",
-       "Gradient descent leaves at η = 2r/‖∇F(x)‖ and cannot below (r − ‖x − x*‖)/‖∇F(x)‖, which "
-       "grows without limit near x*.",
-       "The same functions and starts; then starts at 1e-3 r … 1e-12 r.", check_gradient_descent},
+       "Gradient descent leaves the ball at η = 2r/‖∇F(x)‖ and cannot leave it below (r − ‖x − "
+       "x*‖)/‖∇F(x)‖, which is unbounded near x*.",
+       "The functions and starts of escape-bound; then starts at 1e-3 r … 1e-12 r.",
+       check_gradient_descent},
       {"escape", "escape-normalized-descent",
-       "Normalized gradient descent, one norm for all parameters, leaves at η = 2r.",
-       "The same functions and starts, one tensor, no centralization.", check_normalized_descent},
+       "Normalized gradient descent, with one norm for all parameters, leaves the ball at η = 2r.",
+       "The functions and starts of escape-bound, with one tensor and without centralization.",
+       check_normalized_descent},
       {"escape", "escape-zero-blocks",
-       "What the theorem overlooks: tensors whose centered gradient is zero do not move. With D′ "
-       "others the step has length η√D′; with none there is no step, at any rate.",
+       "The theorem overlooks tensors whose centered gradient is zero, which do not move. With D′ "
+       "other tensors the step has length η√D′; with D′ = 0 there is no step at any rate.",
        "Ten tensors, some with row-constant gradients. With D′ = 5 the step at 2r/√10 stays in "
        "the ball.",
        check_zero_blocks}};

@@ -165,22 +165,22 @@ Evidence check_schedules(const Method& method) {
 std::vector<Claim> figure_claims() {
   return {
       {"figures", "figure-descent",
-       "Figure 1: on a function with three minima gradient descent stays in the second and SING "
-       "reaches the wide one. The two learning rates were chosen for the picture: at a larger one "
-       "gradient descent gets there too, and SING at a smaller one does not.",
+       "Figure 1: on a function with three minima, gradient descent stays in the second and SING "
+       "reaches the wide one. This depends on the two learning rates: with a larger rate, gradient "
+       "descent reaches it too, and with a smaller rate, SING does not.",
        "0.05(x − 3)² with two narrow wells, ten starts, 60 steps, cosine decay; learning rates "
        "0.05 … 3.",
        check_descent},
       {"figures", "figure-escape",
-       "Whatever the number of tensors D, no start stays at a rate above 2r/√D; most leave at far "
-       "smaller ones.",
+       "For every number of tensors D, all starts leave the basin at rates above 2r/√D, and most "
+       "leave at much smaller rates.",
        "A radial basin in 50 dimensions, 200 starts at distances uniform in 0 … r, one step at "
        "rates 0 … 2.2.",
        check_basin},
       {"figures", "figure-schedules",
-       "Holding the rate and then letting it fall reaches the wide minimum as the cosine does; on "
-       "this function neither is better at every rate.",
-       "The function of Figure 1; cosine from the first step, or after half of the steps.",
+       "A constant rate followed by a decay reaches the wide minimum, as the cosine does. On this "
+       "function, neither is better at every rate.",
+       "The function of Figure 1; a cosine from the first step, or after half of the steps.",
        check_schedules}};
 }
 

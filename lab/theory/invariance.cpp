@@ -185,23 +185,26 @@ Evidence check_means(const Method& method) {
 std::vector<Claim> invariance_claims() {
   return {
       {"invariance", "invariance-scale",
-       "Multiplying F by α > 0 does not change the iterates (eps = 0): not a bit for powers of "
-       "two, and only rounding for others.",
+       "Multiplying F by α > 0 does not change the iterates (eps = 0). They are bit-equal for "
+       "powers of two and differ only by rounding for other factors.",
        "Six steps, three tensors, SGD host; α over 30 orders of magnitude (8 in float16), each "
        "against α = 1.",
        check_scale},
       {"invariance", "invariance-layers",
-       "Nor does multiplying the gradient of each tensor by its own factor.",
-       "The same with factors that differ by up to 30 orders of magnitude between tensors.",
+       "Multiplying the gradient of each tensor by its own factor does not change the iterates "
+       "either.",
+       "As for invariance-scale, with factors that differ by up to 30 orders of magnitude between "
+       "tensors.",
        check_layers},
       {"invariance", "invariance-epsilon",
-       "With eps in the norm the step is shortened by ‖g‖/(‖g‖ + eps), g the centered gradient: "
-       "half a step at ‖g‖ = eps.",
+       "Adding eps to the norm multiplies the step by ‖g‖/(‖g‖ + eps), where g is the centered "
+       "gradient: half a step at ‖g‖ = eps.",
        "One tensor, default eps 1e-8, ‖g‖ from 1e-14 to 100.", check_epsilon},
       {"invariance", "invariance-means",
        "With an SGD host and no decay, every row mean of a tensor of rank ≥ 2 is preserved. The "
-       "overall mean is preserved only if every tensor has rank ≥ 2; under AdamW neither is.",
-       "Six steps towards a random point; how far means move, per distance moved.", check_means}};
+       "overall mean is preserved only if every tensor has rank ≥ 2. Under AdamW neither is "
+       "preserved.",
+       "Six steps towards a random point; change of the means per distance moved.", check_means}};
 }
 
 }  // namespace sing::lab::theory

@@ -225,8 +225,8 @@ std::vector<Claim> lemma_claims() {
       "second tensor zero or row-constant.";
   return {
       {"lemmas", "lemma-1",
-       "‖x/Γ(x)‖ = √D if no tensor is zero; with zero tensors it is √D′, D′ the number of others, "
-       "and the lemma as printed fails.",
+       "‖x/Γ(x)‖ = √D if no tensor is zero. With zero tensors it is √D′, where D′ is the number of "
+       "other tensors, and the lemma as printed fails.",
        tensors, check_lemma_1},
       {"lemmas", "lemma-2",
        "⟨x, x/Γ(x)⟩ = Σ‖x_k‖ = N(x) ≥ ‖x‖, also with zero tensors if 0/0 is 0.", tensors,
@@ -239,8 +239,8 @@ std::vector<Claim> lemma_claims() {
        "tensors if 0/0 is 0.",
        tensors, check_lemma_4},
       {"lemmas", "centralization-projection",
-       "φ is linear, self-adjoint and idempotent: an orthogonal projection. Its kernel has one "
-       "dimension for each row of each tensor of rank ≥ 2, not one in all.",
+       "φ is linear, self-adjoint and idempotent, that is, an orthogonal projection. Its kernel "
+       "has one dimension for each row of each tensor of rank ≥ 2, not one in total.",
        "Random vectors; the trace of φ over all unit vectors.", check_projection}};
 }
 

@@ -1,8 +1,8 @@
 """SING: every tensor's gradient is centralized and normalized before a first-order optimizer sees it.
 
-sing.SING replaces torch.optim.AdamW, and with `host` any other rule. sing.PlugSING is plug-and-play SING: the unchanged rule on
-gradients of unit norm. sing.AdamW, sing.SGD, sing.Lion and the other classes without SING in their name are the rules alone.
-sing.attach brings centralization, normalization and LookAhead to any other torch optimizer.
+sing.SING is a drop-in replacement for torch.optim.AdamW, and wraps other rules by `host`. sing.PlugSING is plug-and-play SING: an
+unchanged rule on gradients of unit norm. sing.AdamW, sing.SGD, sing.Lion and the other classes without SING in their name are the
+plain rules. sing.attach adds centralization, normalization and LookAhead to any other torch optimizer.
 """
 
 from sing import schedules

@@ -12,13 +12,14 @@ from sing.optimizer import Optimizer
 
 
 class GradScaler(TorchGradScaler):
-    """torch.amp.GradScaler without a pass over the gradients for SING's optimizers.
+    """A torch.amp.GradScaler that makes no pass over the gradients of SING's optimizers.
 
-    torch's scaler reads every gradient once to look for infinities, before any step. A SING step computes norms anyway and
-    learns whether a gradient is finite; this scaler uses that result. For other optimizers it does the same as torch's.
+    Before each step, torch's scaler reads every gradient to look for infinities. A step of SING computes the norms of the
+    gradients anyway, which show whether they are finite, and this scaler uses that result. For other optimizers it works like
+    torch's.
 
     Args:
-        device: "cuda" or "cpu", as torch.amp.GradScaler takes it; so are the other arguments.
+        device: "cuda" or "cpu". All arguments are those of torch.amp.GradScaler.
 
     Example:
         >>> import sing

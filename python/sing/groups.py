@@ -67,7 +67,7 @@ def param_groups(
 
     Every trainable parameter is in exactly one group; tied weights count once; frozen parameters are left out. Weight decay is 0
     for tensors of rank 0 and 1, for biases, for normalization layers and LayerScales, and for names in `no_decay`. Tensors of
-    rank 2 and more with one element per row get `centralize=False`: what is left after subtracting the mean would always be 0.
+    rank 2 and more with one element per row get `centralize=False`, because subtracting the mean would always leave 0.
 
     Args:
         model: The model. Patterns (`*`, `?`, `[...]`) are matched against its parameters' names, as in named_parameters().
@@ -75,7 +75,7 @@ def param_groups(
         freeze_norms: Set requires_grad to False on normalization layers and LayerScales, as the paper advises for SING.
         no_decay: Patterns of names, in addition to the names that `model.no_weight_decay()` returns (timm's convention).
         output_rows: Centralize over output channels also where a module keeps its weight transposed (ConvTranspose*,
-            transformers' Conv1D), by `centralize_axis` 1. False is the paper's way: axis 0 everywhere.
+            transformers' Conv1D), by `centralize_axis` 1. False uses axis 0 everywhere, as the paper does.
         overrides: Options by pattern, as {"head.*": {"lr": 1e-3}, "*embedding*": {"normalize": "off"}}; later ones win.
 
     Returns:

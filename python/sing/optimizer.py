@@ -23,9 +23,9 @@ from sing.sharding import is_dtensor
 
 
 class Optimizer(TorchOptimizer):
-    """Base of all optimizers of the package: sing.SING, sing.PlugSING and the rules alone (sing.AdamW, sing.Lion, ...).
+    """Base of all optimizers of the package: sing.SING, sing.PlugSING and the plain rules (sing.AdamW, sing.Lion, ...).
 
-    It has the interface of torch.optim.Optimizer, and besides: grad_norms() and status() to look into a run, save() and load()
+    It has the interface of torch.optim.Optimizer, and in addition grad_norms() and status() to inspect a run, save() and load()
     for the state files of the C++ library, eval() and train() to evaluate on LookAhead's slow weights, reset_lookahead() for
     weights changed by hand, and upload() for CUDA graphs.
 
@@ -197,10 +197,10 @@ class Optimizer(TorchOptimizer):
         return gradients
 
     def upload(self) -> None:
-        """Makes changed options known to steps that were captured in a CUDA graph.
+        """Makes changed options take effect in steps that were captured in a CUDA graph.
 
-        Call it before replays after changing an option, with the gradients that were captured still in place. A learning rate
-        that is a CUDA tensor needs no call.
+        Call it after changing an option and before the next replay, while the captured gradients are still in place. A learning
+        rate that is a CUDA tensor needs no call.
         """
         prepared = self._prepare()
         if prepared is not None:
@@ -272,9 +272,9 @@ class Optimizer(TorchOptimizer):
         """Loads the result of state_dict(), or the state of torch.optim.AdamW, SGD or RAdam for these rules, or of the authors'
         SING.
 
-        Nothing is cast: the float32 state of 16-bit parameters comes back as it was. As with torch's optimizers, options in the
-        dictionary replace the present ones. A dictionary of torch.optim.AdamW has none for SING, which keeps its own, and
-        LookAhead restarts at the next step.
+        Nothing is cast: the float32 state of 16-bit parameters is loaded as float32. As with torch's optimizers, options in the
+        dictionary replace the present ones. A dictionary of torch.optim.AdamW has no options of SING; these keep their values,
+        and LookAhead restarts at the next step.
 
         Args:
             state_dict: The state of an optimizer with parameters of the same shapes.
@@ -364,7 +364,7 @@ class Optimizer(TorchOptimizer):
             self._complete(group)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a state file (docs/state_files.md), which the C++ library reads too; as a whole or not at all.
+        """Writes a state file (docs/state_files.md), which the C++ library can read; the file is written completely or not at all.
 
         Args:
             path: The file, which is replaced if it exists.

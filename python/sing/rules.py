@@ -173,15 +173,15 @@ if TYPE_CHECKING:
 class SING(HostedOptimizer):
     """SING (Courtois et al. 2023) around a rule: centralized and normalized gradients, LookAhead, softplus for AdamW and AdaBelief.
 
-    It takes the place of torch.optim.AdamW, with the same arguments in the same order, and has the published defaults. Its learning
-    rate is about ten times AdamW's. The paper's authors freeze LayerNorm and LayerScale parameters
-    (`sing.param_groups(model, weight_decay, freeze_norms=True)`); `normalize="size_calibrated"` gives every tensor the same step per
-    element instead. Weight decay leaves out tensors of rank 0 and 1. Gradients are not changed. Their scale does not matter, so
-    clipping their norm has no effect.
+    It is a drop-in replacement for torch.optim.AdamW: it takes the same arguments in the same order, with the published defaults. Its
+    learning rate is often ten times AdamW's or more. The paper's authors freeze LayerNorm and LayerScale parameters
+    (`sing.param_groups(model, weight_decay, freeze_norms=True)`); with `normalize="size_calibrated"` the elements of all tensors take
+    equal steps instead. Weight decay does not apply to tensors of rank 0 and 1. Gradients are not changed. Their scale does not
+    matter, so clipping their norm has no effect.
 
-    `host` names another rule, whose options and defaults then take the place of AdamW's; the program calls the result `sing-<host>`.
-    The authors' option names are accepted too: softplus, beta_softplus, grad_central, grad_norm, lookahead_active, la_mergetime
-    and la_alpha. With the host AdamW, `eps` serves the norm as well, as in their code.
+    `host` names another rule, whose options and defaults replace those of AdamW; the program calls the result `sing-<host>`. The
+    option names of the authors' code are accepted too: softplus, beta_softplus, grad_central, grad_norm, lookahead_active,
+    la_mergetime and la_alpha. With the host AdamW, `eps` is also added to the norm, as in the authors' code.
 
     Args:
         params: Parameters, (name, parameter) pairs as from model.named_parameters(), or groups: dicts with `params` and any of
@@ -244,10 +244,10 @@ class SING(HostedOptimizer):
 class PlugSING(HostedOptimizer):
     """Plug-and-play SING: an unchanged rule on gradients of unit norm, at the rule's own learning rate.
 
-    Nothing else of SING is used: no centralization, LookAhead or softplus. It takes the place of torch.optim.AdamW, with the same
-    arguments in the same order and the same defaults. `host` names another rule, whose options and defaults then take the place of
-    AdamW's; the program calls the result `plugsing-<host>`. Gradients are not changed. Their scale does not matter, so clipping
-    their norm has no effect.
+    It uses no other part of SING: no centralization, LookAhead or softplus. It is a drop-in replacement for torch.optim.AdamW, with
+    the same arguments in the same order and the same defaults. `host` names another rule, whose options and defaults replace those of
+    AdamW; the program calls the result `plugsing-<host>`. Gradients are not changed. Their scale does not matter, so clipping their
+    norm has no effect.
 
     Args:
         params: Parameters, (name, parameter) pairs as from model.named_parameters(), or groups: dicts with `params` and any of
@@ -284,10 +284,10 @@ class PlugSING(HostedOptimizer):
 
 
 class AdamW(Optimizer):
-    """AdamW alone, with gradients as they are: the program's `adamw`.
+    """Plain AdamW, without any part of SING: `adamw` in the program.
 
-    Weight decay applies to tensors of every rank. `sing.SING(params, host="adamw")` puts SING around the rule, and
-    `sing.PlugSING(params, host="adamw")` gives it gradients of unit norm.
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="adamw")` is SING around the rule, and
+    `sing.PlugSING(params, host="adamw")` is the rule on gradients of unit norm.
 
     Names from other packages are accepted too: decoupled_weight_decay.
 
@@ -323,10 +323,10 @@ class AdamW(Optimizer):
 
 
 class SGD(Optimizer):
-    """SGD alone, with gradients as they are: the program's `sgd`.
+    """Plain SGD, without any part of SING: `sgd` in the program.
 
-    Weight decay applies to tensors of every rank. `sing.SING(params, host="sgd")` puts SING around the rule, and
-    `sing.PlugSING(params, host="sgd")` gives it gradients of unit norm.
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="sgd")` is SING around the rule, and
+    `sing.PlugSING(params, host="sgd")` is the rule on gradients of unit norm.
 
     Args:
         params: As for sing.SING.
@@ -359,10 +359,10 @@ class SGD(Optimizer):
 
 
 class AdaBelief(Optimizer):
-    """AdaBelief alone, with gradients as they are: the program's `adabelief`.
+    """Plain AdaBelief, without any part of SING: `adabelief` in the program.
 
-    Weight decay applies to tensors of every rank. `sing.SING(params, host="adabelief")` puts SING around the rule, and
-    `sing.PlugSING(params, host="adabelief")` gives it gradients of unit norm.
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="adabelief")` is SING around the rule, and
+    `sing.PlugSING(params, host="adabelief")` is the rule on gradients of unit norm.
 
     Names from other packages are accepted too: weight_decouple.
 
@@ -404,10 +404,10 @@ class AdaBelief(Optimizer):
 
 
 class Adafactor(Optimizer):
-    """Adafactor alone, with gradients as they are: the program's `adafactor`.
+    """Plain Adafactor, without any part of SING: `adafactor` in the program.
 
-    Weight decay applies to tensors of every rank. `sing.SING(params, host="adafactor")` puts SING around the rule, and
-    `sing.PlugSING(params, host="adafactor")` gives it gradients of unit norm.
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="adafactor")` is SING around the rule, and
+    `sing.PlugSING(params, host="adafactor")` is the rule on gradients of unit norm.
 
     Names from other packages are accepted too: d, eps, beta2_decay, decay_rate.
 
@@ -445,10 +445,10 @@ class Adafactor(Optimizer):
 
 
 class NAdam(Optimizer):
-    """NAdam alone, with gradients as they are: the program's `nadam`.
+    """Plain NAdam, without any part of SING: `nadam` in the program.
 
-    Weight decay applies to tensors of every rank. `sing.SING(params, host="nadam")` puts SING around the rule, and
-    `sing.PlugSING(params, host="nadam")` gives it gradients of unit norm.
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="nadam")` is SING around the rule, and
+    `sing.PlugSING(params, host="nadam")` is the rule on gradients of unit norm.
 
     Names from other packages are accepted too: decoupled_weight_decay.
 
@@ -484,10 +484,10 @@ class NAdam(Optimizer):
 
 
 class Yogi(Optimizer):
-    """Yogi alone, with gradients as they are: the program's `yogi`.
+    """Plain Yogi, without any part of SING: `yogi` in the program.
 
-    Weight decay applies to tensors of every rank. `sing.SING(params, host="yogi")` puts SING around the rule, and
-    `sing.PlugSING(params, host="yogi")` gives it gradients of unit norm.
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="yogi")` is SING around the rule, and
+    `sing.PlugSING(params, host="yogi")` is the rule on gradients of unit norm.
 
     Names from other packages are accepted too: weight_decouple, initial_accumulator.
 
@@ -523,10 +523,10 @@ class Yogi(Optimizer):
 
 
 class RAdam(Optimizer):
-    """RAdam alone, with gradients as they are: the program's `radam`.
+    """Plain RAdam, without any part of SING: `radam` in the program.
 
-    Weight decay applies to tensors of every rank. `sing.SING(params, host="radam")` puts SING around the rule, and
-    `sing.PlugSING(params, host="radam")` gives it gradients of unit norm.
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="radam")` is SING around the rule, and
+    `sing.PlugSING(params, host="radam")` is the rule on gradients of unit norm.
 
     Names from other packages are accepted too: decoupled_weight_decay, weight_decouple.
 
@@ -563,10 +563,10 @@ class RAdam(Optimizer):
 
 
 class AdaBound(Optimizer):
-    """AdaBound alone, with gradients as they are: the program's `adabound`.
+    """Plain AdaBound, without any part of SING: `adabound` in the program.
 
-    Weight decay applies to tensors of every rank. `sing.SING(params, host="adabound")` puts SING around the rule, and
-    `sing.PlugSING(params, host="adabound")` gives it gradients of unit norm.
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="adabound")` is SING around the rule, and
+    `sing.PlugSING(params, host="adabound")` is the rule on gradients of unit norm.
 
     Names from other packages are accepted too: weight_decouple, final_lr.
 
@@ -606,10 +606,10 @@ class AdaBound(Optimizer):
 
 
 class AdaMod(Optimizer):
-    """AdaMod alone, with gradients as they are: the program's `adamod`.
+    """Plain AdaMod, without any part of SING: `adamod` in the program.
 
-    Weight decay applies to tensors of every rank. `sing.SING(params, host="adamod")` puts SING around the rule, and
-    `sing.PlugSING(params, host="adamod")` gives it gradients of unit norm.
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="adamod")` is SING around the rule, and
+    `sing.PlugSING(params, host="adamod")` is the rule on gradients of unit norm.
 
     Names from other packages are accepted too: weight_decouple.
 
@@ -644,10 +644,10 @@ class AdaMod(Optimizer):
 
 
 class EAdam(Optimizer):
-    """EAdam alone, with gradients as they are: the program's `eadam`.
+    """Plain EAdam, without any part of SING: `eadam` in the program.
 
-    Weight decay applies to tensors of every rank. `sing.SING(params, host="eadam")` puts SING around the rule, and
-    `sing.PlugSING(params, host="eadam")` gives it gradients of unit norm.
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="eadam")` is SING around the rule, and
+    `sing.PlugSING(params, host="eadam")` is the rule on gradients of unit norm.
 
     Args:
         params: As for sing.SING.
@@ -680,10 +680,10 @@ class EAdam(Optimizer):
 
 
 class SAdam(Optimizer):
-    """SAdam alone, with gradients as they are: the program's `sadam`.
+    """Plain SAdam, without any part of SING: `sadam` in the program.
 
-    Weight decay applies to tensors of every rank. `sing.SING(params, host="sadam")` puts SING around the rule, and
-    `sing.PlugSING(params, host="sadam")` gives it gradients of unit norm.
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="sadam")` is SING around the rule, and
+    `sing.PlugSING(params, host="sadam")` is the rule on gradients of unit norm.
 
     Args:
         params: As for sing.SING.
@@ -717,10 +717,10 @@ class SAdam(Optimizer):
 
 
 class Lion(Optimizer):
-    """Lion alone, with gradients as they are: the program's `lion`.
+    """Plain Lion, without any part of SING: `lion` in the program.
 
-    Weight decay applies to tensors of every rank. `sing.SING(params, host="lion")` puts SING around the rule, and
-    `sing.PlugSING(params, host="lion")` gives it gradients of unit norm.
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="lion")` is SING around the rule, and
+    `sing.PlugSING(params, host="lion")` is the rule on gradients of unit norm.
 
     Names from other packages are accepted too: weight_decouple.
 
@@ -752,10 +752,10 @@ class Lion(Optimizer):
 
 
 class Lamb(Optimizer):
-    """Lamb alone, with gradients as they are: the program's `lamb`.
+    """Plain Lamb, without any part of SING: `lamb` in the program.
 
-    Weight decay applies to tensors of every rank. `sing.SING(params, host="lamb")` puts SING around the rule, and
-    `sing.PlugSING(params, host="lamb")` gives it gradients of unit norm.
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="lamb")` is SING around the rule, and
+    `sing.PlugSING(params, host="lamb")` is the rule on gradients of unit norm.
 
     Names from other packages are accepted too: clamp_value.
 
@@ -796,10 +796,10 @@ class Lamb(Optimizer):
 
 
 class Lars(Optimizer):
-    """Lars alone, with gradients as they are: the program's `lars`.
+    """Plain Lars, without any part of SING: `lars` in the program.
 
-    Weight decay applies to tensors of every rank. `sing.SING(params, host="lars")` puts SING around the rule, and
-    `sing.PlugSING(params, host="lars")` gives it gradients of unit norm.
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="lars")` is SING around the rule, and
+    `sing.PlugSING(params, host="lars")` is the rule on gradients of unit norm.
 
     Names from other packages are accepted too: trust_coeff.
 
@@ -840,10 +840,10 @@ class Lars(Optimizer):
 
 
 class AdaNorm(Optimizer):
-    """AdaNorm alone, with gradients as they are: the program's `adanorm`.
+    """Plain AdaNorm, without any part of SING: `adanorm` in the program.
 
-    Weight decay applies to tensors of every rank. `sing.SING(params, host="adanorm")` puts SING around the rule, and
-    `sing.PlugSING(params, host="adanorm")` gives it gradients of unit norm.
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="adanorm")` is SING around the rule, and
+    `sing.PlugSING(params, host="adanorm")` is the rule on gradients of unit norm.
 
     Names from other packages are accepted too: weight_decouple, r.
 
@@ -883,10 +883,10 @@ class AdaNorm(Optimizer):
 
 
 class ScheduleFreeAdamW(Optimizer):
-    """ScheduleFreeAdamW alone, with gradients as they are: the program's `schedule_free_adamw`.
+    """Plain ScheduleFreeAdamW, without any part of SING: `schedule_free_adamw` in the program.
 
-    Weight decay applies to tensors of every rank. `sing.SING(params, host="schedule_free_adamw")` puts SING around the rule, and
-    `sing.PlugSING(params, host="schedule_free_adamw")` gives it gradients of unit norm.
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="schedule_free_adamw")` is SING around the rule, and
+    `sing.PlugSING(params, host="schedule_free_adamw")` is the rule on gradients of unit norm.
 
     Names from other packages are accepted too: warmup_steps, r, weight_lr_power.
 
@@ -927,10 +927,10 @@ class ScheduleFreeAdamW(Optimizer):
 
 
 class Muon(Optimizer):
-    """Muon alone, with gradients as they are: the program's `muon`.
+    """Plain Muon, without any part of SING: `muon` in the program.
 
-    Weight decay applies to tensors of every rank. `sing.SING(params, host="muon")` puts SING around the rule, and
-    `sing.PlugSING(params, host="muon")` gives it gradients of unit norm.
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="muon")` is SING around the rule, and
+    `sing.PlugSING(params, host="muon")` is the rule on gradients of unit norm.
 
     Names from other packages are accepted too: eps, ns_steps, ns_coefficients, adjust_lr_fn.
 
@@ -980,10 +980,10 @@ class Muon(Optimizer):
 
 
 class AdaHessian(Optimizer):
-    """AdaHessian alone, with gradients as they are: the program's `adahessian`.
+    """Plain AdaHessian, without any part of SING: `adahessian` in the program.
 
-    Weight decay applies to tensors of every rank. `sing.SING(params, host="adahessian")` puts SING around the rule, and
-    `sing.PlugSING(params, host="adahessian")` gives it gradients of unit norm.
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="adahessian")` is SING around the rule, and
+    `sing.PlugSING(params, host="adahessian")` is the rule on gradients of unit norm.
 
     Names from other packages are accepted too: hessian_power.
 
@@ -1019,10 +1019,10 @@ class AdaHessian(Optimizer):
 
 
 class NVLamb(Optimizer):
-    """NVLamb alone, with gradients as they are: the program's `nvlamb`.
+    """Plain NVLamb, without any part of SING: `nvlamb` in the program.
 
-    Weight decay applies to tensors of every rank. `sing.SING(params, host="nvlamb")` puts SING around the rule, and
-    `sing.PlugSING(params, host="nvlamb")` gives it gradients of unit norm.
+    Weight decay applies to tensors of every rank. `sing.SING(params, host="nvlamb")` is SING around the rule, and
+    `sing.PlugSING(params, host="nvlamb")` is the rule on gradients of unit norm.
 
     Names from other packages are accepted too: max_grad_norm.
 

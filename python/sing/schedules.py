@@ -1,10 +1,10 @@
 """Learning-rate schedules of the library: from a step's number to a factor of the learning rate.
 
-They go into `torch.optim.lr_scheduler.LambdaLR`, whose `state_dict` holds their options, so that loading one restores them.
+Pass one to `torch.optim.lr_scheduler.LambdaLR`, whose `state_dict` contains its options, so that loading it restores them.
 
-Steps count from 0. Every kind with a warm-up of w > 0 steps gives (t + 1) / w to the steps t < w, so that the first step moves
-and step w - 1 is the first of full rate; w = 0 starts at 1. Every kind with `total_steps` reaches its final factor at step
-total_steps, one after the last, and holds it from there on.
+Steps count from 0. A schedule with a warm-up of w > 0 steps returns (t + 1) / w for t < w, so that the first step changes the
+weights and step w - 1 is the first at the full rate; without warm-up it starts at 1. A schedule with `total_steps` reaches its
+final factor at step total_steps, one after the last, and stays there.
 
 Example:
     >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
@@ -97,11 +97,11 @@ class WarmupCosine(Schedule):
 
 @dataclasses.dataclass(frozen=True)
 class WarmupHoldCosine(Schedule):
-    """As WarmupCosine, but with full rate for `hold_steps` between the rise and the fall.
+    """Like WarmupCosine, but with `hold_steps` at the full rate between the rise and the fall.
 
     Args:
         warmup_steps: Steps of linear rise.
-        hold_steps: Steps of full rate after the rise.
+        hold_steps: Steps at the full rate after the rise.
         total_steps: Steps until the final factor, warm-up and hold included.
         final_factor: The factor from total_steps on.
 
@@ -155,10 +155,10 @@ class WarmupLinear(Schedule):
 
 @dataclasses.dataclass(frozen=True)
 class PiecewiseLinear(Schedule):
-    """Straight lines between knots; the first knot's factor before it, the last one's after it.
+    """Linear interpolation between knots; constant before the first knot and after the last one.
 
     Args:
-        knots: (step, factor) pairs in rising order of steps.
+        knots: (step, factor) pairs, sorted by step.
 
     Example:
         >>> [PiecewiseLinear(knots=((0, 1), (10, 0.5)))(step) for step in (0, 5, 99)]
@@ -191,7 +191,7 @@ SCHEDULES: dict[str, type[Schedule]] = {
 
 
 def make_schedule(name: str, **options: Any) -> Schedule:
-    """The schedule of that name, as in a configuration file.
+    """Returns the schedule of that name, as in a configuration file.
 
     Args:
         name: One of the keys of `SCHEDULES`.

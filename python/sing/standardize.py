@@ -150,9 +150,9 @@ def standardize_(
     """Centralizes and normalizes gradients in place; call it between backward() and the step of any optimizer.
 
     Args:
-        tensors: Parameters, whose `.grad` is meant (those without one are left out); or gradients, which are tensors that do not
-            require one; or (name, tensor) pairs of either; or parameter groups, whose keys take the place of `options`.
-        loss_scale: The factor that the gradients were multiplied by. It hardly matters with normalization, which removes it.
+        tensors: Parameters, whose `.grad` is standardized if there is one; or gradients, which are tensors that do not require a
+            gradient themselves; or (name, tensor) pairs of either; or parameter groups, whose keys take precedence over `options`.
+        loss_scale: The factor that the gradients were multiplied by. Normalization removes it, so it then hardly matters.
         error_if_nonfinite: Raise if a gradient is infinite or NaN, or its sum of squares overflows float32. This waits for the
             device. Otherwise such a gradient stays non-finite.
         options: Fields of `sing.Standardize`.

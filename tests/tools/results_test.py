@@ -101,7 +101,7 @@ class ResultTable(Records):
         self.assertEqual([row["accuracy, %, difference (95 %)"] for row in rows], ["", "**-32.00** ± 4.97", "**+3.00** ± 0.00"])
         self.assertEqual(rows[0]["accuracy, %"], "82.00 ± 2.00")
         self.assertEqual([row["paper: accuracy, %"] for row in rows], ["78.13", "78.13", ""])
-        self.assertIn("Differences are to AdamW at 0.001, seed by seed.", captions)
+        self.assertIn("Differences are relative to AdamW at 0.001, paired by seed.", captions)
 
     def test_says_how_each_rate_was_chosen(self):
         rates = {5e-4: 0.7, 1e-3: 0.8, 2e-3: None}
@@ -146,7 +146,7 @@ class ResultTable(Records):
         )
         rows, captions = self.rows()
         self.assertEqual([row["accuracy, %, difference (95 %)"] for row in rows], ["", "+10.00", "+5.00"])
-        self.assertIn("Differences are to AdamW at 0.001, seed by seed.", captions)
+        self.assertIn("Differences are relative to AdamW at 0.001, paired by seed.", captions)
 
     def test_there_are_no_differences_to_a_baseline_that_diverged_at_its_tuned_rate(self):
         self.write(
@@ -163,7 +163,7 @@ class ResultTable(Records):
         self.write(runs)
         _, captions = self.rows()
         self.assertIn("2 runs; commits beef, c0ffee; one GPU.", captions)
-        self.assertIn("Differences are to AdamW at 0.001, seed by seed. Some are between runs of different commits.", captions)
+        self.assertIn("Differences are relative to AdamW at 0.001, paired by seed. Some compare runs of different commits.", captions)
 
     def test_says_how_many_runs_were_measured(self):
         experiment = dataclasses.replace(EXPERIMENT, scores=(Score("BLEU", "bleu", 1, 1, measured="average"),))

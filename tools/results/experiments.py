@@ -73,7 +73,7 @@ RDE = Experiment(
     baseline="adamw",
     rate_runs=7,
     decay_runs=4,
-    note="no rate was chosen by validation: see below the table",
+    note="the rates were not chosen on validation data; see below the table",
 )
 RDE_FIXED = dataclasses.replace(
     RDE,
@@ -231,7 +231,7 @@ CIFAR = Experiment(
     baseline="adamw",
     rate_runs=7,
     decay_runs=4,
-    note="the rates were not chosen by a validation set: see below the table",
+    note="the rates were not chosen on validation data; see below the table",
 )
 CIFAR_RATES = Experiment(
     "cifar100_rates",
@@ -518,5 +518,5 @@ EXPERIMENTS = {
 # What the program cannot train, and why.
 NOT_POSSIBLE = {
     "Instability in float16": "the program trains in float32 and bf16",
-    "Width, size-calibrated with a rate times 768 / fan_in": "no option multiplies the rates of single tensors",
+    "Width with size-calibrated SING and rates multiplied by 768 / fan_in": "no option multiplies the rates of single tensors",
 }

@@ -118,8 +118,8 @@ def caption(experiment, runs, tunings, rows, baseline):
     yield provenance(runs)
     if baseline and len(rows) > 1:
         contestant, rate, _ = baseline
-        across = " Some are between runs of different commits." if len(commits_of(runs)) > 1 else ""
-        yield f"Differences are to {contestant.title} at {rate:g}, seed by seed.{across}"
+        across = " Some compare runs of different commits." if len(commits_of(runs)) > 1 else ""
+        yield f"Differences are relative to {contestant.title} at {rate:g}, paired by seed.{across}"
     if experiment.note:
         yield experiment.note[0].upper() + experiment.note[1:] + "."
     elif tunings:
@@ -169,14 +169,14 @@ def grid_table(experiment):
     made = markdown([*heads, "largest rate that finished"], lines, {"method"})
     made += ["", provenance(runs), f"Measured on the {' and '.join(sets)} set; seeds {', '.join(map(str, seeds))}."]
     made.append(
-        "The best rates are chosen by the runs that are shown, so the scores there are slightly too good, and the intervals do not account for the choice."
+        "The best rates are chosen from the runs shown here, so their scores are slightly optimistic, and the intervals do not account for this choice."
     )
     left_out = learning_rates.incomplete(experiment)
     if left_out:
         made.append(f"{left_out} {'rate is' if left_out == 1 else 'rates are'} left out because a seed is missing.")
     share = round(100 * learning_rates.USABLE_SHARE)
     made.append(
-        f"A rate is *usable* if the score there keeps {share} % of the distance between the method's best score and the worst score of the table."
+        f"A rate is *usable* if its score keeps at least {share} % of the distance from the worst score of the table to the method's best score."
     )
     return made
 
@@ -216,7 +216,7 @@ def tuning_table(experiment):
         difference = f"{value - baseline:+.{digits}f}" if baseline is not None and contestant.name != experiment.baseline else ""
         remark = "a neighbor of the best rate was not tried" if tuning["remarks"] else ""
         lines.append([contestant.title, tried, f"{tuning['best']['learning_rate']:g}", f"{value:.{digits}f}", difference, remark])
-    made = markdown(["method", "learning rates tried", "best rate", f"{title} there", "difference", ""], lines, {"method", "learning rates tried", ""})
+    made = markdown(["method", "learning rates tried", "best rate", f"{title} at the best rate", "difference", "remark"], lines, {"method", "learning rates tried", "remark"})
     origins = [{"config": tuning["origin"]} for tuning in tunings.values() for _ in tuning["results"]]
     made += ["", provenance(origins)]
     seeds = sorted({tuning["seed"] for tuning in tunings.values()})
