@@ -1,4 +1,4 @@
-"""What the benchmarks in Python share: the shapes of models, quartiles, the load of other programs, and the result files."""
+"""Holds the parts that the benchmarks in Python share: shapes of models, quartiles, the load of other programs, result files."""
 
 import argparse
 import datetime

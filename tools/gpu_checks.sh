@@ -63,8 +63,8 @@ commit=${SING_COMMIT:-$(git rev-parse HEAD 2>/dev/null || echo none)}
 for part in $parts; do
   case $part in
     tests)
-      # Those of the LibTorch adapter are included because no layer below it knows channels-last tensors, those of
-      # the trainer because it replays captured steps.
+      # The tests of the LibTorch adapter are needed because no layer below it knows channels-last tensors, those
+      # of the trainer because it replays captured steps.
       for name in cuda contract golden memory optim rule torch lab_training; do
         filter='*cuda*:*Cuda*'
         [ "$name" = cuda ] && filter='*'

@@ -44,23 +44,23 @@ def llama_70b_shapes():
 
 
 def measured_step():
-    """Seconds per parameter of SING's and torch's fused AdamW step, both replayed as CUDA graphs, over GPT-2 1.5B on an H200."""
+    """Returns the seconds per parameter of SING's and torch's fused AdamW step, both replayed as CUDA graphs, over GPT-2 1.5B on an H200."""
     model = json.loads((ROOT / "bench" / "results" / "h200.json").read_text(encoding="utf-8"))["models"]["gpt2_1.5b"]
     return tuple(model[name]["median_ms"] / 1e3 / model["parameters"] for name in ("sing_graph", "torch_graph"))
 
 
 def sum_seconds(count, processes):
-    """All-reduce of `count` bytes: up and down a tree, and every byte sent twice."""
+    """Returns the time of an all-reduce of `count` bytes: up and down a tree, and every byte sent twice."""
     return 2 * math.ceil(math.log2(processes)) * PARAMETERS["hop"] + 2 * count / PARAMETERS["bandwidth"]
 
 
 def exchange_seconds(count, processes):
-    """All-to-all in which each process sends `count` bytes in all: log₂ N latencies."""
+    """Returns the time of an all-to-all in which each process sends `count` bytes in all: log₂ N latencies."""
     return math.ceil(math.log2(processes)) * PARAMETERS["hop"] + count / PARAMETERS["bandwidth"]
 
 
 def operations(rows, columns, is_gram):
-    """Of Newton-Schulz iterations: sing/backend/newton_schulz.hpp where `is_gram`, else X ← a X + (b A + c A²) X each time."""
+    """Returns the operations of the Newton-Schulz iterations: as in sing/backend/newton_schulz.hpp if `is_gram`, else X ← a X + (b A + c A²) X."""
     side, length = min(rows, columns), max(rows, columns)
     long_product, square = 2 * side * side * length, 2 * side**3
     if not is_gram:
@@ -75,7 +75,7 @@ def operations(rows, columns, is_gram):
 
 
 def largest_load(matrices, processes):
-    """Operations of the process that has most of them, when the next largest matrix goes to the least loaded process."""
+    """Returns the most operations of a process, if the next largest matrix always goes to the least loaded process."""
     loads = [0] * processes
     for work in sorted((operations(*shape, True) for shape in matrices), reverse=True):
         loads[loads.index(min(loads))] += work

@@ -1,4 +1,4 @@
-"""Compares what the benchmarks in Python share with values computed by hand, and lets it write and refuse results."""
+"""Compares bench/measurement.py with values computed by hand, and lets it write and refuse results."""
 
 import argparse
 import contextlib
@@ -16,7 +16,7 @@ import measurement  # noqa: E402
 
 class Measurement(unittest.TestCase):
     def test_quartiles_are_interpolated_between_the_sorted_values(self):
-        # Of four values in order, a quarter of the way along three steps is at 0.75: 1 + 0.75 * (2 - 1).
+        # The sorted values are 1, 2, 4, 8; a quarter of the three steps between them is 0.75 of the first: 1 + 0.75 * (2 - 1).
         self.assertEqual(measurement.spread([8, 1, 4, 2]), {"lower": 1.75, "median": 3.0, "upper": 5.0})
 
     def test_ratios_are_taken_within_a_round(self):

@@ -515,7 +515,7 @@ EXPERIMENTS = {
     )
 }
 
-# What the program cannot train, and why.
+# Trainings that the program does not support -> the reason.
 NOT_POSSIBLE = {
     "Instability in float16": "the program trains in float32 and bf16",
     "Width with size-calibrated SING and rates multiplied by 768 / fan_in": "no option multiplies the rates of single tensors",

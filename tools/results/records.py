@@ -1,8 +1,8 @@
 """Keeps the records of finished runs, one file per experiment, and reads them: no other Python file of the results knows their form.
 
-A line of docs/results/NAME.jsonl is a run or a tuning. That of a run holds its config.json, its evaluations, its end, what `sing
-eval --record` measured in it, and the mean time of a training step; the step records and the gradient norms are left out. That
-of a `sing tune` folder holds its tune.json. Absolute paths are shortened to their last part.
+A line of docs/results/NAME.jsonl is a run or a tuning. The line of a run holds its config.json, its evaluations, its end, the scores
+of `sing eval --record`, and the mean time of a training step; step records and gradient norms are left out. The line of a tuning
+holds the tune.json of its folder. Absolute paths are shortened to their last part.
 """
 
 import json
@@ -22,7 +22,7 @@ LOSS_PARTS = 300
 EVALUATION_KEYS = ("step", "loss", "accuracy")
 
 
-# Folders of runs.
+# Reading the folders of runs and tunings.
 
 
 def read_metrics(run):
@@ -56,7 +56,7 @@ def read_tuning(folder):
     return tuning if tuning["best"] or tuning["remarks"] else None
 
 
-# What is kept of them.
+# Making and writing the kept records.
 
 
 def rounded(value, digits=SIGNIFICANT_DIGITS):
@@ -142,7 +142,7 @@ def keep(folders, out, with_losses=False):
     os.replace(beside, out)
 
 
-# The records of an experiment.
+# Reading the kept records of an experiment.
 
 
 def file_of(experiment, folder=None):

@@ -227,7 +227,7 @@ def tuning_table(experiment):
     return made
 
 
-# What has no records.
+# The list of missing runs.
 
 
 def missing(experiment):
