@@ -6,9 +6,11 @@ python tools/check_docs.py [ROOT] prints one line per fault and exits with 1 if 
 - a block with shows=PATH is a part of that file;
 - on the pages that a newcomer reads, each block of code runs, shows a part of a file, or names by tested=PATH what tests it;
 - mkdocs.yml names every page under docs/, for the site's navigation;
+- tools/README.md names every file of tools/, and no others;
 - the equations of docs/algorithm.md are numbered 1, 2, 3, …; the code cites no others, and cites each of them.
 """
 
+import fnmatch
 import pathlib
 import re
 import sys
@@ -82,6 +84,17 @@ def navigation_faults(root):
             yield f"[mkdocs.yml] wanted every page of docs/ in nav, got none for '{name}'"
 
 
+def tool_faults(root):
+    patterns = set(re.findall(r"`([\w.*/-]+)`", (root / "tools" / "README.md").read_text(encoding="utf-8"))) - {"./dev"}
+    files = {path.name + "/" * path.is_dir() for path in (root / "tools").iterdir()} - {"README.md", "__pycache__/"}
+    for name in sorted(files):
+        if not any(fnmatch.fnmatch(name, pattern) for pattern in patterns):
+            yield f"[tools/README.md] wanted every file of tools/, got none of the name '{name}'"
+    for pattern in sorted(patterns):
+        if not fnmatch.filter(files, pattern):
+            yield f"[tools/README.md] wanted files of tools/, got '{pattern}'"
+
+
 def numbers_cited(text):
     """Yields the numbers of the equations that a source file cites; '1 to 3' cites 1, 2 and 3."""
     plain = re.sub(r"\s*\n\s*(?://|\*|#)?\s*", " ", text)
@@ -113,7 +126,7 @@ def equation_faults(root):
 
 
 def check(root):
-    faults = [*equation_faults(root), *navigation_faults(root)]
+    faults = [*equation_faults(root), *navigation_faults(root), *tool_faults(root)]
     for page in pages(root):
         text, name = page.read_text(encoding="utf-8"), page.relative_to(root)
         for fault in (*link_faults(page, text), *path_faults(root, text), *block_faults(root, name, text)):

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Runs the checks that need a GPU: tests, benchmark, profile and memory checks.
+# Runs the checks that need a GPU: tests, benchmark, profile, memory checks, and steps over shards.
 #
-#   tools/gpu_checks.sh BUILD [tests|bench|profile|sanitize]...
+#   tools/gpu_checks.sh BUILD [tests|bench|profile|sanitize|shards|shards_sanitize]...
 #
 # BUILD is a build folder configured with -DSING_CUDA=ON, or a part of one that was copied from a machine without a
-# GPU: the programs in its tests/bin, and libsing_cuda_bench.so anywhere below it. Programs that do not start on this
-# machine are built again in BUILD-here. The script writes $OUT/log.txt, and the benchmark writes $OUT/h200.json (OUT is
-# BUILD/gpu unless set). Without arguments after BUILD it runs all four parts.
+# GPU: the programs in its tests/bin, libsing_cuda_bench.so anywhere below it, and for the shards its
+# python/_operators.so. Programs that do not start on this machine are built again in BUILD-here. The script writes
+# $OUT/log.txt, and the benchmark writes $OUT/h200.json (OUT is BUILD/gpu unless set). Without arguments after BUILD it
+# runs the first four parts. The shards need LibTorch and NCCL too.
 set -u
 cd "$(dirname "$0")/.." || exit
 build=${1:?"usage: tools/gpu_checks.sh BUILD [PART]..."}
@@ -25,9 +26,14 @@ if ! "$build/tests/bin/sing_test_cuda" --gtest_list_tests >>"$log" 2>&1; then
     cmake --build "$build" >>"$log" 2>&1 || { tail -20 "$log" && exit 1; }
 fi
 library=$(find "$build" -name libsing_cuda_bench.so | head -1)
-# Programs that were built elsewhere find the LibTorch of the torch on this machine.
-torch_libraries=$(python3 -c 'import pathlib, torch; print(pathlib.Path(torch.__file__).parent / "lib")') &&
-  export LD_LIBRARY_PATH="$torch_libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+# Programs that were built elsewhere find LibTorch and NCCL of the torch on this machine.
+libraries=$(python3 -c '
+import pathlib, torch
+torch = pathlib.Path(torch.__file__).parent
+print(torch / "lib", torch.parent / "nvidia" / "nccl" / "lib", sep=":")') &&
+  export LD_LIBRARY_PATH="$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+SING_OPERATORS=$(realpath -m "$build/python/_operators.so")
+export SING_OPERATORS PYTHONPATH=$PWD/python
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu --format=csv,noheader | tee -a "$log"
 
 # run SECONDS PATTERN COMMAND...: the whole output goes to the log, and lines that match PATTERN also go to the screen.
@@ -41,8 +47,19 @@ run() {
   [ "$status" -eq 0 ] || failures=$((failures + 1))
 }
 
+outcome='FAILED|Failure|SKIPPED|PASSED|error|No such file'
+
+# sanitize FILTER: runs tests under compute-sanitizer. Only our own kernels are checked: checking a library's matrix
+# products takes minutes.
+sanitize() {
+  local tool
+  for tool in memcheck racecheck; do
+    run 200 "$outcome|SUMMARY" compute-sanitizer --tool "$tool" --error-exitcode 9 --kernel-name kernel_substring=sing \
+      "$build/tests/bin/sing_test_cuda" --gtest_filter="$1"
+  done
+}
+
 commit=${SING_COMMIT:-$(git rev-parse HEAD 2>/dev/null || echo none)}
-outcome='FAILED|Failure|SKIPPED|PASSED|error'
 for part in $parts; do
   case $part in
     tests)
@@ -51,7 +68,7 @@ for part in $parts; do
       for name in cuda contract golden memory optim rule torch lab_training; do
         filter='*cuda*:*Cuda*'
         [ "$name" = cuda ] && filter='*'
-        run 300 "$outcome|No such file" "$build/tests/bin/sing_test_$name" --gtest_filter="$filter"
+        run 300 "$outcome" "$build/tests/bin/sing_test_$name" --gtest_filter="$filter"
       done
       ;;
     bench)
@@ -67,15 +84,20 @@ for part in $parts; do
       done
       ;;
     sanitize)
-      filter='CapturedStep.ReplaysAsTheEagerStepsForEveryRule:Layouts.AgreeForEveryCentralizedAxis:Layouts.AgreeForFactoredMoments:Layouts.AgreeForShortRows:NonFinitePolicies.*'
-      for tool in memcheck racecheck; do
-        # Only our own kernels are checked: checking a library's matrix products takes minutes.
-        run 200 "$outcome|SUMMARY" compute-sanitizer --tool "$tool" --error-exitcode 9 --kernel-name kernel_substring=sing \
-          "$build/tests/bin/sing_test_cuda" --gtest_filter="$filter"
-      done
+      sanitize 'CapturedStep.ReplaysAsTheEagerStepsForEveryRule:Layouts.AgreeForEveryCentralizedAxis:Layouts.AgreeForFactoredMoments:Layouts.AgreeForShortRows:NonFinitePolicies.*'
+      ;;
+    shards)
+      run 200 "$outcome" "$build/tests/bin/sing_test_contract" --gtest_filter='*Shards*cuda*:ShardsOnCuda*'
+      run 120 "$outcome" "$build/tests/bin/sing_test_cuda" --gtest_filter='CudaShards*:WorkPlan*:CapturedStep*:NonFinitePolicies*'
+      run 60 "$outcome" "$build/tests/bin/sing_test_nccl" --gtest_filter='NcclShards*'
+      run 300 'passed|failed|^E |^FAILED|^ERROR|SKIPPED' python3 -m pytest -q -rs --maxfail=8 python/tests/test_cuda_shards.py
+      run 120 . python3 bench/cuda/sharded_host_bench.py # the host's time per step
+      ;;
+    shards_sanitize)
+      sanitize 'CudaShards.PoliciesHoldInReplays:CudaShards.AFailingSumLeavesTheStepUndone'
       ;;
     *)
-      echo "[gpu_checks] wanted tests, bench, profile or sanitize, got '$part'"
+      echo "[gpu_checks] wanted tests, bench, profile, sanitize, shards or shards_sanitize, got '$part'"
       exit 2
       ;;
   esac

@@ -32,7 +32,7 @@ import sys
 import tempfile
 import time
 
-from run_files import checkpoint_step, contents, differences, is_finished, temporary_files
+from soak_files import checkpoint_step, contents, differences, is_finished, temporary_files
 from soak_clock import make_clock
 from soak_disk import enter_mount_namespace, make_disk, sync
 

@@ -11,7 +11,8 @@ Runs are kept below --runs, without the checkpoints of those that have ended, an
 What has a record in --out is not trained again, on whatever machine it was trained; --commit counts only the records of one
 commit. After --seconds nothing is begun, trainings save and stop, and the records of what has ended are kept. --archive puts the
 records, and what is needed to go on with unfinished tunings, into one tar file: unpacked in the same folder of another machine,
-it continues there. An experiment without its data is left out. --list prints the commands and trains nothing.
+it continues there. An experiment without its data is left out. --list prints how many trainings are missing and the commands,
+and trains nothing.
 """
 
 import argparse
@@ -165,13 +166,28 @@ class Trainer:
         runs = records.read_runs(experiment, self.out)
         return [run for run in runs if self.commit in ("", run["config"]["commit"])]
 
-    def tune(self, experiment, folder):
-        """Tunes all contestants at once. Returns the records of the complete tunings by contestant's name."""
-        kept = {
+    def kept_tunings(self, experiment):
+        tunings = records.read_tunings(experiment, self.out)
+        return {
             name: tuning
-            for name, tuning in records.read_tunings(experiment, self.out).items()
+            for name, tuning in tunings.items()
             if follows_protocol(experiment, tuning) and self.commit in ("", tuning["origin"]["commit"])
         }
+
+    def left(self, experiment):
+        """Returns how many trainings of an experiment have no record: those of its tunings, and at most those of its table or grid."""
+        contestants, kept = self.contestants(experiment), self.kept_tunings(experiment)
+        if experiment.grid:
+            settings, untuned = grid_settings(experiment, contestants), []
+        else:
+            settings, untuned = table_settings(experiment, contestants, kept), [each for each in contestants if each.name not in kept]
+        known = sum(len(each.seeds) * len(each.rates) for same in without_records(settings, self.kept_runs(experiment)) for each in same)
+        unknown = sum(len(experiment.seeds) * (2 if each.host and each.host not in kept else 1) for each in untuned)
+        return len(untuned) * (experiment.rate_runs + experiment.decay_runs), known + unknown
+
+    def tune(self, experiment, folder):
+        """Tunes all contestants at once. Returns the records of the complete tunings by contestant's name."""
+        kept = self.kept_tunings(experiment)
         untuned = [each for each in self.contestants(experiment) if each.name not in kept]
         at_once = max(1, min(self.jobs, len(untuned)))
         with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
@@ -264,7 +280,7 @@ def parsed(words):
     parser.add_argument("--seconds", type=float, default=math.inf, help="time after which trainings save and stop")
     parser.add_argument("--commit", default="", help="count only records of this commit, and train the others again")
     parser.add_argument("--contestants", type=lambda text: text.split(","), default=[], metavar="NAME,…", help="only these")
-    parser.add_argument("--list", action="store_true", help="print the commands, as far as they are known, and train nothing")
+    parser.add_argument("--list", action="store_true", help="print what is missing and the commands, as far as they are known, and train nothing")
     end = words.index("--") if "--" in words else len(words)
     arguments = parser.parse_args(words[:end])
     arguments.flags = words[end + 1 :]
@@ -290,6 +306,8 @@ def main():
         if missing and not arguments.list:
             print(f"{name}: left out, because there is no {' and no '.join(missing)}", flush=True)
             continue
+        if arguments.list:
+            print("# {}: {} trainings to tune, at most {} for the table or the grid".format(name, *trainer.left(experiment)), flush=True)
         trainer.train(experiment)
         if not arguments.list:
             print(f"{name}: {trainer.keep(experiment)} records, {trainer.seconds_left():.0f} s left", flush=True)

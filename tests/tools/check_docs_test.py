@@ -18,7 +18,10 @@ README = (
     "```sh run\nls\n```\n```cpp shows=sing/rule.hpp\n// eq. 1 to 3).\n```\n```sh tested=sing/rule.hpp\nmake\n```\n```text\nany\n```\n"
 )
 SITE = "nav:\n  - Algorithm: algorithm.md\n  - One: notes/one.md\n"
+TOOLS = "| a | `check*.py`, `results/` |\n"
 FAULTS = [
+    ("tools/README.md", TOOLS.replace("check*.py", "checks.py"), "[tools/README.md] wanted every file of tools/, got none of the name 'check_one.py'"),
+    ("tools/README.md", TOOLS.replace("results/", "result/"), "[tools/README.md] wanted files of tools/, got 'result/'"),
     ("mkdocs.yml", SITE.replace("algorithm", "other"), "[mkdocs.yml] wanted every page of docs/ in nav, got none for 'algorithm.md'"),
     ("README.md", README + "```sh\nls\n```\n", "[README.md] wanted run, shows=PATH or tested=PATH after sh, got '' before 'ls'"),
     ("README.md", README + "```sh tested=a.cpp\nls\n```\n", "wanted tested=PATH with a file of the repository, got 'a.cpp'"),
@@ -44,7 +47,8 @@ class CheckDocs(unittest.TestCase):
     def faults_with(self, changed="", text=""):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
-            files = {"docs/algorithm.md": ALGORITHM, "sing/rule.hpp": RULE, "README.md": README, "mkdocs.yml": SITE}
+            files = {"docs/algorithm.md": ALGORITHM, "sing/rule.hpp": RULE, "README.md": README, "mkdocs.yml": SITE, "tools/README.md": TOOLS}
+            files |= {"tools/check_one.py": "", "tools/results/table.py": ""}
             files |= {changed: text} if changed else {}
             for name, content in files.items():
                 (root / name).parent.mkdir(parents=True, exist_ok=True)

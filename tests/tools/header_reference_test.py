@@ -1,11 +1,11 @@
-"""Turns small headers into Markdown with tools/header_reference.py and compares every line."""
+"""Turns small headers into Markdown with tools/docs_site/header_reference.py and compares every line."""
 
 import pathlib
 import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(ROOT / "tools" / "docs_site"))
 import header_reference
 
 CXX = """\

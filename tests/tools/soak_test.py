@@ -11,7 +11,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
-import run_files  # noqa: E402
+import soak_files  # noqa: E402
 import soak  # noqa: E402
 import soak_disk  # noqa: E402
 
@@ -50,7 +50,7 @@ class Differences(InFolder):
         write_run(self.folder / "reference")
         write_run(self.folder / "run", **options)
         change(self.folder / "run")
-        return run_files.differences(self.folder / "run", self.folder / "reference")
+        return soak_files.differences(self.folder / "run", self.folder / "reference")
 
     def test_times_are_not_compared(self):
         self.assertEqual(self.differences(seconds=7.25), [])

@@ -274,6 +274,14 @@ class TrainExperiments(unittest.TestCase):
         calls, kept = self.train({}, "--list")
         self.assertEqual((calls, kept), ([], {}))
         self.assertEqual(self.said.count(" tune rde "), 3)
+        # Two seeds for each, and for PlugSING once more at its host's rate.
+        self.assertIn("# tiny: 15 trainings to tune, at most 8 for the table or the grid", self.said)
+        self.train({"tune_adamw": 2e-3, "tune_plugsing": 1e-3, "tune_sing": 3e-2}, "--contestants", "adamw")
+        self.train({}, "--list")
+        self.assertIn("# tiny: 10 trainings to tune, at most 6 for the table or the grid", self.said)
+        grid = dataclasses.replace(EXPERIMENT, name="tiny_grid", grid=(-1, 0), evaluate=())
+        self.train({}, "--list", experiment=grid)
+        self.assertIn("# tiny_grid: 0 trainings to tune, at most 12 for the table or the grid", self.said)
 
 
 if __name__ == "__main__":

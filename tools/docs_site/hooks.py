@@ -16,7 +16,7 @@ from mkdocs.structure.files import File, InclusionLevel
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import header_reference
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r'(\]\(|src="|srcset=")([^)\s#"]+)')
 FENCE = re.compile(r"^(```\w+) .*$", re.MULTILINE)
 BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
