@@ -109,7 +109,8 @@ class LinearFunction final : public Function<LinearFunction> {
 
  private:
   // Returns rows of `columns` elements if the gradient's lie so in memory, as those of logits do.
-  // What follows the gradient in a row is multiplied by rows of 0, or its products are left out.
+  // The elements behind the gradient in a row are multiplied by rows of 0 of the weight, or their
+  // products are left out.
   static at::Tensor aligned(const at::Tensor& gradient, std::int64_t columns) {
     const bool lies_so = gradient.stride(0) == columns && gradient.stride(1) == 1 &&
                          gradient.storage_offset() == 0 && columns > gradient.size(1);
@@ -359,14 +360,10 @@ Dropouts::Dropouts(double probability, std::int64_t layers, std::int64_t rows, s
 Dropout Dropouts::next() { return keep_.defined() ? Dropout{keep_[next_++], factor_} : Dropout{}; }
 
 std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& x, const at::Tensor& branch,
-                                           const at::Tensor& bias, const NormParameters& norm) {
-  return add_norm(x, branch, bias, norm, Dropout{});
-}
-
-std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& x, const at::Tensor& branch,
                                            const at::Tensor& bias, const NormParameters& norm,
                                            const Dropout& dropout) {
-  if (is_fusible(branch) && x.is_contiguous() && add_norm_supports(branch.size(1))) {
+  if (is_fusible(branch) && x.scalar_type() == at::kFloat && x.is_contiguous() &&
+      add_norm_supports(branch.size(1))) {
     const variable_list both = AddNormFunction::apply(
         x, branch, bias, norm.gain, norm.shift, norm.epsilon, maybe(dropout.keep), dropout.factor);
     return {both[0], both[1]};

@@ -93,9 +93,10 @@ struct BiasGeluGradient {
 void bias_gelu_gradient(const BiasGeluGradient& at, Stream stream);
 
 // losses[rows] = (1 − smoothing) · −log p of the target + smoothing · mean of −log p over the
-// columns, with p = softmax of the row; 0 where the target is `ignored`. The gradient of the sum of
-// the losses, multiplied by a factor on the device, takes the place of the logits. Rows begin
-// `stride` elements apart, a multiple of 8; what is between them, up to a multiple of 8, becomes 0.
+// columns, with p = softmax of the row; 0 where the target is `ignored`, and not a number where it
+// is no class. The gradient of the sum of the losses, multiplied by a factor on the device, takes
+// the place of the logits. Rows begin `stride` elements apart, a multiple of 8; the elements
+// between them, up to a multiple of 8, become 0.
 inline constexpr std::int64_t kMostClasses = 110'000;
 struct CrossEntropy {
   BFloat16* logits;

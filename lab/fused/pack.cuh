@@ -1,4 +1,5 @@
-// Defines packs of four or eight adjacent elements, warp sums and checked launches.
+// Defines packs of four or eight adjacent elements, sums and maxima of a warp, and checked
+// launches.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -101,6 +102,14 @@ __device__ inline float warp_sum(float value) {
 #pragma unroll
   for (int distance = kWarp / 2; distance > 0; distance /= 2) {
     value += __shfl_xor_sync(0xffffffffu, value, distance);
+  }
+  return value;
+}
+
+__device__ inline float warp_maximum(float value) {
+#pragma unroll
+  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
+    value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, distance));
   }
   return value;
 }

@@ -33,7 +33,7 @@ struct PackedAttention {
 };
 
 // softmax(q kᵀ / √width) v of each sequence of queries to that of its number of keys and values,
-// all in packed rows. What filled-up places get is finite and means nothing.
+// all in packed rows. The results of filled-up places are finite and mean nothing.
 at::Tensor attention(const at::Tensor& queries, const PackedRows& query_rows,
                      const at::Tensor& keys, const at::Tensor& values, const PackedRows& key_rows,
                      const PackedAttention& options);
