@@ -72,7 +72,7 @@ std::string comparison_section(const std::vector<Row>& rows) {
   }
   return "<section id=\"comparison\"><h2>Comparison</h2>\n<div class=\"charts even\">" +
          chart_of(rows) + "</div>\n" + page::text_grid("means", table_lines(rows)) +
-         "<p class=\"note\">" + runs_note(rows) + "<br>" +
+         "<p class=\"note\">" + page::escape_html(runs_note(rows)) + "<br>" +
          page::escape_html(difference_note(rows)) + "</p></section>\n";
 }
 

@@ -124,6 +124,12 @@ TEST(LineChart, ALogarithmicChartHasOnlyPositiveNumbers) {
               HasSubstr("\"points\":[[1.0,-1.0],[2.0,3.0,-1.0,4.0]]"));
 }
 
+// std::stod throws for such a number.
+TEST(LineChart, ANumberMayBeSmallerThanNormalNumbers) {
+  const Curve curve{.label = "c", .points = {curve_point(0, 1.25e-310)}};
+  EXPECT_THAT(draw_line_chart({.title = "t"}, {curve}), HasSubstr("\"points\":[[0.0,1.25e-310]]"));
+}
+
 TEST(LineChart, ALabelCannotEndTheScript) {
   const Curve curve{.label = "</script>\xff", .points = {curve_point(0, 1)}};
   EXPECT_THAT(draw_line_chart({.title = "t"}, {curve}),
