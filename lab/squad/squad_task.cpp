@@ -163,7 +163,9 @@ class SquadTask final : public task::Task {
     return std::make_unique<AnswerEvaluator>(
         evaluation_->paragraphs, evaluation_->tokenized,
         ExtractionOptions{.best = options_.best, .answer_length = options_.answer_length}, kWindows,
-        training_size_ > 0 ? training_->batches.padding_share(training_size_, options_.length) : 0);
+        training_size_ > 0
+            ? std::optional(training_->batches.padding_share(training_size_, options_.length))
+            : std::nullopt);
   }
   std::string picture_legend() const override {
     return "questions, the answers given, and a right answer";
@@ -196,7 +198,7 @@ class SquadTask final : public task::Task {
   task::TaskSetting setting_;
   std::string digest_;
   std::optional<PreparedSet> training_, evaluation_;
-  std::atomic<std::int64_t> training_size_ = 0;  // of the batches made for training; 0: none yet
+  std::atomic<std::int64_t> training_size_ = 0;  // windows per training batch; 0: none was made
 };
 
 }  // namespace
