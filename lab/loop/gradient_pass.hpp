@@ -34,7 +34,8 @@ class GradientPass {
  private:
   using Shapes = std::vector<std::int64_t>;  // of all tensors of all parts, one after the other
 
-  // What batches of one shape share. All but the number of runs is made when the graph is recorded.
+  // Batches of one shape share a recording. All but the number of runs is made when the graph is
+  // recorded.
   struct Recording {
     int runs = 0;
     std::unique_ptr<StepGraph> graph;
