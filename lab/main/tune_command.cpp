@@ -26,24 +26,10 @@ struct TuneFlags {
   RunFlags runs;
 };
 
-// Returns the value of `--name value` or `--name=value`.
-std::optional<std::string> flag_value(const std::vector<std::string>& flags,
-                                      const std::string& name) {
-  for (std::size_t at = 0; at < flags.size(); ++at) {
-    if (flags[at] == name && at + 1 < flags.size()) {
-      return flags[at + 1];
-    }
-    if (flags[at].starts_with(name + "=")) {
-      return flags[at].substr(name.size() + 1);
-    }
-  }
-  return std::nullopt;
-}
-
 // Returns the option's value in the file of options of the training, or else the optimizer's own.
 double own_value(const tune::TuningRequest& request, const std::string& option,
                  const std::vector<std::string>& names_in_file) {
-  if (const auto config = flag_value(request.train_flags, "--config")) {
+  if (const auto config = compare::flag_value(request.train_flags, "--config")) {
     for (const auto& [name, text] : command::read_option_file(*config)) {
       const auto number = parse_number<double>(text);
       if (std::find(names_in_file.begin(), names_in_file.end(), name) != names_in_file.end() &&

@@ -54,16 +54,11 @@ compare::Cell cell_of(const PaperTable& table, const PaperRow& row,
 }  // namespace
 
 ScaleFlags flags_of(std::string_view task, const ReproductionRequest& request) {
-  std::filesystem::path data = default_data(task);
   const std::vector<std::string>& given = request.train_flags;
-  for (auto flag = given.begin(); flag != given.end(); ++flag) {
-    if (*flag == "--data" && std::next(flag) != given.end()) {
-      data = *std::next(flag);
-    } else if (flag->starts_with("--data=")) {
-      data = flag->substr(flag->find('=') + 1);
-    }
-  }
-  return without_given(scale_flags(request.scale, task, data), given);
+  const std::optional<std::string> data = compare::flag_value(given, "--data");
+  return without_given(
+      scale_flags(request.scale, task, data ? std::filesystem::path(*data) : default_data(task)),
+      given);
 }
 
 std::string notice_of(const PaperTable& table, const ReproductionRequest& request) {
