@@ -266,10 +266,7 @@ void run(BenchFlags& flags, CommandContext& context) {
                                 {"batches", std::move(shapes)},
                                 {"optimizer_step", to_json(optimizers)},
                                 {"training_step", to_json(trainings)}};
-    const std::string text = all.dump(1) + "\n";
-    AtomicFile file(flags.json);
-    file.write(std::as_bytes(std::span(text)));
-    file.commit();
+    replace_file(flags.json, all.dump(1) + "\n");
   }
 }
 

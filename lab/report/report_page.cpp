@@ -5,7 +5,6 @@
 #include <cmath>
 #include <functional>
 #include <ostream>
-#include <span>
 
 #include "lab/page/html_text.hpp"
 #include "lab/page/line_chart.hpp"
@@ -237,10 +236,7 @@ std::string report_page(const std::vector<run::RunRecord>& runs, const std::stri
 
 void write_report(const std::filesystem::path& path, const std::vector<run::RunRecord>& runs,
                   const std::string& summary) {
-  const std::string page = report_page(runs, summary);
-  AtomicFile file(path);
-  file.write(std::as_bytes(std::span(page.data(), page.size())));
-  file.commit();
+  replace_file(path, report_page(runs, summary));
 }
 
 void write_report_of(const std::filesystem::path& path,

@@ -6,7 +6,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <span>
 #include <tuple>
 
 #include "lab/command/text_table.hpp"
@@ -240,10 +239,7 @@ void write_record(const TuningRequest& request, const Tuning& tuning,
   for (const Trial& trial : tuning.trials) {
     json["results"].push_back(json_of(trial));
   }
-  const std::string text = text_of(json);
-  AtomicFile file(folder / "tune.json");
-  file.write(std::as_bytes(std::span(text.data(), text.size())));
-  file.commit();
+  replace_file(folder / "tune.json", text_of(json));
 }
 
 std::string text_of(const TuningRequest& request, const Tuning& tuning) {
