@@ -15,6 +15,7 @@
 #include "lab/report/run_tables.hpp"
 #include "lab/report/score_names.hpp"
 #include "lab/report/time_bars.hpp"
+#include "lab/run/named_values.hpp"
 #include "lab/run/run_directory.hpp"
 #include "lab/run/run_reader.hpp"
 #include "sing/base/message.hpp"
@@ -91,7 +92,7 @@ std::string charts(const Subject& subject, Over over) {
     others += page::draw_line_chart(
         {.title = name, .x_label = x},
         marked(subject, of_evaluations([&](const run::EvaluationRecord& record) {
-                 return score_of(record.others, name);
+                 return run::value_of(record.others, name, run::kAbsent);
                })));
   }
   return page::draw_line_chart(

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "lab/command/option_texts.hpp"
+#include "lab/run/named_values.hpp"
 #include "sing/base/message.hpp"
 #include "sing/optim/named_options.hpp"
 
@@ -16,13 +17,10 @@ std::filesystem::path recipe_path(const PaperRow& row, const ReproductionRequest
 }
 
 std::string optimizer_of(const std::filesystem::path& recipe) {
-  for (const auto& [name, text] : command::read_option_file(recipe)) {
-    if (name == "optimizer") {
-      return text;
-    }
-  }
-  throw std::invalid_argument(
-      fmt::format("[{}] wanted a line 'optimizer = …', got none", recipe.string()));
+  const std::string optimizer =
+      run::value_of(command::read_option_file(recipe), "optimizer", std::string());
+  SING_CHECK(!optimizer.empty(), "[{}] wanted a line 'optimizer = …', got none", recipe.string());
+  return optimizer;
 }
 
 std::string missing_of(const PaperTable& table, const PaperRow& row,
