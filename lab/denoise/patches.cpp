@@ -14,7 +14,7 @@ constexpr std::uint32_t kPlacePurpose = 0xDE40;
 constexpr std::uint32_t kNoisePurpose = 0xDE41;
 constexpr std::uint32_t kTestNoisePurpose = 0xDE42;
 
-// Quantiles at the middles of 4096 equally likely parts: their variance is 1 to 2e-4.
+// Quantiles at the middles of 4096 equally likely parts: their variance differs from 1 by 2e-4.
 constexpr int kPartBits = 12;
 constexpr std::size_t kParts = std::size_t{1} << kPartBits;
 using Quantiles = std::array<float, kParts>;

@@ -12,8 +12,8 @@
 
 namespace sing::lab::encoder {
 
-// The tensors with which a batch begins; a task adds its own: ids and types int64 [B, T], lengths
-// int64 [B].
+// A batch begins with these tensors: ids and types int64 [B, T], lengths int64 [B]. The task's own
+// tensors follow.
 enum PaddedPart : std::size_t { kIds, kTypes, kLengths, kPaddedParts };
 
 // The tensors are in host memory. T is columns_for() the longest sequence and at most `longest`,

@@ -7,15 +7,16 @@ namespace {
 
 constexpr int kThreads = 512;
 constexpr int kRowWarps = kThreads / kWarp;
-constexpr int kColumns = 8;  // that a thread takes at a time
+constexpr int kColumns = 8;  // columns that a thread takes at a time
 constexpr float kLog2E = 1.44269504f;
 
-// Combines a value of each thread; all threads get the result. `combine` does so in a warp.
+// Combines a value of each thread by `combine`, which does so for a warp; all threads get the
+// result.
 template <class Combine>
 __device__ float of_block(float value, float identity, const Combine& combine) {
   __shared__ float of_warps[kRowWarps];
   value = combine(value);
-  __syncthreads();  // until all have read the result before
+  __syncthreads();  // until all threads have read the previous result
   if (threadIdx.x % kWarp == 0) {
     of_warps[threadIdx.x / kWarp] = value;
   }

@@ -135,7 +135,7 @@ PackedRows pack_rows(const at::Tensor& is_token) {
   const at::Tensor tokens = lengths.sum();
   const at::Tensor groups = (all - tokens - at::arange(0, all, longest, numbers)).clamp(0, longest);
   const at::Tensor flat = is_token.flatten();
-  const at::Tensor number = flat.cumsum(0);  // of the tokens up to each place
+  const at::Tensor number = flat.cumsum(0);  // count of the tokens up to each place
   const at::Tensor place = at::arange(all, numbers);
   PackedRows rows;
   rows.is_token = is_token;

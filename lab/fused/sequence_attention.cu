@@ -130,7 +130,7 @@ __device__ void store_features(BFloat16* values, std::int64_t row, std::int64_t 
   }
 }
 
-// Adds the rows with the weights of the lanes.
+// Adds up the rows, multiplied by the weights that the lanes hold.
 template <int kWidth>
 __device__ void weighted_sum(const Rows<kWidth>& rows, int count,
                              const float (&weights)[kKeysOfLane],
@@ -176,8 +176,8 @@ __global__ void __launch_bounds__(kBlockThreads) forward(SequenceAttention at) {
   }
 }
 
-// Computes the weights again. Those that dropout leaves and the gradients of the scores of all
-// queries lie in shared memory for the sums over the queries.
+// Computes the weights again. The weights after dropout and the gradients of the scores lie in
+// shared memory, for the sums over the queries.
 template <int kWidth>
 __global__ void __launch_bounds__(kBlockThreads)
     backward(SequenceAttention at, SequenceAttentionGradient to) {

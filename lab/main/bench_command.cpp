@@ -36,7 +36,7 @@ struct BenchFlags {
 };
 
 struct TimedBatch {
-  std::vector<task::Batch> parts;  // of a step
+  std::vector<task::Batch> parts;  // the parts of one step
   std::int64_t units = 0;          // counted by the speed
 };
 

@@ -176,8 +176,8 @@ class StackImpl final : public ::torch::nn::Module {
     };
     fused::Dropouts dropouts(is_training() ? shape_.dropout : 0, 2 * shape_.depth,
                              half.size(0) * half.size(1), shape_.width, half.device());
-    // The same rows for the products and for the residual sum. A product's bias is added where its
-    // result is next read.
+    // The products read `rows`, and the residual sum the same values as `residual`. A product's
+    // bias is added where its result is next read.
     at::Tensor rows = packs ? fused::packed(half, order) : half.flatten(0, 1);
     at::Tensor residual = rows;
     const auto add = [&](const at::Tensor& branch, const ::torch::nn::LinearImpl& linear,
