@@ -305,9 +305,8 @@ TEST(ShardsOnTheCpu, AStepExchangesOneVectorPerSumGroup) {
     Options options;
     options.rule = rule;
     const std::vector<SharedTensor> tensors(5, {{4, 6}, {axis, kReplicate}});
-    Processes processes({2, 2}, tensors, Dtype::kFloat32, options, two_threads, [](std::size_t i) {
-      return start_of({4, 6}, i);
-    });
+    Processes processes({2, 2}, tensors, Dtype::kFloat32, options, two_threads,
+                        [](std::size_t i) { return start_of({4, 6}, i); });
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       processes.set_gradient(i, test::well_conditioned_values(i, {4, 6}));
     }
@@ -330,10 +329,9 @@ TEST(ShardsOnCuda, AGradientThatOnlySomePartsHaveIsNotFinite) {
     SCOPED_TRACE(name_of(policy));
     Options options;
     options.non_finite = policy;
-    Processes processes({2, 1}, {{{4, 2}, {0, kReplicate}}, {{4, 3}, {0, kReplicate}}},
-                        Dtype::kFloat32, options, on_cuda, [](std::size_t i) {
-                          return start_of(i == 0 ? Shape{4, 2} : Shape{4, 3}, i);
-                        });
+    Processes processes(
+        {2, 1}, {{{4, 2}, {0, kReplicate}}, {{4, 3}, {0, kReplicate}}}, Dtype::kFloat32, options,
+        on_cuda, [](std::size_t i) { return start_of(i == 0 ? Shape{4, 2} : Shape{4, 3}, i); });
     for (const std::size_t i : {0, 1}) {
       processes.set_gradient(i,
                              test::well_conditioned_values(i, i == 0 ? Shape{4, 2} : Shape{4, 3}));
@@ -432,9 +430,7 @@ TEST(ShardsOnTheCpu, EachMatrixIsMadeOrthogonalByOneProcess) {
   Processes processes(
       {2, 1}, tensors, Dtype::kFloat32, options,
       [&] { return make_cpu_backend({.multiply = count_products}); },
-      [](std::size_t i) {
-        return start_of({4, 6}, i);
-      });
+      [](std::size_t i) { return start_of({4, 6}, i); });
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     processes.set_gradient(i, test::well_conditioned_values(i, {4, 6}));
   }

@@ -91,7 +91,7 @@ void StepLauncher::launch_shards(const Launch& launch, const DeviceTables& table
     }
   };
   const auto count = static_cast<unsigned int>(launch.end - launch.begin);
-  const auto launch_rule = [&](const KernelOfRules ShardKernels::*kernels, dim3 blocks) {
+  const auto launch_rule = [&](const KernelOfRules ShardKernels::* kernels, dim3 blocks) {
     arguments.begin = launch.begin;
     arguments.end = launch.end;
     const ShardKernels& of_type =
