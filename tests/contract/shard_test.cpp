@@ -3,7 +3,9 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <limits>
+#include <stdexcept>
 
 #include "tests/contract/agreement.hpp"
 #include "tests/contract/model.hpp"
@@ -30,9 +32,14 @@ std::shared_ptr<Backend> two_threads() { return make_cpu_backend({.threads = 2})
 std::shared_ptr<Backend> reference() { return make_reference_backend(); }
 std::shared_ptr<Backend> on_cuda() { return make_cuda_backend({}); }
 
-// Whether the backend takes shards of matrices under this rule.
-bool takes_matrices(MakeBackend make_backend, const Rule& rule) {
-  return make_backend()->instead_of_shard(rule, true).empty();
+// Returns the variants under whose rules the backend takes shards of matrices.
+std::vector<test::RuleVariant> taken(MakeBackend make_backend,
+                                     std::vector<test::RuleVariant> variants) {
+  const std::shared_ptr<Backend> backend = make_backend();
+  std::erase_if(variants, [&](const test::RuleVariant& each) {
+    return !backend->instead_of_shard(each.rule, true).empty();
+  });
+  return variants;
 }
 
 // Even, uneven, fewer rows than processes, rows of one element, and none.
@@ -126,11 +133,8 @@ INSTANTIATE_TEST_SUITE_P(Backends, Shards, testing::Values(two_threads, referenc
                          name_of_case);
 
 TEST_P(Shards, EveryRuleTakesTheStepOfTheWholeTensors) {
-  for (const test::RuleVariant& variant : test::rule_variants()) {
+  for (const test::RuleVariant& variant : taken(GetParam(), test::rule_variants())) {
     SCOPED_TRACE(variant.name);
-    if (!takes_matrices(GetParam(), variant.rule)) {
-      continue;
-    }
     Options options;
     options.rule = variant.rule;
     expect_whole({2, 2}, tensors_of(shapes(), 0, 3), Dtype::kFloat32, options, GetParam(), kSteps);
@@ -138,11 +142,8 @@ TEST_P(Shards, EveryRuleTakesTheStepOfTheWholeTensors) {
 }
 
 TEST_P(Shards, EveryPlacementTakesTheStepOfTheWholeTensors) {
-  for (const test::RuleVariant& variant : test::all_rules()) {
+  for (const test::RuleVariant& variant : taken(GetParam(), test::all_rules())) {
     SCOPED_TRACE(variant.name);
-    if (!takes_matrices(GetParam(), variant.rule)) {
-      continue;
-    }
     Options options;
     options.rule = variant.rule;
     for (const auto& [mesh, first, second] :
@@ -159,11 +160,8 @@ TEST_P(Shards, EveryPlacementTakesTheStepOfTheWholeTensors) {
 }
 
 TEST_P(Shards, LargeTensorsInSeveralChunksPerPart) {
-  for (const test::RuleVariant& variant : test::all_rules()) {
+  for (const test::RuleVariant& variant : taken(GetParam(), test::all_rules())) {
     SCOPED_TRACE(variant.name);
-    if (!takes_matrices(GetParam(), variant.rule)) {
-      continue;
-    }
     Options options;
     options.rule = variant.rule;
     expect_whole({2, 2}, {{{601, 333}, {0, 1}}, {{2, 300'007}, {1, 0}}, {{150'001}, {0, 0}}},
@@ -191,11 +189,8 @@ TEST_P(Shards, EveryWayToStandardize) {
 
 // Gradients are clipped by the norm of all whole tensors, each counted once.
 TEST_P(Shards, ClippingSeesWholeTensors) {
-  for (const test::RuleVariant& variant : test::all_rules()) {
+  for (const test::RuleVariant& variant : taken(GetParam(), test::all_rules())) {
     SCOPED_TRACE(variant.name);
-    if (!takes_matrices(GetParam(), variant.rule)) {
-      continue;
-    }
     Options options;
     options.rule = variant.rule;
     options.standardize.normalize = Normalize::kOff;
@@ -317,6 +312,38 @@ TEST(ShardsOnTheCpu, AStepExchangesOneVectorPerSumGroup) {
   EXPECT_EQ(sums_of(AdamW{}, 1), 2);
   EXPECT_EQ(sums_of(Lamb{}, 0), 2);
   EXPECT_EQ(sums_of(AdaFactor{}, 0), 3);
+}
+
+// A step that the sum gives up must leave nothing to the next step, not even the executor's
+// exception, which a completed step throws.
+TEST(ShardsOnTheCpu, AFailingExecutorAndAFailingSumLeaveTheNextStepAlone) {
+  bool fails = true;
+  std::vector<float> value(8, 1.0F);
+  const std::vector<float> gradient{1, 2, 4, 8, 16, 32, 64, 128};
+  Parameter parameter{
+      .name = "w", .data = value.data(), .shape = {4, 2}, .gradient = gradient.data()};
+  parameter.shard = Shard{.whole_shape = {8, 2}, .offset = {0, 0}, .cut_axes = {0}};
+  const Executor executor = [&](int count, const std::function<void(int)>& task) {
+    if (fails) {
+      throw std::runtime_error("no thread");
+    }
+    for (int i = 0; i < count; ++i) {
+      task(i);
+    }
+  };
+  Optimizer optimizer({parameter}, {}, make_cpu_backend({.threads = 2, .executor = executor}));
+  optimizer.set_sum_shards([&](std::span<double> /*values*/, std::int32_t /*sum_group*/) {
+    if (fails) {
+      throw std::runtime_error("the other process is gone");
+    }
+  });
+  const std::vector<float> before = value;
+  EXPECT_EQ(test::message_of<std::runtime_error>([&] { optimizer.step(); }),
+            "the other process is gone");
+  EXPECT_EQ(value, before);
+  fails = false;
+  EXPECT_NO_THROW(optimizer.step());
+  EXPECT_NE(value, before);
 }
 
 // The step cannot throw, because it does not wait: the gradient counts as one that is not finite.
