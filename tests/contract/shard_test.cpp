@@ -376,7 +376,12 @@ TEST(ShardsOnCuda, AGradientThatOnlySomePartsHaveIsNotFinite) {
       EXPECT_EQ(thrown[rank] != nullptr, policy == NonFinite::kThrow);
       EXPECT_EQ(processes[rank].parameters[0].values(), before[2 * rank]);
       EXPECT_EQ(processes[rank].parameters[1].values() == before[2 * rank + 1], gives_up);
-      EXPECT_EQ(processes[rank].optimizer->status().skipped_steps, gives_up ? 1 : 0);
+      const OptimizerProgress progress = processes[rank].optimizer->status();
+      EXPECT_EQ(progress.skipped_steps, gives_up ? 1 : 0);
+      EXPECT_EQ(progress.skipped_tensors, gives_up ? 0 : 1);
+      EXPECT_EQ(processes[rank].optimizer->tensor_progress()[0].non_finite, gives_up ? 0 : 1);
+      EXPECT_EQ(processes[rank].optimizer->gradient_norms()[0],
+                processes[0].optimizer->gradient_norms()[0]);
     }
   }
 }
