@@ -407,6 +407,13 @@ TEST_P(Shards, WhatIsNoPartOfATensorIsRefused) {
             "2 elements from 0 on of 4, not cut");
   EXPECT_EQ(message({.whole_shape = {4, 2}, .offset = {0, 0}, .cut_axes = {2}}),
             "[optimizer] parameter 'w' (2, 2): wanted cut axes below 2, got 2");
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(message({.whole_shape = {most, most}, .offset = {0, 0}, .cut_axes = {0, 1}}),
+            "[optimizer] parameter 'w' (2, 2): wanted fewer than 2^60 elements, got "
+            "8.507059173023462e+37");
+  EXPECT_EQ(message({.whole_shape = {-most - 1, 2}, .offset = {0, 0}, .cut_axes = {0}}),
+            "[optimizer] parameter 'w' (2, 2): wanted a part of the whole tensor along axis 0, got "
+            "2 elements from 0 on of -9223372036854775808, cut");
   Options options;
   options.rule = Muon{};
   EXPECT_EQ(message({.whole_shape = {4, 2}, .offset = {0, 0}, .cut_axes = {0}}, options),
@@ -510,6 +517,20 @@ TEST(ShardsOnCuda, RulesOfWholeMatricesAreRefused) {
       test::message_of<std::invalid_argument>([&] { Optimizer({parameter}, options, backend); }),
       "[optimizer] parameter 'w' (2, 2): wanted a whole tensor on cuda:0 for rule 'muon', got "
       "a shard; keep matrices whole for this rule, or their shards in CPU memory");
+}
+
+TEST_P(Shards, ATensorThatIsListedAgainIsTheSameShard) {
+  float value[4] = {};
+  Parameter first{.name = "first", .data = value, .shape = {2, 2}};
+  first.shard = Shard{.whole_shape = {4, 2}, .offset = {0, 0}, .cut_axes = {0}};
+  Parameter second = first;
+  second.name = "second";
+  EXPECT_EQ(Optimizer({first, second}, {}, GetParam()()).parameter_count(), 1);
+  second.shard->offset = {2, 0};
+  EXPECT_EQ(test::message_of<std::invalid_argument>(
+                [&] { Optimizer({first, second}, {}, GetParam()()); }),
+            "[optimizer] wanted one shard per address, got 'first' (2, 2) and 'second' (2, 2) with "
+            "different shards");
 }
 
 TEST_P(Shards, AStepNeedsAFunctionThatAddsUpSums) {
