@@ -301,7 +301,7 @@ class ShardSums:
 
     @property
     def on_device_address(self) -> int:
-        """The same for sums on a CUDA device."""
+        """The address of the function for sums on a CUDA device."""
         return ctypes.cast(self._sum_on_device_function, ctypes.c_void_p).value or 0
 
     @property
@@ -359,8 +359,10 @@ class ShardSums:
         return 0
 
     def _sum_on_device(self, address: int, count: int, number: int, stream: int) -> int:
-        """As _sum(). The library works on torch's current stream, where torch orders a collective too, so nothing is waited for;
-        but a group without a backend for the device adds up a copy on the CPU.
+        """Called by the library as _sum() is, with values on a CUDA device.
+
+        Both the library and torch's collectives keep to torch's current stream, so the host does not wait. A group without a
+        backend for the device adds up a copy on the CPU, for which the host waits.
         """
         try:
             from torch import distributed
@@ -389,7 +391,7 @@ class ShardSums:
         return found
 
     def _exchange(self, sent: int, sent_bytes: Any, received: int, received_bytes: Any, processes: int, number: int) -> int:
-        """As _sum(). The collective has ended when it returns, so that it may work in the library's memory."""
+        """Called by the library as _sum() is. The collective has ended when it returns, so it may work in the library's memory."""
         try:
             from torch import distributed
 

@@ -120,7 +120,7 @@ TEST_P(StandardizerTest, FollowsGradientsThatMoveAndListsThatChange) {
   }
 }
 
-// What was prepared for a list does not serve the same list with another shape, order or type.
+// A plan that was made for a list does not serve a list with another shape, order or type.
 TEST_P(StandardizerTest, FollowsEveryPropertyOfATensorThatChanges) {
   const DeviceTensor gradient(backend_, Dtype::kFloat32, {6}, random_values(1, 6));
   const DeviceTensor narrow(backend_, Dtype::kBFloat16, {6}, random_values(2, 6));
