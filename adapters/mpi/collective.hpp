@@ -8,7 +8,7 @@
 
 namespace sing::mpi {
 
-// Throws Error with MPI's text if `result` is no success. MPI's own way to handle errors is to end
+// Throws Error with MPI's text unless `result` is success. MPI's own way to handle errors is to end
 // all processes; then no call returns such a result.
 void check(int result, std::string_view call);
 

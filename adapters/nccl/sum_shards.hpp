@@ -10,7 +10,7 @@
 
 namespace sing::nccl {
 
-// Throws Error with NCCL's text if `result` is no success.
+// Throws Error with NCCL's text unless `result` is success.
 void check(ncclResult_t result, std::string_view call);
 
 // Returns a function for Optimizer::set_sum_shards_on_device(): the processes of the sum group i

@@ -444,9 +444,18 @@ std::shared_ptr<OptimizerProgress> MultiDeviceOptimizer::progress_memory(std::si
   return devices_.at(device).optimizer->optimizer_progress_memory();
 }
 
+// A device may have no memory for the weights that are put aside.
 void MultiDeviceOptimizer::use_slow_weights() {
-  for (OnDevice& each : devices_) {
-    each.optimizer->use_slow_weights();
+  std::size_t done = 0;
+  try {
+    for (; done < devices_.size(); ++done) {
+      devices_[done].optimizer->use_slow_weights();
+    }
+  } catch (...) {
+    while (done-- > 0) {
+      devices_[done].optimizer->use_fast_weights();
+    }
+    throw;
   }
 }
 

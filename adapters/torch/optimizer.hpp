@@ -50,9 +50,9 @@ class Optimizer final : public ::torch::optim::Optimizer {
   void upload(double loss_scale = 1);
 
   // The function that adds up the sums of shards, which a step with a shard needs; by MPI it is
-  // sing::mpi::sum_over(), by NCCL sing::nccl::sum_over().
+  // sing::mpi::sum_over().
   void set_sum_shards(const SumShards& sum_shards) { optimizer_.set_sum_shards(sum_shards); }
-  // The same for parameters on a CUDA device; by NCCL it is sing::nccl::sum_over().
+  // Parameters on a CUDA device need this function instead; by NCCL it is sing::nccl::sum_over().
   void set_sum_shards_on_device(const SumShardsOnDevice& sum_shards) {
     optimizer_.set_sum_shards_on_device(sum_shards);
   }

@@ -22,9 +22,8 @@
 namespace sing::lab::choice {
 namespace {
 
-// Tensors in host memory and in training, for B questions: ids and types int64 [4 B, T], the
-// sequences' lengths int64 [4 B], and the places of the right endings int64 [B].
-enum Part : std::size_t { kIds, kTypes, kLengths, kRight };
+// Behind the 4 B sequences of B questions, the places of the right endings, int64 [B].
+enum Part : std::size_t { kRight = encoder::kPaddedParts };
 
 constexpr std::uint32_t kTrainingPurpose = 1;
 constexpr std::uint32_t kTestPurpose = 2;
@@ -114,7 +113,7 @@ class ChoiceTask final : public task::CountingTask {
   }
   std::string unit() const override { return "tokens"; }
   std::int64_t unit_count(const task::Batch& made) const override {
-    return made[kLengths].sum().item<std::int64_t>();
+    return made[encoder::kLengths].sum().item<std::int64_t>();
   }
 
   task::Batch make_batch(const task::BatchRequest& request) override {
@@ -129,26 +128,20 @@ class ChoiceTask final : public task::CountingTask {
       sequences.insert(sequences.end(), set.sequences[number].begin(), set.sequences[number].end());
       right.push_back(set.right[number]);
     }
-    const encoder::PaddedBatch padded = encoder::pad(sequences, encoder_.pairs().padding(),
-                                                     options_.length, setting_.device.is_cuda());
-    return {padded.ids, padded.types, padded.lengths, at::tensor(right)};
+    task::Batch batch = encoder::pad(sequences, encoder_.pairs().padding(), options_.length,
+                                     setting_.device.is_cuda());
+    batch.push_back(at::tensor(right));
+    return batch;
   }
 
   task::Batch to_device(const task::Batch& made) const override {
-    task::Batch moved;
-    for (const at::Tensor& part : made) {
-      moved.push_back(part.to(setting_.device, /*non_blocking=*/true));
-    }
-    return moved;
+    return encoder::moved(made, setting_.device);
   }
 
   // [B, 4]: a score for each ending.
   task::TaskModel make_model() const override {
     return encoder::encoder_task_model(
         encoder_.make_model(model::Pooler::kFirstToken, "classifier", 1),
-        [](const task::Batch& batch) {
-          return encoder::encoder_input(batch[kIds], batch[kTypes], batch[kLengths]);
-        },
         [](const at::Tensor& outputs, const model::EncoderInput& /*input*/) {
           return outputs.view({-1, static_cast<std::int64_t>(kEndings)});
         });

@@ -48,12 +48,6 @@ std::string in_one_line(std::string text) {
   return text.substr(0, text.find_last_not_of(' ') + 1);
 }
 
-void write_command(const fs::path& path, const std::string& text) {
-  AtomicFile file(path);
-  file.write(std::as_bytes(std::span(text.data(), text.size())));
-  file.commit();
-}
-
 std::string end_text(const run::EndRecord& end) {
   if (end.status == run::RunStatus::kDiverged) {
     return fmt::format("diverged, {}", page::duration_text(end.seconds));
@@ -206,7 +200,7 @@ std::vector<std::optional<Result>> CellRunner::run(std::span<const Cell> cells) 
 
 CellRunner::Training CellRunner::start(const Cell& cell, std::size_t place) const {
   make_folder(place_.folder);
-  write_command(beside(place_, cell, ".command"), command_text(cell));
+  replace_file(beside(place_, cell, ".command"), command_text(cell));
   return {place, &cell, which(before_ + place + 1),
           ChildProcess(place_.program, arguments_of(place_, cell), beside(place_, cell, ".log"))};
 }

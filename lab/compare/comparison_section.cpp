@@ -6,13 +6,12 @@
 
 #include "lab/page/html_text.hpp"
 #include "lab/page/line_chart.hpp"
+#include "lab/page/page_parts.hpp"
 #include "lab/page/text_grid.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::compare {
 namespace {
-
-constexpr std::size_t kColors = 10;  // in the style sheet
 
 bool has_accuracy(const std::vector<Row>& rows) {
   return std::any_of(rows.begin(), rows.end(),
@@ -33,7 +32,7 @@ std::vector<page::Curve> curves_of(const std::vector<Row>& rows, bool of_accurac
       return each.label == row.contestant;
     });
     if (curve == curves.end()) {
-      const std::string style = fmt::format("color{}", curves.size() % kColors);
+      const std::string style = fmt::format("color{}", curves.size() % page::kColors);
       curve = curves.insert(curves.end(), {.label = row.contestant, .style = style});
     }
     curve->points.push_back(point_of(row, of_accuracy));
@@ -72,7 +71,7 @@ std::string comparison_section(const std::vector<Row>& rows) {
   }
   return "<section id=\"comparison\"><h2>Comparison</h2>\n<div class=\"charts even\">" +
          chart_of(rows) + "</div>\n" + page::text_grid("means", table_lines(rows)) +
-         "<p class=\"note\">" + runs_note(rows) + "<br>" +
+         "<p class=\"note\">" + page::escape_html(runs_note(rows)) + "<br>" +
          page::escape_html(difference_note(rows)) + "</p></section>\n";
 }
 

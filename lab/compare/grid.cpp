@@ -124,6 +124,19 @@ void check_train_flags(const std::vector<std::string>& flags, const std::vector<
   }
 }
 
+std::optional<std::string> flag_value(const std::vector<std::string>& flags,
+                                      const std::string& name) {
+  for (std::size_t at = 0; at < flags.size(); ++at) {
+    if (flags[at] == name && at + 1 < flags.size()) {
+      return flags[at + 1];
+    }
+    if (flags[at].starts_with(name + "=")) {
+      return flags[at].substr(name.size() + 1);
+    }
+  }
+  return std::nullopt;
+}
+
 std::vector<Contestant> contestants_of(const GridText& text) {
   std::vector<Contestant> contestants;
   for (const std::string& optimizer : text.optimizers) {

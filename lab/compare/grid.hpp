@@ -43,6 +43,10 @@ std::vector<Contestant> contestants_of(const GridText& text);
 void check_train_flags(const std::vector<std::string>& flags, const std::vector<std::string>& owned,
                        std::string_view where);
 
+// Returns the value of a flag that is given as `--name value` or `--name=value`.
+std::optional<std::string> flag_value(const std::vector<std::string>& flags,
+                                      const std::string& name);
+
 // Lists every contestant, learning rate and seed. All cells of one seed come first, so that a table
 // with every row is available early.
 std::vector<Cell> cells_of(const GridText& text);

@@ -13,15 +13,15 @@ using ValuesBySeed = std::map<std::int64_t, double>;
 
 struct PairedDifference {
   std::int64_t pairs = 0;
-  double mean = run::kAbsent;  // of the differences to the other contestant
-  double half_width =
-      run::kAbsent;  // of the mean's 95 % interval by Student's t; two or more pairs
+  double mean = run::kAbsent;  // mean of the differences to the other contestant
+  // Half the width of the mean's 95 % interval by Student's t; absent for fewer than two pairs.
+  double half_width = run::kAbsent;
 };
 
 // Covers the seeds that both have. Numbers that are not finite are left out.
 PairedDifference paired_difference(const ValuesBySeed& values, const ValuesBySeed& other);
 
-// Returns the 0.975 quantile of Student's t distribution.
+// Returns the 0.975 quantile of Student's t distribution with one degree of freedom or more.
 double student_quantile(std::int64_t degrees_of_freedom);
 
 }  // namespace sing::lab::compare

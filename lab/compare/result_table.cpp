@@ -7,6 +7,7 @@
 
 #include "lab/command/text_table.hpp"
 #include "lab/page/html_text.hpp"
+#include "lab/run/named_values.hpp"
 #include "sing/base/fields.hpp"
 #include "sing/base/message.hpp"
 
@@ -18,23 +19,21 @@ using page::short_number;
 
 // Covers the finished runs.
 std::vector<std::pair<std::string, Statistic>> other_scores_of(const std::vector<Result>& results) {
-  std::vector<std::pair<std::string, std::vector<double>>> values;
+  std::vector<std::vector<std::pair<std::string, double>>> finished;
+  std::vector<std::string> names;
   for (const Result& result : results) {
-    if (!result.end || result.end->status == run::RunStatus::kDiverged) {
-      continue;
-    }
-    for (const auto& [name, value] : result.end->others) {
-      auto found = std::find_if(values.begin(), values.end(),
-                                [&, &key = name](const auto& each) { return each.first == key; });
-      if (found == values.end()) {
-        found = values.insert(values.end(), {name, {}});
-      }
-      found->second.push_back(value);
+    if (result.end && result.end->status != run::RunStatus::kDiverged) {
+      finished.push_back(result.end->others);
+      run::add_names(finished.back(), names);
     }
   }
   std::vector<std::pair<std::string, Statistic>> statistics;
-  for (const auto& [name, list] : values) {
-    statistics.emplace_back(name, statistic_of(list));
+  for (const std::string& name : names) {
+    std::vector<double> values;
+    for (const auto& scores : finished) {
+      values.push_back(run::value_of(scores, name, run::kAbsent));
+    }
+    statistics.emplace_back(name, statistic_of(values));
   }
   return statistics;
 }
@@ -117,19 +116,9 @@ std::string own_rate_text(const Row& row) {
 std::vector<std::string> other_columns(const std::vector<Row>& rows) {
   std::vector<std::string> columns;
   for (const Row& row : rows) {
-    for (const auto& [name, statistic] : row.others) {
-      if (std::find(columns.begin(), columns.end(), name) == columns.end()) {
-        columns.push_back(name);
-      }
-    }
+    run::add_names(row.others, columns);
   }
   return columns;
-}
-
-Statistic other_score(const Row& row, const std::string& name) {
-  const auto found = std::find_if(row.others.begin(), row.others.end(),
-                                  [&](const auto& each) { return each.first == name; });
-  return found != row.others.end() ? found->second : Statistic{};
 }
 
 // Names the sets that the accuracies and losses are measured on.
@@ -307,7 +296,7 @@ std::vector<std::vector<std::string>> table_lines(const std::vector<Row>& rows) 
     }
     line.push_back(number_text(row.loss));
     for (const std::string& name : others) {
-      line.push_back(number_text(other_score(row, name)));
+      line.push_back(number_text(run::value_of(row.others, name, Statistic{})));
     }
     if (baseline != nullptr) {
       const PairedDifference difference = difference_of(row, *baseline, of_accuracy);

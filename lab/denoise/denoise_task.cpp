@@ -9,6 +9,7 @@
 #include "lab/command/field_flags.hpp"
 #include "lab/denoise/options.hpp"
 #include "lab/denoise/patches.hpp"
+#include "lab/image/crop_loader.hpp"
 #include "lab/image/epoch_order.hpp"
 #include "lab/image/image_sources.hpp"
 #include "lab/image/stand_in.hpp"
@@ -100,9 +101,13 @@ class DenoiseTask final : public task::Task {
                          .seed = seed_,
                          .epoch = static_cast<std::uint64_t>(request.epoch),
                          .size = static_cast<int>(options_.patch)};
+    auto* const noise = batch[kMadeNoise].mutable_data_ptr<float>();
+    const auto values = static_cast<std::size_t>(3 * options_.patch * options_.patch);
     loader_->load(order_->indices(rule.subset, request.epoch, request.first, request.count), rule,
-                  batch[kMadePixels].mutable_data_ptr<std::uint8_t>(),
-                  batch[kMadeNoise].mutable_data_ptr<float>());
+                  rule.size, batch[kMadePixels].mutable_data_ptr<std::uint8_t>(),
+                  [&](std::size_t place, std::uint64_t index) {
+                    rule.draw_noise(index, {noise + place * values, values});
+                  });
     return batch;
   }
 
@@ -185,7 +190,7 @@ class DenoiseTask final : public task::Task {
   std::uint64_t seed_ = 0;
   at::Device device_ = at::kCPU;
   std::unique_ptr<image::ImageSource> source_;
-  std::optional<PatchLoader> loader_;
+  std::optional<image::CropLoader> loader_;
   std::optional<image::EpochOrder> order_;
 };
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "lab/data/parallel_chunks.hpp"
 #include "lab/random/random_stream.hpp"
 #include "sing/base/message.hpp"
 
@@ -15,7 +14,7 @@ constexpr std::uint32_t kPlacePurpose = 0xDE40;
 constexpr std::uint32_t kNoisePurpose = 0xDE41;
 constexpr std::uint32_t kTestNoisePurpose = 0xDE42;
 
-// Quantiles at the middles of 4096 equally likely parts: their variance is 1 to 2e-4.
+// Quantiles at the middles of 4096 equally likely parts: their variance differs from 1 by 2e-4.
 constexpr int kPartBits = 12;
 constexpr std::size_t kParts = std::size_t{1} << kPartBits;
 using Quantiles = std::array<float, kParts>;
@@ -69,30 +68,6 @@ void PatchRule::draw_noise(std::uint64_t index, std::span<float> noise) const {
     bits = place % 2 == 0 ? random.next() : bits >> kPartBits;
     noise[place] = quantiles[bits % kParts];
   }
-}
-
-PatchLoader::PatchLoader(const image::ImageSource& source, int threads)
-    : source_(source), threads_(threads), tools_(static_cast<std::size_t>(std::max(threads, 1))) {
-  SING_CHECK(threads >= 1, "[denoise] wanted at least 1 thread, got {}", threads);
-}
-
-void PatchLoader::load(std::span<const std::uint64_t> indices, const PatchRule& rule,
-                       std::uint8_t* pixels, float* noise) {
-  const std::size_t values =
-      std::size_t{3} * static_cast<std::size_t>(rule.size) * static_cast<std::size_t>(rule.size);
-  data::for_each_chunk(
-      threads_, indices.size(), 2, [&](std::size_t begin, std::size_t end, int worker) {
-        Tools& tools = tools_[static_cast<std::size_t>(worker)];
-        for (std::size_t place = begin; place < end; ++place) {
-          const std::uint64_t index = indices[place];
-          const image::StoredImage stored = source_.fetch(rule.subset, index, tools.buffer);
-          tools.reader.read(
-              stored, source_.name(rule.subset, index), rule.size,
-              [&](image::ImageSize found) { return rule.choose(found, index); },
-              pixels + place * values);
-          rule.draw_noise(index, {noise + place * values, values});
-        }
-      });
 }
 
 }  // namespace sing::lab::denoise

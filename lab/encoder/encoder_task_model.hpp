@@ -9,13 +9,12 @@
 
 namespace sing::lab::encoder {
 
-// What the encoder reads of a batch on its device.
-using InputOf = std::function<model::EncoderInput(const task::Batch& batch)>;
-// The task's prediction from the outputs of the encoder's head.
+// Returns the task's prediction from the outputs of the encoder's head.
 using PredictionOf =
     std::function<at::Tensor(const at::Tensor& outputs, const model::EncoderInput& input)>;
 
+// The model of a task whose batches begin with PaddedPart's tensors.
 task::TaskModel encoder_task_model(const std::shared_ptr<model::TextModelImpl>& model,
-                                   const InputOf& input_of, const PredictionOf& prediction_of);
+                                   const PredictionOf& prediction_of);
 
 }  // namespace sing::lab::encoder

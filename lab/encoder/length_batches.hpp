@@ -20,8 +20,8 @@ class LengthBatches {
   // constructor. Valid until the next call.
   std::span<const std::uint64_t> training(std::int64_t epoch, std::int64_t index,
                                           std::int64_t size);
-  // Share of the places of the first epoch's batches that only fill up shorter sequences, where no
-  // batch has more than `limit` columns.
+  // Returns which share of the places in the first epoch's batches is padding. No batch has more
+  // than `limit` columns.
   double padding_share(std::int64_t size, std::int64_t limit) const;
   // Batch number `index` of all sequences, in the order of their lengths; the last may be smaller.
   std::span<const std::uint64_t> evaluation(std::int64_t index, std::int64_t size) const;

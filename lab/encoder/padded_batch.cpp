@@ -8,7 +8,8 @@
 #include "lab/encoder/length_batches.hpp"
 
 namespace sing::lab::encoder {
-PaddedBatch pad(std::span<const Sequence> sequences, std::int64_t padding, std::int64_t longest,
+
+task::Batch pad(std::span<const Sequence> sequences, std::int64_t padding, std::int64_t longest,
                 bool pinned) {
   const auto rows = static_cast<std::int64_t>(sequences.size());
   std::int64_t most = 1;
@@ -17,11 +18,11 @@ PaddedBatch pad(std::span<const Sequence> sequences, std::int64_t padding, std::
   }
   const std::int64_t columns = columns_for(most, longest);
   const auto host = at::TensorOptions(at::kLong).pinned_memory(pinned);
-  PaddedBatch batch = {at::full({rows, columns}, padding, host), at::zeros({rows, columns}, host),
+  task::Batch batch = {at::full({rows, columns}, padding, host), at::zeros({rows, columns}, host),
                        at::empty({rows}, host)};
-  auto* ids = batch.ids.mutable_data_ptr<std::int64_t>();
-  auto* types = batch.types.mutable_data_ptr<std::int64_t>();
-  auto* lengths = batch.lengths.mutable_data_ptr<std::int64_t>();
+  auto* ids = batch[kIds].mutable_data_ptr<std::int64_t>();
+  auto* types = batch[kTypes].mutable_data_ptr<std::int64_t>();
+  auto* lengths = batch[kLengths].mutable_data_ptr<std::int64_t>();
   for (const Sequence& each : sequences) {
     std::copy(each.ids.begin(), each.ids.end(), ids);
     std::copy(each.types.begin(), each.types.end(), types);
@@ -32,10 +33,17 @@ PaddedBatch pad(std::span<const Sequence> sequences, std::int64_t padding, std::
   return batch;
 }
 
-model::EncoderInput encoder_input(const at::Tensor& ids, const at::Tensor& types,
-                                  const at::Tensor& lengths) {
-  const at::Tensor places = at::arange(ids.size(1), ids.options());
-  return {ids, types, places.unsqueeze(0) < lengths.unsqueeze(1)};
+task::Batch moved(const task::Batch& batch, at::Device device) {
+  task::Batch parts;
+  for (const at::Tensor& part : batch) {
+    parts.push_back(part.to(device, /*non_blocking=*/true));
+  }
+  return parts;
+}
+
+model::EncoderInput encoder_input(const task::Batch& batch) {
+  const at::Tensor places = at::arange(batch[kIds].size(1), batch[kIds].options());
+  return {batch[kIds], batch[kTypes], places.unsqueeze(0) < batch[kLengths].unsqueeze(1)};
 }
 
 }  // namespace sing::lab::encoder

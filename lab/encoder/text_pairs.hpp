@@ -31,7 +31,6 @@ class TextPairs {
 
   std::int64_t special_count() const { return 2 + separators_; }  // in a sequence
   std::int64_t padding() const { return padding_; }
-  std::int64_t vocabulary_size() const { return wordpiece_.size(); }
 
  private:
   bool has_types_;

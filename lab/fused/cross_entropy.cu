@@ -7,23 +7,16 @@ namespace {
 
 constexpr int kThreads = 512;
 constexpr int kRowWarps = kThreads / kWarp;
-constexpr int kColumns = 8;  // that a thread takes at a time
+constexpr int kColumns = 8;  // columns that a thread takes at a time
 constexpr float kLog2E = 1.44269504f;
 
-__device__ float warp_maximum(float value) {
-#pragma unroll
-  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
-    value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, distance));
-  }
-  return value;
-}
-
-// Combines a value of each thread; all threads get the result. `combine` does so in a warp.
+// Combines a value of each thread by `combine`, which does so for a warp; all threads get the
+// result.
 template <class Combine>
 __device__ float of_block(float value, float identity, const Combine& combine) {
   __shared__ float of_warps[kRowWarps];
   value = combine(value);
-  __syncthreads();  // until all have read the result before
+  __syncthreads();  // until all threads have read the previous result
   if (threadIdx.x % kWarp == 0) {
     of_warps[threadIdx.x / kWarp] = value;
   }
@@ -93,7 +86,9 @@ __global__ void __launch_bounds__(kThreads) differentiate(CrossEntropy at) {
   const float log_sum = most + logf(exponentials);
   const auto width = static_cast<float>(at.columns);
   if (threadIdx.x == 0) {
-    const float right = __bfloat162float(reinterpret_cast<const __nv_bfloat16*>(kept)[target]);
+    const bool is_class = target >= 0 && target < at.columns;
+    const float right =
+        is_class ? __bfloat162float(reinterpret_cast<const __nv_bfloat16*>(kept)[target]) : NAN;
     at.losses[row] =
         (1 - at.smoothing) * (log_sum - right) + at.smoothing * (log_sum - sum / width);
   }
@@ -116,20 +111,20 @@ __global__ void __launch_bounds__(kThreads) differentiate(CrossEntropy at) {
 
 __global__ void scale(BFloat16* values, std::int64_t rows, std::int64_t stride,
                       std::int64_t columns, const float* factor) {
-  if (*factor == 1) {
+  const float by = *factor;
+  if (by == 1) {
     return;
   }
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    for (std::int64_t column = kColumns * threadIdx.x; column < columns;
-         column += kColumns * kThreads) {
-      float pack[kColumns];
-      load<kColumns / 2>(values, row * stride + column, pack);
+    const std::int64_t begin = row * stride;
+    for_words(reinterpret_cast<const uint4*>(values) + begin / kColumns, columns,
+              [&](std::int64_t column, float(&pack)[kColumns], const uint4& /*word*/) {
 #pragma unroll
-      for (int i = 0; i < kColumns; ++i) {
-        pack[i] *= *factor;
-      }
-      store<kColumns / 2>(values, row * stride + column, pack);
-    }
+                for (int i = 0; i < kColumns; ++i) {
+                  pack[i] *= by;
+                }
+                store<kColumns / 2>(values, begin + column, pack);
+              });
   }
 }
 

@@ -62,7 +62,7 @@ at::Tensor with_whole_tiles(const at::Tensor& weight) {
   return rows % 8 == 0 ? weight : at::constant_pad_nd(weight, {0, 0, 0, kTile - rows % kTile});
 }
 
-// Weights, their copies, biases and theirs are inputs 1 … of the function.
+// The inputs after x are the weights, their copies, the biases and the copies of the biases.
 class LinearFunction final : public Function<LinearFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, at::TensorList weights,
@@ -108,8 +108,9 @@ class LinearFunction final : public Function<LinearFunction> {
   }
 
  private:
-  // Returns rows of `columns` elements if the gradient's lie so in memory, as those of logits do.
-  // What follows the gradient in a row is multiplied by rows of 0, or its products are left out.
+  // Returns a matrix of `columns` columns if the gradient is its left part, as that of logits is.
+  // The elements right of the gradient are multiplied by rows of 0 of the weight, or their products
+  // are left out.
   static at::Tensor aligned(const at::Tensor& gradient, std::int64_t columns) {
     const bool lies_so = gradient.stride(0) == columns && gradient.stride(1) == 1 &&
                          gradient.storage_offset() == 0 && columns > gradient.size(1);
@@ -118,7 +119,7 @@ class LinearFunction final : public Function<LinearFunction> {
   }
 };
 
-// Gives the sum and its LayerNorm, or for x in bf16 the LayerNorm for two readers.
+// Returns the sum and its LayerNorm, or for x in bf16 the LayerNorm twice, for two readers.
 class AddNormFunction final : public Function<AddNormFunction> {
  public:
   static variable_list forward(AutogradContext* context, const at::Tensor& x,
@@ -210,7 +211,7 @@ class AddNormFunction final : public Function<AddNormFunction> {
   }
 };
 
-// With `rectifies` ReLU and dropout instead of GELU.
+// Applies ReLU and dropout instead of GELU if `rectifies`.
 class BiasGeluFunction final : public Function<BiasGeluFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& values,
@@ -359,14 +360,10 @@ Dropouts::Dropouts(double probability, std::int64_t layers, std::int64_t rows, s
 Dropout Dropouts::next() { return keep_.defined() ? Dropout{keep_[next_++], factor_} : Dropout{}; }
 
 std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& x, const at::Tensor& branch,
-                                           const at::Tensor& bias, const NormParameters& norm) {
-  return add_norm(x, branch, bias, norm, Dropout{});
-}
-
-std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& x, const at::Tensor& branch,
                                            const at::Tensor& bias, const NormParameters& norm,
                                            const Dropout& dropout) {
-  if (is_fusible(branch) && x.is_contiguous() && add_norm_supports(branch.size(1))) {
+  if (is_fusible(branch) && x.scalar_type() == at::kFloat && x.is_contiguous() &&
+      add_norm_supports(branch.size(1))) {
     const variable_list both = AddNormFunction::apply(
         x, branch, bias, norm.gain, norm.shift, norm.epsilon, maybe(dropout.keep), dropout.factor);
     return {both[0], both[1]};

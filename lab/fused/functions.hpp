@@ -25,10 +25,17 @@ struct NormParameters {
   double epsilon;
 };
 
-// Returns sum = x + branch + bias and its LayerNorm, for rows [rows, width]. x is float32 and is
-// repeated if it has fewer rows. The LayerNorm has the branch's type.
+// Dropout of a tensor: each element is multiplied by the factor or by 0.
+struct Dropout {
+  at::Tensor keep = {};  // uint8 of the tensor's shape, 0 or 1; undefined: no dropout
+  double factor = 1;
+};
+
+// Returns sum = x + dropout(branch + bias) and its LayerNorm, for rows [rows, width]. x is float32
+// and is repeated if it has fewer rows. The LayerNorm has the branch's type.
 std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& x, const at::Tensor& branch,
-                                           const at::Tensor& bias, const NormParameters& norm);
+                                           const at::Tensor& bias, const NormParameters& norm,
+                                           const Dropout& dropout = {});
 
 // Exact GELU(values + bias).
 at::Tensor bias_gelu(const at::Tensor& values, const at::Tensor& bias);

@@ -56,7 +56,7 @@ struct AddNormGradient {
   const float* inverse_deviation;
   const float* gain;
   float* x_gradient;  // [rows, width], before the sum over repeated rows; null: half_x_gradient
-  BFloat16* half_x_gradient;  // null too without dropout, where it is the branch's
+  BFloat16* half_x_gradient;  // null without dropout: equals branch_gradient
   BFloat16* branch_gradient;
   float* partial;           // [kNormPartialRows, 3 · width]
   float* column_gradients;  // [3, width]: gain, shift and bias
@@ -93,9 +93,10 @@ struct BiasGeluGradient {
 void bias_gelu_gradient(const BiasGeluGradient& at, Stream stream);
 
 // losses[rows] = (1 − smoothing) · −log p of the target + smoothing · mean of −log p over the
-// columns, with p = softmax of the row; 0 where the target is `ignored`. The gradient of the sum of
-// the losses, multiplied by a factor on the device, takes the place of the logits. Rows begin
-// `stride` elements apart, a multiple of 8; what is between them, up to a multiple of 8, becomes 0.
+// columns, with p = softmax of the row; 0 where the target is `ignored`, and not a number where it
+// is no class. The gradient of the sum of the losses, multiplied by a factor on the device, takes
+// the place of the logits. Rows begin `stride` elements apart, a multiple of 8; the elements
+// between them, up to a multiple of 8, become 0.
 inline constexpr std::int64_t kMostClasses = 110'000;
 struct CrossEntropy {
   BFloat16* logits;
@@ -131,8 +132,8 @@ void short_attention_gradient(const ShortAttentionGradient& at, Stream stream);
 
 // softmax(scale · q kᵀ) v within sequences of at most kLongestSequence tokens that lie one after
 // the other. Heads are 32, 64 or 128 wide; strides are multiples of 8. Dropout keeps a weight where
-// `keep` is not 0, multiplied by keep_factor. Sequences from number `sequences` on are filled-up
-// places, which get 0.
+// `keep` is not 0, multiplied by keep_factor. The sequences after the first `sequences` are
+// filled-up places, whose results are 0.
 inline constexpr std::int64_t kLongestSequence = 64;
 struct SequenceAttention {
   const BFloat16* queries;

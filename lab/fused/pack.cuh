@@ -1,4 +1,5 @@
-// Defines packs of four or eight adjacent elements, warp sums and checked launches.
+// Defines packs of four or eight adjacent elements, sums and maxima of a warp, and checked
+// launches.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -79,7 +80,8 @@ __device__ inline void store(float* values, std::int64_t offset, const float (&f
   reinterpret_cast<float4*>(values)[offset / 4] = make_float4(from[0], from[1], from[2], from[3]);
 }
 
-// Multiplies by what dropout leaves of each element: the factor, or 0; null leaves all as it is.
+// Applies dropout: multiplies each element by the factor if it is kept, or else by 0. If `keep` is
+// null, nothing changes.
 template <int kCount>
 __device__ inline void drop(const std::uint8_t* keep, std::int64_t offset, float factor,
                             float (&values)[kCount]) {
@@ -101,6 +103,14 @@ __device__ inline float warp_sum(float value) {
 #pragma unroll
   for (int distance = kWarp / 2; distance > 0; distance /= 2) {
     value += __shfl_xor_sync(0xffffffffu, value, distance);
+  }
+  return value;
+}
+
+__device__ inline float warp_maximum(float value) {
+#pragma unroll
+  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
+    value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, distance));
   }
   return value;
 }

@@ -95,9 +95,9 @@ class SequenceAttentionFunction final : public Function<SequenceAttentionFunctio
   }
 };
 
-at::Tensor short_attention_of(const at::Tensor& queries, const PackedRows& query_rows,
-                              const at::Tensor& keys, const at::Tensor& values,
-                              const PackedRows& key_rows, const PackedAttention& options) {
+at::Tensor sequence_attention_of(const at::Tensor& queries, const PackedRows& query_rows,
+                                 const at::Tensor& keys, const at::Tensor& values,
+                                 const PackedRows& key_rows, const PackedAttention& options) {
   std::optional<at::Tensor> keep;
   if (options.dropout > 0) {
     keep = at::empty({queries.size(0), options.heads, key_rows.longest()},
@@ -119,6 +119,11 @@ bool has_words(const at::Tensor& rows) {
   return rows.stride(1) == 1 && rows.stride(0) % 8 == 0 && rows.storage_offset() % 8 == 0;
 }
 
+// torch pads heads of other widths only in scaled_dot_product_attention.
+bool flash_attention_supports(std::int64_t head_width) {
+  return head_width % 8 == 0 && head_width <= 256;
+}
+
 }  // namespace
 
 // The groups of filled-up places are no longer than a sequence may be.
@@ -130,7 +135,7 @@ PackedRows pack_rows(const at::Tensor& is_token) {
   const at::Tensor tokens = lengths.sum();
   const at::Tensor groups = (all - tokens - at::arange(0, all, longest, numbers)).clamp(0, longest);
   const at::Tensor flat = is_token.flatten();
-  const at::Tensor number = flat.cumsum(0);  // of the tokens up to each place
+  const at::Tensor number = flat.cumsum(0);  // count of the tokens up to each place
   const at::Tensor place = at::arange(all, numbers);
   PackedRows rows;
   rows.is_token = is_token;
@@ -153,12 +158,12 @@ at::Tensor attention(const at::Tensor& queries, const PackedRows& query_rows,
                      const at::Tensor& keys, const at::Tensor& values, const PackedRows& key_rows,
                      const PackedAttention& options) {
   const bool is_half = queries.is_cuda() && queries.scalar_type() == at::kBFloat16;
+  const std::int64_t head_width = queries.size(1) / options.heads;
   if (is_half && has_words(queries) && has_words(keys) && has_words(values) &&
-      sequence_attention_supports(queries.size(1) / options.heads,
-                                  std::max(query_rows.longest(), key_rows.longest()))) {
-    return short_attention_of(queries, query_rows, keys, values, key_rows, options);
+      sequence_attention_supports(head_width, std::max(query_rows.longest(), key_rows.longest()))) {
+    return sequence_attention_of(queries, query_rows, keys, values, key_rows, options);
   }
-  if (is_half) {
+  if (is_half && flash_attention_supports(head_width)) {
     const auto results = at::_flash_attention_forward(
         with_heads(queries, options.heads), with_heads(keys, options.heads),
         with_heads(values, options.heads), query_rows.begins, key_rows.begins, query_rows.longest(),

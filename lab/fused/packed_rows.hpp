@@ -13,8 +13,9 @@ struct PackedRows {
   at::Tensor is_token;  // bool [B, T]; true until the end of each sequence
   at::Tensor order;     // int64 [B · T]: the padded place of each packed row
   at::Tensor places;    // int64 [B · T]: the packed row of each padded place
-  at::Tensor begins;    // int32 [2 B + 1]: of each sequence, of B groups of filled-up places, and
-                        // the end
+  // int32 [2 B + 1]: where each sequence begins, then each of B groups of filled-up places, and the
+  // end.
+  at::Tensor begins;
 
   std::int64_t count() const { return is_token.size(0); }
   std::int64_t longest() const { return is_token.size(1); }
@@ -32,8 +33,8 @@ struct PackedAttention {
   bool causal = false;  // a token sees itself and earlier tokens only
 };
 
-// softmax(q kᵀ / √width) v of each sequence of queries to that of its number of keys and values,
-// all in packed rows. What filled-up places get is finite and means nothing.
+// softmax(q kᵀ / √width) v in packed rows: sequence i of the queries attends to sequence i of the
+// keys and values. The results of filled-up places are finite and mean nothing.
 at::Tensor attention(const at::Tensor& queries, const PackedRows& query_rows,
                      const at::Tensor& keys, const at::Tensor& values, const PackedRows& key_rows,
                      const PackedAttention& options);

@@ -66,14 +66,6 @@ __device__ void products(const Rows<kWidth>& of, int row, const Rows<kWidth>& ot
   }
 }
 
-__device__ float largest(float value) {
-#pragma unroll
-  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
-    value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, distance));
-  }
-  return value;
-}
-
 // Turns scores into probabilities; those of keys that the query does not see become 0.
 __device__ void soften(float (&scores)[kKeysOfLane], int seen, float scale) {
   float most = -INFINITY;
@@ -83,7 +75,7 @@ __device__ void soften(float (&scores)[kKeysOfLane], int seen, float scale) {
     scores[i] = key < seen ? scores[i] * scale : -INFINITY;
     most = fmaxf(most, scores[i]);
   }
-  most = largest(most);
+  most = warp_maximum(most);
   float sum = 0;
 #pragma unroll
   for (int i = 0; i < kKeysOfLane; ++i) {
@@ -117,7 +109,7 @@ struct Place {
     return at.causal ? min(query + 1, keys) : keys;
   }
 
-  // What dropout leaves of the weight of the lane's key number i.
+  // Returns the factor by which dropout multiplies the weight of the lane's key number i.
   __device__ float kept(const SequenceAttention& at, int query, int i) const {
     const int key = static_cast<int>(threadIdx.x) + kWarp * i;
     if (at.keep == nullptr || key >= keys) {
@@ -138,7 +130,7 @@ __device__ void store_features(BFloat16* values, std::int64_t row, std::int64_t 
   }
 }
 
-// Adds the rows with the weights of the lanes.
+// Adds up the rows, multiplied by the weights that the lanes hold.
 template <int kWidth>
 __device__ void weighted_sum(const Rows<kWidth>& rows, int count,
                              const float (&weights)[kKeysOfLane],
@@ -184,8 +176,8 @@ __global__ void __launch_bounds__(kBlockThreads) forward(SequenceAttention at) {
   }
 }
 
-// Computes the weights again. Those that dropout leaves and the gradients of the scores of all
-// queries lie in shared memory for the sums over the queries.
+// Computes the weights again. The weights after dropout and the gradients of the scores lie in
+// shared memory, for the sums over the queries.
 template <int kWidth>
 __global__ void __launch_bounds__(kBlockThreads)
     backward(SequenceAttention at, SequenceAttentionGradient to) {

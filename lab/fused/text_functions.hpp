@@ -13,12 +13,6 @@ namespace sing::lab::fused {
 at::Tensor joined_linear(const at::Tensor& x, std::span<const Copied> weights,
                          std::span<const Copied> biases);
 
-// What dropout keeps of a tensor: an element is multiplied by the factor or by 0.
-struct Dropout {
-  at::Tensor keep = {};  // uint8 of the tensor's shape, 0 or 1; undefined: no dropout
-  double factor = 1;
-};
-
 // Draws the dropout of several layers at once.
 class Dropouts {
  public:
@@ -34,10 +28,6 @@ class Dropouts {
   std::int64_t next_ = 0;
 };
 
-// add_norm() of x and dropout(branch + bias).
-std::pair<at::Tensor, at::Tensor> add_norm(const at::Tensor& x, const at::Tensor& branch,
-                                           const at::Tensor& bias, const NormParameters& norm,
-                                           const Dropout& dropout);
 // Returns the LayerNorm of x + dropout(branch + bias), once for each of two readers, whose
 // gradients the kernel adds up. x has the branch's type and shape.
 std::pair<at::Tensor, at::Tensor> norm_of_sum(const at::Tensor& x, const at::Tensor& branch,

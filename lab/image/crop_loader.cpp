@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "lab/data/parallel_chunks.hpp"
 #include "lab/image/crop_boxes.hpp"
 #include "sing/base/message.hpp"
 
@@ -53,23 +52,5 @@ void CropReader::read_jpeg(int size, const Crop& crop, std::uint8_t* destination
 
 CropLoader::CropLoader(const ImageSource& source, int threads)
     : source_(source), threads_(checked(threads)), tools_(static_cast<std::size_t>(threads)) {}
-
-void CropLoader::load(std::span<const std::uint64_t> indices, const CropRule& rule, int size,
-                      std::uint8_t* pixels, std::int64_t* labels) {
-  const std::size_t bytes =
-      std::size_t{3} * static_cast<std::size_t>(size) * static_cast<std::size_t>(size);
-  data::for_each_chunk(
-      threads_, indices.size(), 2, [&](std::size_t begin, std::size_t end, int worker) {
-        Tools& tools = tools_[static_cast<std::size_t>(worker)];
-        for (std::size_t place = begin; place < end; ++place) {
-          const auto index = static_cast<std::size_t>(indices[place]);
-          const StoredImage stored = source_.fetch(rule.subset, index, tools.buffer);
-          tools.reader.read(
-              stored, source_.name(rule.subset, index), size,
-              [&](ImageSize found) { return rule.choose(found, index); }, pixels + place * bytes);
-          labels[place] = source_.label(rule.subset, index);
-        }
-      });
-}
 
 }  // namespace sing::lab::image

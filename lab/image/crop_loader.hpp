@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "lab/data/parallel_chunks.hpp"
 #include "lab/image/image_source.hpp"
 #include "lab/image/jpeg_decoder.hpp"
 #include "lab/image/png_decoder.hpp"
@@ -68,10 +69,27 @@ class CropLoader {
   // The source must outlive the loader. Throws std::invalid_argument for threads < 1.
   CropLoader(const ImageSource& source, int threads);
 
-  // Writes image indices[i] to position i of `pixels`, uint8 [B, size, size, 3], and `labels` [B].
+  // Writes the crop of image indices[i] that rule.choose(its size, its index) returns to position i
+  // of `pixels`, uint8 [B, size, size, 3], and then calls visit(i, index) on the same thread.
   // Throws FileError that names an image that cannot be read. Only one call may run at a time.
-  void load(std::span<const std::uint64_t> indices, const CropRule& rule, int size,
-            std::uint8_t* pixels, std::int64_t* labels);
+  template <class Rule, class Visit>
+  void load(std::span<const std::uint64_t> indices, const Rule& rule, int size,
+            std::uint8_t* pixels, const Visit& visit) {
+    const std::size_t bytes =
+        std::size_t{3} * static_cast<std::size_t>(size) * static_cast<std::size_t>(size);
+    data::for_each_chunk(
+        threads_, indices.size(), 2, [&](std::size_t begin, std::size_t end, int worker) {
+          Tools& tools = tools_[static_cast<std::size_t>(worker)];
+          for (std::size_t place = begin; place < end; ++place) {
+            const std::uint64_t index = indices[place];
+            const StoredImage stored = source_.fetch(rule.subset, index, tools.buffer);
+            tools.reader.read(
+                stored, source_.name(rule.subset, index), size,
+                [&](ImageSize found) { return rule.choose(found, index); }, pixels + place * bytes);
+            visit(place, index);
+          }
+        });
+  }
 
  private:
   struct Tools {

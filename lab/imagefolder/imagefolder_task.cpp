@@ -83,9 +83,12 @@ class ImagefolderTask final : public task::CountingTask {
                                .epoch = static_cast<std::uint64_t>(request.epoch),
                                .least_area = options_.least_area,
                                .test_share = options_.test_share};
+    auto* const labels = batch[kMadeLabels].mutable_data_ptr<std::int64_t>();
     loader_->load(order_->indices(rule.subset, request.epoch, request.first, request.count), rule,
                   static_cast<int>(size), batch[kPixels].mutable_data_ptr<std::uint8_t>(),
-                  batch[kMadeLabels].mutable_data_ptr<std::int64_t>());
+                  [&](std::size_t place, std::uint64_t index) {
+                    labels[place] = source_->label(rule.subset, index);
+                  });
     return batch;
   }
 

@@ -232,11 +232,6 @@ std::string optimizer_bytes(const SafetensorsReader& reader) {
 }  // namespace
 
 void save_checkpoint(const std::filesystem::path& path, const ::torch::nn::Module& module,
-                     const sing::torch::Optimizer& optimizer, const TrainingState& state) {
-  save_checkpoint(path, module, optimizer.save_bytes(), state);
-}
-
-void save_checkpoint(const std::filesystem::path& path, const ::torch::nn::Module& module,
                      const std::string& optimizer_state, const TrainingState& state) {
   Collection tensors;
   for (const NamedTensor& each : tensors_of(module)) {

@@ -41,11 +41,8 @@ struct TrainingState {
 };
 
 // The tensors of `module` keep their names, the names of the optimizer's tensors begin with
-// "optimizer.", and those of the generators' states with "random.". Replaces the file atomically;
-// throws FileError.
-void save_checkpoint(const std::filesystem::path& path, const ::torch::nn::Module& module,
-                     const sing::torch::Optimizer& optimizer, const TrainingState& state);
-// The same with the optimizer's state from its save_bytes().
+// "optimizer.", and those of the generators' states with "random.". `optimizer_state` is from the
+// optimizer's save_bytes(). Replaces the file atomically; throws FileError.
 void save_checkpoint(const std::filesystem::path& path, const ::torch::nn::Module& module,
                      const std::string& optimizer_state, const TrainingState& state);
 

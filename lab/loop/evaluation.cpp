@@ -4,23 +4,12 @@
 #include <torch/torch.h>
 
 #include <memory>
-#include <span>
 
 #include "adapters/torch/autocast_guard.hpp"
 #include "lab/loop/prefetcher.hpp"
 #include "sing/io/atomic_file.hpp"
 
 namespace sing::lab::loop {
-
-namespace {
-
-void write_sample(const std::filesystem::path& path, const std::string& text) {
-  AtomicFile file(path);
-  file.write(std::as_bytes(std::span(text)));
-  file.commit();
-}
-
-}  // namespace
 
 Evaluation evaluate(task::Task& task, task::TaskModel& model, const EvaluationSetting& setting,
                     std::mutex& task_mutex) {
@@ -66,7 +55,7 @@ Evaluation evaluate(task::Task& task, task::TaskModel& model, const EvaluationSe
   task::Scores scores = evaluator->scores(loss);
   model.module->train(was_training);
   if (!scores.sample.empty() && !setting.sample.empty()) {
-    write_sample(setting.sample, scores.sample);
+    replace_file(setting.sample, scores.sample);
   }
   return {loss, scores.accuracy, std::move(scores.others)};
 }

@@ -20,7 +20,7 @@ class GradientPass {
   // Computes the loss of a batch from its parts and leaves the gradients in the parameters.
   using Work = std::function<at::Tensor(const std::vector<task::Batch>& parts)>;
 
-  // At most so many graphs are recorded, each for the shapes of a batch.
+  // At most this many graphs are recorded, each for the shapes of a batch.
   static constexpr std::size_t kMostGraphs = 64;
 
   GradientPass(const at::Device& device, std::vector<at::Tensor> parameters, Work work,
@@ -32,9 +32,10 @@ class GradientPass {
   std::size_t graph_count() const { return graph_count_; }
 
  private:
-  using Shapes = std::vector<std::int64_t>;  // of all tensors of all parts, one after the other
+  using Shapes = std::vector<std::int64_t>;  // sizes of all tensors of all parts
 
-  // What batches of one shape share. All but the number of runs is made when the graph is recorded.
+  // Batches of one shape share a recording. All but the number of runs is made when the graph is
+  // recorded.
   struct Recording {
     int runs = 0;
     std::unique_ptr<StepGraph> graph;

@@ -5,17 +5,13 @@
 #include <cmath>
 
 #include "lab/command/field_flags.hpp"
+#include "lab/run/named_values.hpp"
 
 namespace sing::lab::loop {
 namespace {
 
 std::optional<double> number_of(const run::RecordedConfig& run, std::string_view name) {
-  for (const auto& [option, text] : run.options) {
-    if (option == name) {
-      return parse_number<double>(text);
-    }
-  }
-  return std::nullopt;
+  return parse_number<double>(run::value_of(run.options, name, std::string()));
 }
 
 bool contains(const std::vector<std::string>& names, std::string_view name) {

@@ -27,7 +27,7 @@ bool takes_curvature(const TrainingPlan& plan) {
   return std::visit([]<class R>(const R&) { return kTakesCurvature<R>; }, plan.optimizer.rule);
 }
 
-// A checkpoint brings its options along; the plan's are those that the run's settings record.
+// A checkpoint holds the optimizer's options, which must be those of the run's settings.
 void check_options(const std::filesystem::path& checkpoint, const Options& found,
                    const Options& planned) {
   const std::vector<OptionInfo> options = list_options(found);

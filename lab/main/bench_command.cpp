@@ -35,10 +35,9 @@ struct BenchFlags {
   std::string trace;
 };
 
-// A batch in the parts of a step, and what it counts for the speed.
 struct TimedBatch {
-  std::vector<task::Batch> parts;
-  std::int64_t units = 0;
+  std::vector<task::Batch> parts;  // the parts of one step
+  std::int64_t units = 0;          // counted by the speed
 };
 
 // A model with its own optimizer. All models begin with the same weights.
@@ -147,7 +146,7 @@ std::string without_end(const std::string& text) {
   return text.substr(0, text.find_last_not_of(' ') + 1);
 }
 
-// `units`: what a step trains on, for the speed; 0: no speed is printed.
+// `units` is the mean number of units per step, for the speed; with 0 no speed is printed.
 void print(std::ostream& out, const std::string& title,
            const std::vector<bench::StepTiming>& timings, double units, const std::string& unit) {
   char text[200];
@@ -221,6 +220,7 @@ void run(BenchFlags& flags, CommandContext& context) {
   const int period =
       plan.optimizer.lookahead ? static_cast<int>(plan.optimizer.lookahead->period) : 1;
   const std::string name = flags.setup.optimizer_name();
+  const std::vector<TimedBatch> batches = first_batches(flags.setup.task(), plan, flags.batches);
   const task::TaskModel model = loop::make_training_model(flags.setup.task(), plan);
   fill_gradients(*model.module);
   context.out << flags.setup.task_name() << " on " << plan.device.str() << ": "
@@ -230,7 +230,6 @@ void run(BenchFlags& flags, CommandContext& context) {
       bench::time_in_turns(optimizer_contestants(*model.module, plan, name), plan.device, period,
                            static_cast<int>(flags.rounds));
   print(context.out, "optimizer step", optimizers, 0, "");
-  const std::vector<TimedBatch> batches = first_batches(flags.setup.task(), plan, flags.batches);
   const auto steps = static_cast<int>(std::lcm(std::int64_t{period}, flags.batches));
   const std::vector<bench::Contestant> contestants =
       training_contestants(flags.setup.task(), plan, name, batches);
@@ -267,10 +266,7 @@ void run(BenchFlags& flags, CommandContext& context) {
                                 {"batches", std::move(shapes)},
                                 {"optimizer_step", to_json(optimizers)},
                                 {"training_step", to_json(trainings)}};
-    const std::string text = all.dump(1) + "\n";
-    AtomicFile file(flags.json);
-    file.write(std::as_bytes(std::span(text)));
-    file.commit();
+    replace_file(flags.json, all.dump(1) + "\n");
   }
 }
 

@@ -1,17 +1,13 @@
 // Reads the grid, trains it, prints the table and writes the report.
-#include <unistd.h>
-
 #include <functional>
-#include <iostream>
 #include <memory>
 
 #include "lab/command/field_flags.hpp"
 #include "lab/command/stop_signal.hpp"
-#include "lab/compare/child_process.hpp"
 #include "lab/compare/comparison.hpp"
 #include "lab/compare/comparison_section.hpp"
 #include "lab/main/commands.hpp"
-#include "lab/main/train_tasks.hpp"
+#include "lab/main/run_flags.hpp"
 #include "lab/optimizer/named_optimizer.hpp"
 #include "lab/report/report_page.hpp"
 #include "lab/run/run_directory.hpp"
@@ -21,11 +17,8 @@ namespace sing::lab::main {
 namespace {
 
 struct CompareFlags {
-  const CLI::App* app = nullptr;
   compare::GridText grid{.seeds = {0}};
-  std::string out;
-  std::string program;
-  std::int64_t jobs = 1;
+  RunFlags runs;
 };
 
 std::vector<std::filesystem::path> directories_of(const std::vector<compare::Cell>& cells,
@@ -46,10 +39,10 @@ std::function<void(const std::string&)> not_empty(const char* flag) {
 
 // Reports unknown names before anything is trained. Another program may know other names.
 void check_names(const CompareFlags& flags) {
-  if (!flags.program.empty()) {
+  if (flags.runs.has_other_program()) {
     return;
   }
-  check_task(*flags.app, flags.grid.task, "[sing compare] ");
+  flags.runs.check_task(flags.grid.task, "[sing compare] ");
   for (const compare::Contestant& contestant : compare::contestants_of(flags.grid)) {
     optimizer::make_optimizer_options(contestant.flags.at(1));
   }
@@ -58,13 +51,8 @@ void check_names(const CompareFlags& flags) {
 void run(const CompareFlags& flags, CommandContext& context) {
   const std::vector<compare::Cell> cells = compare::cells_of(flags.grid);
   check_names(flags);
-  const bool terminal = &context.out == &std::cout && ::isatty(STDOUT_FILENO) == 1;
-  const compare::Workplace place{
-      .folder = flags.out.empty() ? fmt::format("runs/compare_{}", flags.grid.task) : flags.out,
-      .program =
-          flags.program.empty() ? compare::own_program() : std::filesystem::path(flags.program),
-      .terminal = terminal,
-      .jobs = flags.jobs};
+  const compare::Workplace place =
+      flags.runs.place(fmt::format("runs/compare_{}", flags.grid.task), context);
   compare::Comparison comparison;
   {
     const command::StopSignal signal;
@@ -76,8 +64,7 @@ void run(const CompareFlags& flags, CommandContext& context) {
   report::write_report_of(place.folder / run::kReportFile, directories_of(cells, place.folder),
                           compare::comparison_section(rows), context.out);
   if (comparison.stopped) {
-    context.out << "interrupted; run the same command again to continue\n";
-    context.exit_code = command::kInterruptedExit;
+    end_interrupted(context);
   } else if (!comparison.failures.empty()) {
     throw Error(fmt::format(
         "[sing compare] wanted a result of each of {} runs, got {} that failed, the first: {}",
@@ -91,7 +78,6 @@ void add_compare_command(CLI::App& app, CommandContext& context) {
   CLI::App* const command = app.add_subcommand(
       "compare", "Train with several optimizers, learning rates and seeds, and print a table");
   const auto flags = std::make_shared<CompareFlags>();
-  flags->app = &app;
   compare::GridText& grid = flags->grid;
   command->add_option("TASK", grid.task, "task, as for sing train")->required()->type_name("");
   // Each list is one word; a longer list would take TASK or the -- after it.
@@ -127,14 +113,7 @@ void add_compare_command(CLI::App& app, CommandContext& context) {
       ->allow_extra_args(false)
       ->type_name("INTEGER,…")
       ->default_str("0");
-  command::add_number(*command, "--jobs", flags->jobs, "runs that train at the same time",
-                      between(1, 256));
-  command->add_option("--out", flags->out, "folder for the runs; default: runs/compare_TASK")
-      ->type_name("FOLDER");
-  command->add_option("--program", flags->program, "program that trains in place of this one")
-      ->type_name("FILE");
-  command->add_option("FLAGS", grid.train_flags, "after --: flags for every sing train")
-      ->type_name("");
+  flags->runs.add_to(*command, app, "runs/compare_TASK", grid.train_flags);
   command->callback(
       [flags, &context] { context.chosen = [flags, &context] { run(*flags, context); }; });
 }

@@ -4,7 +4,6 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <span>
 
 #include "lab/command/field_flags.hpp"
 #include "lab/command/option_texts.hpp"
@@ -71,10 +70,7 @@ void write_record(const EvalFlags& flags, const task::Task& task, const loop::Ev
   for (const auto& [name, value] : result.others) {
     json["scores"][name] = number(value);
   }
-  const std::string text = json.dump() + "\n";
-  AtomicFile file(flags.record);
-  file.write(std::as_bytes(std::span(text.data(), text.size())));
-  file.commit();
+  replace_file(flags.record, json.dump() + "\n");
 }
 
 void run(const EvalFlags& flags, std::ostream& out) {

@@ -74,9 +74,7 @@ std::string check_file(const image::OfficialSet& set, const std::filesystem::pat
   std::string fault = image::fault_of(*file, content);
   if (fault.empty() && !out.empty()) {
     std::filesystem::create_directories(out);
-    AtomicFile copy(std::filesystem::path(out) / file->name);
-    copy.write(std::as_bytes(std::span(content)));
-    copy.commit();
+    replace_file(std::filesystem::path(out) / file->name, std::as_bytes(std::span(content)));
   }
   return fault;
 }

@@ -1,14 +1,10 @@
 // Lists the paper's tables, or trains one, prints it and writes its report.
-#include <unistd.h>
-
-#include <iostream>
 #include <memory>
 
 #include "lab/command/field_flags.hpp"
 #include "lab/command/stop_signal.hpp"
-#include "lab/compare/child_process.hpp"
 #include "lab/main/commands.hpp"
-#include "lab/main/train_tasks.hpp"
+#include "lab/main/run_flags.hpp"
 #include "lab/report/report_page.hpp"
 #include "lab/reproduce/reproduction_table.hpp"
 #include "sing/base/message.hpp"
@@ -24,24 +20,12 @@ std::string recipes_folder() {
 }
 
 struct ReproduceFlags {
-  const CLI::App* app = nullptr;
   reproduce::ReproductionRequest request;
   std::string table;
-  std::string out;
-  std::string program;
   std::string recipes = recipes_folder();
-  std::int64_t jobs = 1;
+  RunFlags runs;
   bool list = false;
 };
-
-compare::Workplace place_of(const ReproduceFlags& flags, bool terminal) {
-  return {.folder =
-              flags.out.empty() ? fmt::format("runs/reproduce_{}", flags.request.scale) : flags.out,
-          .program =
-              flags.program.empty() ? compare::own_program() : std::filesystem::path(flags.program),
-          .terminal = terminal,
-          .jobs = flags.jobs};
-}
 
 void list(const ReproduceFlags& flags, const compare::Workplace& place, std::ostream& out) {
   out << "scale " << flags.request.scale << ", runs in " << place.folder.string() << '\n';
@@ -83,8 +67,7 @@ void train(const ReproduceFlags& flags, const compare::Workplace& place, Command
   }
   write_page(table, reproduction, place, notice, context.out);
   if (reproduction.stopped) {
-    context.out << "interrupted; run the same command again to continue\n";
-    context.exit_code = command::kInterruptedExit;
+    end_interrupted(context);
   } else if (!reproduction.failures.empty()) {
     throw Error(fmt::format(
         "[sing reproduce] wanted a result of each run, got {} that failed, the first: {}",
@@ -101,10 +84,10 @@ void run(ReproduceFlags& flags, CommandContext& context) {
   compare::check_train_flags(flags.request.train_flags, {"--config", "--seed", "--out", "--resume"},
                              "[sing reproduce] ");
   flags.request.recipes = flags.recipes;
-  flags.request.knows_tasks = flags.program.empty();
-  flags.request.tasks = train_tasks(*flags.app);
-  const bool terminal = &context.out == &std::cout && ::isatty(STDOUT_FILENO) == 1;
-  const compare::Workplace place = place_of(flags, terminal);
+  flags.request.knows_tasks = !flags.runs.has_other_program();
+  flags.request.tasks = flags.runs.tasks();
+  const compare::Workplace place =
+      flags.runs.place(fmt::format("runs/reproduce_{}", flags.request.scale), context);
   if (flags.list) {
     list(flags, place, context.out);
   } else {
@@ -119,7 +102,6 @@ void add_reproduce_command(CLI::App& app, CommandContext& context) {
       "reproduce",
       "Train the rows of a table of the paper and show our results beside the paper's");
   const auto flags = std::make_shared<ReproduceFlags>();
-  flags->app = &app;
   std::string names;
   for (const reproduce::PaperTable& table : reproduce::paper_tables()) {
     names += (names.empty() ? "" : ", ") + std::string(table.name);
@@ -135,18 +117,9 @@ void add_reproduce_command(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   command::add_number(*command, "--seeds", flags->request.seeds,
                       "runs of each row, with the seeds 0, 1, …", between(1, 1000));
-  command::add_number(*command, "--jobs", flags->jobs, "runs that train at the same time",
-                      between(1, 256));
-  command->add_option("--out", flags->out, "folder for the runs; default: runs/reproduce_SCALE")
-      ->type_name("FOLDER");
   command->add_option("--recipes", flags->recipes, "folder of the recipes; default: the project's")
       ->type_name("FOLDER");
-  command->add_option("--program", flags->program, "program that trains in place of this one")
-      ->type_name("FILE");
-  command
-      ->add_option("FLAGS", flags->request.train_flags,
-                   "after --: flags for every sing train, such as --data and --device")
-      ->type_name("");
+  flags->runs.add_to(*command, app, "runs/reproduce_SCALE", flags->request.train_flags);
   command->callback(
       [flags, &context] { context.chosen = [flags, &context] { run(*flags, context); }; });
 }

@@ -1,18 +1,13 @@
 // Reads the request, runs the tuning, prints the table and writes the report.
-#include <unistd.h>
-
 #include <algorithm>
-#include <iostream>
 #include <memory>
 
 #include "lab/command/field_flags.hpp"
 #include "lab/command/option_texts.hpp"
 #include "lab/command/stop_signal.hpp"
-#include "lab/compare/child_process.hpp"
 #include "lab/main/commands.hpp"
-#include "lab/main/train_tasks.hpp"
+#include "lab/main/run_flags.hpp"
 #include "lab/optimizer/named_optimizer.hpp"
-#include "lab/page/html_text.hpp"
 #include "lab/report/report_page.hpp"
 #include "lab/run/run_directory.hpp"
 #include "lab/tune/tuning_record.hpp"
@@ -26,32 +21,15 @@ constexpr const char* kWhere = "[sing tune] ";
 
 struct TuneFlags {
   tune::TuningRequest request;
-  const CLI::App* app = nullptr;
   std::optional<double> learning_rate;
   std::optional<double> weight_decay;
-  std::string out;
-  std::string program;
-  std::int64_t jobs = 1;
+  RunFlags runs;
 };
-
-// Returns the value of `--name value` or `--name=value`.
-std::optional<std::string> flag_value(const std::vector<std::string>& flags,
-                                      const std::string& name) {
-  for (std::size_t at = 0; at < flags.size(); ++at) {
-    if (flags[at] == name && at + 1 < flags.size()) {
-      return flags[at + 1];
-    }
-    if (flags[at].starts_with(name + "=")) {
-      return flags[at].substr(name.size() + 1);
-    }
-  }
-  return std::nullopt;
-}
 
 // Returns the option's value in the file of options of the training, or else the optimizer's own.
 double own_value(const tune::TuningRequest& request, const std::string& option,
                  const std::vector<std::string>& names_in_file) {
-  if (const auto config = flag_value(request.train_flags, "--config")) {
+  if (const auto config = compare::flag_value(request.train_flags, "--config")) {
     for (const auto& [name, text] : command::read_option_file(*config)) {
       const auto number = parse_number<double>(text);
       if (std::find(names_in_file.begin(), names_in_file.end(), name) != names_in_file.end() &&
@@ -66,7 +44,8 @@ double own_value(const tune::TuningRequest& request, const std::string& option,
       return std::get<double>(info.value);
     }
   }
-  throw std::invalid_argument(fmt::format("{}{} has no {}", kWhere, request.optimizer, option));
+  throw std::invalid_argument(
+      fmt::format("{}wanted an optimizer with a {}, got {}", kWhere, option, request.optimizer));
 }
 
 // The paper does not say which decay its learning rates were tried with.
@@ -114,16 +93,11 @@ void run(TuneFlags& flags, CommandContext& context) {
   tune::TuningRequest& request = flags.request;
   check(request);
   complete(flags);
-  if (flags.program.empty()) {
-    check_task(*flags.app, request.task, kWhere);
+  if (!flags.runs.has_other_program()) {
+    flags.runs.check_task(request.task, kWhere);
   }
-  const compare::Workplace place{
-      .folder = flags.out.empty() ? fmt::format("runs/tune_{}_{}", request.task, request.optimizer)
-                                  : flags.out,
-      .program =
-          flags.program.empty() ? compare::own_program() : std::filesystem::path(flags.program),
-      .terminal = &context.out == &std::cout && ::isatty(STDOUT_FILENO) == 1,
-      .jobs = flags.jobs};
+  const compare::Workplace place =
+      flags.runs.place(fmt::format("runs/tune_{}_{}", request.task, request.optimizer), context);
   tune::Tuning tuning;
   {
     const command::StopSignal signal;
@@ -137,8 +111,7 @@ void run(TuneFlags& flags, CommandContext& context) {
   report::write_report_of(place.folder / run::kReportFile, directories,
                           tune::section_of(request, tuning), context.out);
   if (tuning.stopped) {
-    context.out << "interrupted; run the same command again to continue\n";
-    context.exit_code = command::kInterruptedExit;
+    end_interrupted(context);
     return;
   }
   say_best(request, tuning, context.out);
@@ -154,7 +127,6 @@ void add_tune_command(CLI::App& app, CommandContext& context) {
       "tune",
       "Find a learning rate and a weight decay, with equally many runs for every optimizer");
   const auto flags = std::make_shared<TuneFlags>();
-  flags->app = &app;
   tune::TuningRequest& request = flags->request;
   command->add_option("TASK", request.task, "task, as for sing train")->required()->type_name("");
   command->add_option("--optimizer", request.optimizer, "name of an optimizer, as for sing train")
@@ -191,17 +163,10 @@ void add_tune_command(CLI::App& app, CommandContext& context) {
   command::add_number(*command, "--extensions", request.extensions,
                       "values that are tried beyond either end of the paper's grids, at most",
                       between(0, 20));
-  command::add_number(*command, "--jobs", flags->jobs, "runs that train at the same time",
-                      between(1, 256));
   command::add_switch(*command, "--rates-only", request.rates_only,
                       "do not tune the weight decay: runs much shorter than the training they "
                       "stand for can compare learning rates, but hardly weight decays");
-  command->add_option("--out", flags->out, "folder for the runs; default: runs/tune_TASK_OPTIMIZER")
-      ->type_name("FOLDER");
-  command->add_option("--program", flags->program, "program that trains in place of this one")
-      ->type_name("FILE");
-  command->add_option("FLAGS", request.train_flags, "after --: flags for every sing train")
-      ->type_name("");
+  flags->runs.add_to(*command, app, "runs/tune_TASK_OPTIMIZER", request.train_flags);
   command->callback(
       [flags, &context] { context.chosen = [flags, &context] { run(*flags, context); }; });
 }

@@ -1,6 +1,7 @@
 // Lists the named sizes and reads config.json.
 #include "lab/model/encoder_shape.hpp"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -46,8 +47,10 @@ constexpr std::array<NamedEncoder, 4> kEncoders = {
 template <class Number>
 Number number_of(const Json& json, const char* key, const std::string& file) {
   const auto found = json.find(key);
-  if (found == json.end() || !found->is_number()) {
-    throw FileError(fmt::format("[encoder] '{}': wanted a number '{}', got {}", file, key,
+  constexpr bool kIsWhole = std::is_integral_v<Number>;
+  if (found == json.end() || !(kIsWhole ? found->is_number_integer() : found->is_number())) {
+    throw FileError(fmt::format("[encoder] '{}': wanted a {} '{}', got {}", file,
+                                kIsWhole ? "whole number" : "number", key,
                                 found == json.end() ? "none" : found->dump()));
   }
   return found->get<Number>();
@@ -87,13 +90,14 @@ EncoderShape shape_of_json(const Json& json, const std::string& file) {
       .norm_epsilon = number_of<double>(json, "layer_norm_eps", file),
       .dropout = number_of<double>(json, "hidden_dropout_prob", file),
       .attention_dropout = number_of<double>(json, "attention_probs_dropout_prob", file)};
-  for (const std::int64_t each :
-       {shape.vocabulary, shape.width, shape.depth, shape.heads, shape.hidden, shape.longest()}) {
-    if (each < 1 || shape.width % shape.heads != 0) {
-      throw FileError(fmt::format(
-          "[encoder] '{}': wanted sizes above 0 and heads that divide hidden_size, got {}", file,
-          json.dump()));
-    }
+  // A quarter of the buckets is for the small distances of one direction.
+  const std::int64_t least =
+      std::min({shape.vocabulary, shape.width, shape.depth, shape.heads, shape.hidden,
+                shape.longest(), is_mpnet ? shape.buckets / 4 : shape.types});
+  if (least < 1 || shape.padding < 0 || shape.width % shape.heads != 0) {
+    throw FileError(fmt::format(
+        "[encoder] '{}': wanted sizes above 0 and heads that divide hidden_size, got {}", file,
+        json.dump()));
   }
   return shape;
 }

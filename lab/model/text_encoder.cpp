@@ -112,10 +112,10 @@ class EncoderBlockImpl final : public ::torch::nn::Module {
   }
 
   struct Layers {
-    const torch::nn::LinearImpl &query, &key, &value, &mixed;
-    const torch::nn::LayerNormImpl& norm1;
-    const torch::nn::LinearImpl &up, &down;
-    const torch::nn::LayerNormImpl& norm2;
+    const ::torch::nn::LinearImpl &query, &key, &value, &mixed;
+    const ::torch::nn::LayerNormImpl& norm1;
+    const ::torch::nn::LinearImpl &up, &down;
+    const ::torch::nn::LayerNormImpl& norm2;
   };
   Layers layers() const {
     return {*query_, *key_, *value_, *mixed_, *norm1_, *up_, *down_, *norm2_};
@@ -176,12 +176,12 @@ class StackImpl final : public ::torch::nn::Module {
     };
     fused::Dropouts dropouts(is_training() ? shape_.dropout : 0, 2 * shape_.depth,
                              half.size(0) * half.size(1), shape_.width, half.device());
-    // The same rows for the products and for the residual sum. A product's bias is added where its
-    // result is next read.
+    // The products read `rows`, and the residual sum the same values as `residual`. A product's
+    // bias is added where its result is next read.
     at::Tensor rows = packs ? fused::packed(half, order) : half.flatten(0, 1);
     at::Tensor residual = rows;
-    const auto add = [&](const at::Tensor& branch, const torch::nn::LinearImpl& linear,
-                         const torch::nn::LayerNormImpl& norm) {
+    const auto add = [&](const at::Tensor& branch, const ::torch::nn::LinearImpl& linear,
+                         const ::torch::nn::LayerNormImpl& norm) {
       std::tie(rows, residual) =
           fused::norm_of_sum(residual, fused::linear(branch, copies.of(linear.weight)), linear.bias,
                              {norm.weight, norm.bias, shape_.norm_epsilon}, dropouts.next());

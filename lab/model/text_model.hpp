@@ -23,7 +23,7 @@ class TextModelImpl final : public ::torch::nn::Module {
   // outputs], with dropout before the head.
   at::Tensor forward(const EncoderInput& input);
 
-  // The same with fused layers in the encoder, and what they need.
+  // The same with fused layers in the encoder, and the parameters that need copies for them.
   at::Tensor fused_forward(const EncoderInput& input, const WeightCopies& copies);
   std::vector<at::Tensor> copied_parameters() const { return encoder_->copied_parameters(); }
 

@@ -63,10 +63,10 @@ class TranslatorAttentionImpl final : public ::torch::nn::Module {
     return out_(mixed.transpose(1, 2).flatten(2));
   }
 
-  const torch::nn::LinearImpl& k_proj() const { return *k_; }
-  const torch::nn::LinearImpl& v_proj() const { return *v_; }
-  const torch::nn::LinearImpl& q_proj() const { return *q_; }
-  const torch::nn::LinearImpl& out_proj() const { return *out_; }
+  const ::torch::nn::LinearImpl& k_proj() const { return *k_; }
+  const ::torch::nn::LinearImpl& v_proj() const { return *v_; }
+  const ::torch::nn::LinearImpl& q_proj() const { return *q_; }
+  const ::torch::nn::LinearImpl& out_proj() const { return *out_; }
 
  private:
   // As if keys, values and queries came from one matrix three times as high (fairseq).
@@ -136,11 +136,11 @@ class LayerImpl final : public ::torch::nn::Module {
   const TranslatorAttentionImpl& self_attention() const { return *self_attention_; }
   const TranslatorAttentionImpl& source_attention() const { return *source_attention_; }
   bool reads_source() const { return !source_attention_.is_empty(); }
-  const torch::nn::LayerNormImpl& self_norm() const { return *self_norm_; }
-  const torch::nn::LayerNormImpl& source_norm() const { return *source_norm_; }
-  const torch::nn::LayerNormImpl& final_norm() const { return *final_norm_; }
-  const torch::nn::LinearImpl& fc1() const { return *fc1_; }
-  const torch::nn::LinearImpl& fc2() const { return *fc2_; }
+  const ::torch::nn::LayerNormImpl& self_norm() const { return *self_norm_; }
+  const ::torch::nn::LayerNormImpl& source_norm() const { return *source_norm_; }
+  const ::torch::nn::LayerNormImpl& final_norm() const { return *final_norm_; }
+  const ::torch::nn::LinearImpl& fc1() const { return *fc1_; }
+  const ::torch::nn::LinearImpl& fc2() const { return *fc2_; }
 
  private:
   at::Tensor dropped(const at::Tensor& states) const {
@@ -207,7 +207,7 @@ class FusedRows {
                   sum_.size(1), sum_.device()),
         inner_dropouts_(training ? options.activation_dropout : 0, options.layers, sum_.size(0),
                         options.feed_forward, sum_.device()) {
-    const torch::nn::LayerNormImpl& norm = stack.layers.front()->self_norm();
+    const ::torch::nn::LayerNormImpl& norm = stack.layers.front()->self_norm();
     normalized_ = at::layer_norm(sum_, {sum_.size(1)}, norm.weight, norm.bias, norm.options.eps())
                       .to(at::kBFloat16);
   }
@@ -247,9 +247,9 @@ class FusedRows {
 
   // Returns the results of layers that read the same rows.
   std::vector<at::Tensor> products(const at::Tensor& rows,
-                                   std::span<const torch::nn::LinearImpl* const> layers) const {
+                                   std::span<const ::torch::nn::LinearImpl* const> layers) const {
     std::vector<fused::Copied> weights, biases;
-    for (const torch::nn::LinearImpl* const layer : layers) {
+    for (const ::torch::nn::LinearImpl* const layer : layers) {
       weights.push_back(copies_.of(layer->weight));
       biases.push_back(copies_.of(layer->bias));
     }
@@ -257,8 +257,8 @@ class FusedRows {
   }
 
  private:
-  void add(const at::Tensor& branch, const torch::nn::LinearImpl& linear,
-           const torch::nn::LayerNormImpl& next) {
+  void add(const at::Tensor& branch, const ::torch::nn::LinearImpl& linear,
+           const ::torch::nn::LayerNormImpl& next) {
     std::tie(sum_, normalized_) =
         fused::add_norm(sum_, fused::linear(branch, copies_.of(linear.weight)), linear.bias,
                         {next.weight, next.bias, next.options.eps()}, dropouts_.next());
@@ -351,7 +351,7 @@ const at::Tensor& TranslatorImpl::source_table() const {
 std::vector<at::Tensor> TranslatorImpl::copied_parameters() const {
   std::vector<at::Tensor> list = {parts_->decoder->table};
   const auto add = [&](const TranslatorAttentionImpl& attention) {
-    for (const torch::nn::LinearImpl* const each :
+    for (const ::torch::nn::LinearImpl* const each :
          {&attention.q_proj(), &attention.k_proj(), &attention.v_proj()}) {
       list.insert(list.end(), {each->weight, each->bias});
     }
@@ -385,7 +385,7 @@ at::Tensor TranslatorImpl::fused_forward(const at::Tensor& source, const at::Ten
   }
   FusedRows decoder(options_, copies, embedded(parts_->decoder->table, target, target_rows),
                     target_rows, *parts_->decoder, is_training());
-  std::vector<const torch::nn::LinearImpl*> inputs;  // of all layers: they read the same rows
+  std::vector<const ::torch::nn::LinearImpl*> inputs;  // of all layers: they read the same rows
   for (const Layer& layer : parts_->decoder->layers) {
     inputs.insert(inputs.end(),
                   {&layer->source_attention().k_proj(), &layer->source_attention().v_proj()});

@@ -82,8 +82,8 @@ class TranslatorImpl final : public ::torch::nn::Module {
   at::Tensor forward(const at::Tensor& source, const at::Tensor& target);
 
   // The same with fused layers: matrix products in bf16 and residual sums in float32, as under
-  // autocast. `target_rows` is the packed order of the targets, in which the logits are, [B · T,
-  // target_pieces].
+  // autocast. The logits [B · T, target_pieces] are in the packed order `target_rows` of the
+  // targets.
   at::Tensor fused_forward(const at::Tensor& source, const at::Tensor& target,
                            const fused::PackedRows& target_rows, const WeightCopies& copies);
   // Parameters that matrix products read and that therefore need copies on a GPU.

@@ -28,12 +28,6 @@ class Axis {
   // an empty one becomes 0 … 1. kLog falls back to kLinear if the range has no positive part.
   Axis(AxisRange range, Scale scale, double from, double to);
 
-  Scale scale() const { return scale_; }
-  double low() const { return low_; }
-  double high() const { return high_; }
-  double from() const { return from_; }
-  double to() const { return to_; }
-
   // Returns a pixel; not finite if the scale has no place for the value.
   double place(double value) const;
 

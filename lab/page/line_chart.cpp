@@ -2,6 +2,7 @@
 #include "lab/page/line_chart.hpp"
 
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "lab/page/html_text.hpp"
@@ -19,7 +20,7 @@ bool is_drawable(const CurvePoint& point, Scale scale) {
 }
 
 // Six digits are more than a screen shows.
-double rounded(double value) { return std::stod(fmt::format("{:.6g}", value)); }
+double rounded(double value) { return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr); }
 
 // A point is [x, y], or [x, y, low, high] if it stands for several values; a gap is [x].
 json points_of(const Curve& curve, Scale scale) {

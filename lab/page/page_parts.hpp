@@ -1,6 +1,7 @@
 // Declares the parts that pages share: head, style sheet and script.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -10,8 +11,10 @@ namespace sing::lab::page {
 std::string_view page_head();
 
 // Returns a style sheet that is light or dark like the reader's system. Curves are styled by the
-// class names colorK and dashK.
+// class names color0 … color9 and dash0 … dash3.
 std::string page_style();
+inline constexpr std::size_t kColors = 10;
+inline constexpr std::size_t kDashes = 4;
 
 // Returns a script that draws the charts, shows the numbers under the pointer, zooms where the
 // pointer is dragged, and hides a run when its name is clicked.

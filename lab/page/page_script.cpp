@@ -42,7 +42,7 @@ function rowsOf(curves) {
   return [...rows.values()].sort((one, other) => one[0] - other[0]);
 }
 
-// The range that the curves which did not diverge need, or null where the library finds it.
+// Returns the range of the curves that did not diverge, or null if the library shall find the range.
 function rangeOf({curves, zero}) {
   if (!zero && !curves.some(({diverged}) => diverged)) return null;
   const settled = curves.filter(({diverged, points}) => !diverged && points.some((point) => point.length > 1));

@@ -28,10 +28,10 @@ td.number { text-align: right; } td.diverged, .failed { color: var(--bad); font-
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(32rem, 100%), 1fr)); gap: 1rem 2rem; }
 .charts.even { grid-template-columns: repeat(auto-fill, minmax(min(32rem, 100%), 1fr)); } a { color: var(--c0); }
 figure { margin: 0; position: relative; } figcaption { font-weight: 600; margin: .4rem 0 .2rem; }
-svg { display: block; width: 100%; height: auto; overflow: visible; } svg svg { overflow: hidden; }
+svg { display: block; width: 100%; height: auto; overflow: visible; }
 svg text { font: 11px system-ui, sans-serif; fill: var(--faint); } text.x { text-anchor: middle; } text.y { text-anchor: end; }
 .heat text { font-size: 9.5px; } .heat image { image-rendering: pixelated; }
-.grid { stroke: var(--line); fill: none; } .axis { stroke: var(--faint); fill: none; }
+.axis { stroke: var(--faint); fill: none; }
 .curve { fill: none; stroke: var(--run); stroke-width: 1.7; stroke-linejoin: round; } circle { fill: var(--run); }
 .plot .dygraph-axis-label { font-size: 11px; color: var(--faint); }
 .plot .dygraph-label { font-size: 12px; font-weight: normal; color: var(--faint); }

@@ -39,9 +39,7 @@ void write_png(const std::filesystem::path& path, const Picture& picture) {
   if (png_image_write_to_memory(&image, bytes.data(), &size, 0, pixels, 0, nullptr) == 0) {
     fail(path, image);
   }
-  AtomicFile file(path);
-  file.write(std::span(bytes).first(size));
-  file.commit();
+  replace_file(path, std::span(bytes).first(size));
 }
 
 }  // namespace sing::lab::picture

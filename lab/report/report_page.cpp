@@ -5,7 +5,6 @@
 #include <cmath>
 #include <functional>
 #include <ostream>
-#include <span>
 
 #include "lab/page/html_text.hpp"
 #include "lab/page/line_chart.hpp"
@@ -16,6 +15,7 @@
 #include "lab/report/run_tables.hpp"
 #include "lab/report/score_names.hpp"
 #include "lab/report/time_bars.hpp"
+#include "lab/run/named_values.hpp"
 #include "lab/run/run_directory.hpp"
 #include "lab/run/run_reader.hpp"
 #include "sing/base/message.hpp"
@@ -92,7 +92,7 @@ std::string charts(const Subject& subject, Over over) {
     others += page::draw_line_chart(
         {.title = name, .x_label = x},
         marked(subject, of_evaluations([&](const run::EvaluationRecord& record) {
-                 return score_of(record.others, name);
+                 return run::value_of(record.others, name, run::kAbsent);
                })));
   }
   return page::draw_line_chart(
@@ -237,10 +237,7 @@ std::string report_page(const std::vector<run::RunRecord>& runs, const std::stri
 
 void write_report(const std::filesystem::path& path, const std::vector<run::RunRecord>& runs,
                   const std::string& summary) {
-  const std::string page = report_page(runs, summary);
-  AtomicFile file(path);
-  file.write(std::as_bytes(std::span(page.data(), page.size())));
-  file.commit();
+  replace_file(path, report_page(runs, summary));
 }
 
 void write_report_of(const std::filesystem::path& path,

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "lab/page/page_parts.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::report {
@@ -29,8 +30,8 @@ std::vector<std::string> run_styles(const std::vector<run::RunRecord>& runs) {
   for (std::size_t at = 0; at < runs.size(); ++at) {
     const auto entry = settings.try_emplace(setting_of(runs[at]), settings.size(), 0).first;
     auto& [number, seen] = entry->second;
-    const std::size_t dash = (seen++ + number / kColors) % kDashes;
-    styles.push_back(fmt::format("color{} dash{} run{}", number % kColors, dash, at));
+    const std::size_t dash = (seen++ + number / page::kColors) % page::kDashes;
+    styles.push_back(fmt::format("color{} dash{} run{}", number % page::kColors, dash, at));
   }
   return styles;
 }

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "lab/page/html_text.hpp"
 #include "lab/report/score_names.hpp"
+#include "lab/run/named_values.hpp"
 #include "sing/base/message.hpp"
 
 namespace sing::lab::report {
@@ -49,7 +49,7 @@ std::string result_row(const run::RunRecord& run, const std::string& style,
   row += number_cell(page::percent_text(shown(end.best_accuracy)));
   row += number_cell(page::short_number(shown(end.final_loss)));
   for (const std::string& name : others) {
-    row += number_cell(page::short_number(shown(score_of(end.others, name))));
+    row += number_cell(page::short_number(shown(run::value_of(end.others, name, run::kAbsent))));
   }
   row += number_cell(page::short_number(static_cast<double>(last.step), 9));
   row += number_cell(page::short_number(last.units_per_second));
@@ -57,21 +57,17 @@ std::string result_row(const run::RunRecord& run, const std::string& style,
   return row + "</tr>\n";
 }
 
-std::optional<std::string> value_of(const run::RunRecord& run, const std::string& key) {
-  const auto found = std::find_if(run.settings.begin(), run.settings.end(),
-                                  [&](const auto& option) { return option.first == key; });
-  return found != run.settings.end() ? std::optional(found->second) : std::nullopt;
+constexpr const char* kNoValue = "–";
+
+std::string value_of(const run::RunRecord& run, const std::string& key) {
+  return run::value_of(run.settings, key, std::string(kNoValue));
 }
 
 // Returns the keys of all runs in the order in which they first occur.
 std::vector<std::string> keys_of(const std::vector<run::RunRecord>& runs) {
   std::vector<std::string> keys;
   for (const run::RunRecord& run : runs) {
-    for (const auto& option : run.settings) {
-      if (std::find(keys.begin(), keys.end(), option.first) == keys.end()) {
-        keys.push_back(option.first);
-      }
-    }
+    run::add_names(run.settings, keys);
   }
   return keys;
 }
@@ -84,7 +80,7 @@ std::string heading_of(const std::string& key) {
 
 bool is_shared(const std::vector<run::RunRecord>& runs, const std::string& key) {
   return std::all_of(runs.begin(), runs.end(), [&](const run::RunRecord& run) {
-    return value_of(run, key).has_value() && value_of(run, key) == value_of(runs.front(), key);
+    return value_of(run, key) != kNoValue && value_of(run, key) == value_of(runs.front(), key);
   });
 }
 
@@ -98,7 +94,7 @@ std::string differences_table(const std::vector<run::RunRecord>& runs,
   for (const run::RunRecord& run : runs) {
     table += "<tr>" + cell(run.name);
     for (const std::string& key : keys) {
-      table += cell(value_of(run, key).value_or("–"));
+      table += cell(value_of(run, key));
     }
     table += "</tr>\n";
   }
@@ -140,7 +136,7 @@ std::string options_tables(const std::vector<run::RunRecord>& runs) {
   tables += runs.size() > 1 ? "<details><summary>The same in all runs</summary>" : "<div>";
   tables += "<table id=\"shared\"><tbody>\n";
   for (const std::string& key : shared) {
-    tables += "<tr><th>" + heading_of(key) + "</th>" + cell(*value_of(runs.front(), key));
+    tables += "<tr><th>" + heading_of(key) + "</th>" + cell(value_of(runs.front(), key));
     tables += "</tr>\n";
   }
   return tables + "</tbody></table>" + (runs.size() > 1 ? "</details>\n" : "</div>\n");

@@ -1,8 +1,9 @@
 // Collects the names in the records of runs.
 #include "lab/report/score_names.hpp"
 
-#include <algorithm>
 #include <set>
+
+#include "lab/run/named_values.hpp"
 
 namespace sing::lab::report {
 namespace {
@@ -40,20 +41,10 @@ std::vector<std::string> other_scores(const std::vector<run::RunRecord>& runs) {
   std::vector<std::string> names;
   for (const run::RunRecord& run : runs) {
     for (const run::EvaluationRecord& evaluation : run.evaluations) {
-      for (const auto& [name, value] : evaluation.others) {
-        if (std::find(names.begin(), names.end(), name) == names.end()) {
-          names.push_back(name);
-        }
-      }
+      run::add_names(evaluation.others, names);
     }
   }
   return names;
-}
-
-double score_of(const std::vector<std::pair<std::string, double>>& scores, std::string_view name) {
-  const auto found = std::find_if(scores.begin(), scores.end(),
-                                  [&](const auto& each) { return each.first == name; });
-  return found != scores.end() ? found->second : run::kAbsent;
 }
 
 }  // namespace sing::lab::report

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "lab/run/run_record.hpp"
@@ -16,8 +14,5 @@ std::string score_name(const std::vector<run::RunRecord>& runs);
 std::string unit_of(const std::vector<run::RunRecord>& runs);
 // Returns the names of the other scores of all runs, in the order in which they first occur.
 std::vector<std::string> other_scores(const std::vector<run::RunRecord>& runs);
-
-// Returns the value of that name, or kAbsent.
-double score_of(const std::vector<std::pair<std::string, double>>& scores, std::string_view name);
 
 }  // namespace sing::lab::report

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "lab/command/option_texts.hpp"
+#include "lab/run/named_values.hpp"
 #include "sing/base/message.hpp"
 #include "sing/optim/named_options.hpp"
 
@@ -16,13 +17,10 @@ std::filesystem::path recipe_path(const PaperRow& row, const ReproductionRequest
 }
 
 std::string optimizer_of(const std::filesystem::path& recipe) {
-  for (const auto& [name, text] : command::read_option_file(recipe)) {
-    if (name == "optimizer") {
-      return text;
-    }
-  }
-  throw std::invalid_argument(
-      fmt::format("[{}] wanted a line 'optimizer = …', got none", recipe.string()));
+  const std::string optimizer =
+      run::value_of(command::read_option_file(recipe), "optimizer", std::string());
+  SING_CHECK(!optimizer.empty(), "[{}] wanted a line 'optimizer = …', got none", recipe.string());
+  return optimizer;
 }
 
 std::string missing_of(const PaperTable& table, const PaperRow& row,
@@ -54,16 +52,11 @@ compare::Cell cell_of(const PaperTable& table, const PaperRow& row,
 }  // namespace
 
 ScaleFlags flags_of(std::string_view task, const ReproductionRequest& request) {
-  std::filesystem::path data = default_data(task);
   const std::vector<std::string>& given = request.train_flags;
-  for (auto flag = given.begin(); flag != given.end(); ++flag) {
-    if (*flag == "--data" && std::next(flag) != given.end()) {
-      data = *std::next(flag);
-    } else if (flag->starts_with("--data=")) {
-      data = flag->substr(flag->find('=') + 1);
-    }
-  }
-  return without_given(scale_flags(request.scale, task, data), given);
+  const std::optional<std::string> data = compare::flag_value(given, "--data");
+  return without_given(
+      scale_flags(request.scale, task, data ? std::filesystem::path(*data) : default_data(task)),
+      given);
 }
 
 std::string notice_of(const PaperTable& table, const ReproductionRequest& request) {

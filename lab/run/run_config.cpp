@@ -90,10 +90,7 @@ std::string config_text(const RunConfig& config) {
 }
 
 void write_config(const std::filesystem::path& path, const RunConfig& config) {
-  const std::string text = config_text(config);
-  AtomicFile file(path);
-  file.write(std::as_bytes(std::span(text)));
-  file.commit();
+  replace_file(path, config_text(config));
 }
 
 RecordedConfig read_config(const std::filesystem::path& path) {

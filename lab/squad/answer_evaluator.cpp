@@ -16,7 +16,7 @@ constexpr double kPerCent = 100;
 
 AnswerEvaluator::AnswerEvaluator(const std::vector<Paragraph>& paragraphs, const TokenizedSet& set,
                                  const ExtractionOptions& options, std::size_t window_part,
-                                 double padding_share)
+                                 std::optional<double> padding_share)
     : paragraphs_(paragraphs),
       set_(set),
       options_(options),
@@ -81,8 +81,10 @@ task::Scores AnswerEvaluator::scores(double /*loss*/) {
   }
   const auto total = static_cast<double>(questions);
   scores.accuracy = f1 / total;
-  scores.others = {{"exact match, %", kPerCent * exact_match / total},
-                   {"padding in training batches, %", kPerCent * padding_share_}};
+  scores.others = {{"exact match, %", kPerCent * exact_match / total}};
+  if (padding_share_) {
+    scores.others.emplace_back("padding in training batches, %", kPerCent * *padding_share_);
+  }
   return scores;
 }
 

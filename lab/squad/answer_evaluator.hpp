@@ -1,6 +1,7 @@
 // Turns the scores of all windows into answers, and the answers into exact match and F1.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,10 @@ class AnswerEvaluator final : public task::Evaluator {
  public:
   // `prediction` of add() is float [B, 2, T]: each token's scores as first and as last token of the
   // answer. Part number `window_part` of the batch has the windows' numbers in `set`, int64 [B].
-  // `padding_share` is that of training batches, and is reported with the scores.
+  // `padding_share` is that of training batches, and is reported with the scores if it is known.
   AnswerEvaluator(const std::vector<Paragraph>& paragraphs, const TokenizedSet& set,
-                  const ExtractionOptions& options, std::size_t window_part, double padding_share);
+                  const ExtractionOptions& options, std::size_t window_part,
+                  std::optional<double> padding_share);
 
   void add(const at::Tensor& prediction, const task::Batch& batch) override;
   // The accuracy is F1; the other scores are exact match and padding in per cent.
@@ -30,7 +32,7 @@ class AnswerEvaluator final : public task::Evaluator {
   const TokenizedSet& set_;
   ExtractionOptions options_;
   std::size_t window_part_;
-  double padding_share_;
+  std::optional<double> padding_share_;
   std::vector<std::vector<float>> begin_, end_;  // per window
 };
 

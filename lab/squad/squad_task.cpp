@@ -22,9 +22,9 @@
 namespace sing::lab::squad {
 namespace {
 
-// Tensors in host memory and in training: ids and types int64 [B, T]; the sequences' lengths, the
-// places of the answer's first and last token, and the windows' numbers int64 [B].
-enum Part : std::size_t { kIds, kTypes, kLengths, kBegins, kEnds, kWindows };
+// Behind the sequences, int64 [B]: the places of the answer's first and last token, and the
+// windows' numbers.
+enum Part : std::size_t { kBegins = encoder::kPaddedParts, kEnds, kWindows };
 
 constexpr std::uint32_t kTrainingPurpose = 1;
 constexpr std::uint32_t kTestPurpose = 2;
@@ -97,7 +97,7 @@ class SquadTask final : public task::Task {
   }
   std::string unit() const override { return "tokens"; }
   std::int64_t unit_count(const task::Batch& made) const override {
-    return made[kLengths].sum().item<std::int64_t>();
+    return made[encoder::kLengths].sum().item<std::int64_t>();
   }
 
   task::Batch make_batch(const task::BatchRequest& request) override {
@@ -122,27 +122,20 @@ class SquadTask final : public task::Task {
       ends.push_back(window.answer_end);
       windows.push_back(static_cast<std::int64_t>(number));
     }
-    const encoder::PaddedBatch padded = encoder::pad(sequences, encoder_.pairs().padding(),
-                                                     options_.length, setting_.device.is_cuda());
-    return {padded.ids,         padded.types,     padded.lengths,
-            at::tensor(begins), at::tensor(ends), at::tensor(windows)};
+    task::Batch batch = encoder::pad(sequences, encoder_.pairs().padding(), options_.length,
+                                     setting_.device.is_cuda());
+    batch.insert(batch.end(), {at::tensor(begins), at::tensor(ends), at::tensor(windows)});
+    return batch;
   }
 
   task::Batch to_device(const task::Batch& made) const override {
-    task::Batch moved;
-    for (const at::Tensor& part : made) {
-      moved.push_back(part.to(setting_.device, /*non_blocking=*/true));
-    }
-    return moved;
+    return encoder::moved(made, setting_.device);
   }
 
   // [B, 2, T]: filled-up places cannot be part of an answer.
   task::TaskModel make_model() const override {
     return encoder::encoder_task_model(
         encoder_.make_model(model::Pooler::kNone, "qa_outputs", 2),
-        [](const task::Batch& batch) {
-          return encoder::encoder_input(batch[kIds], batch[kTypes], batch[kLengths]);
-        },
         [](const at::Tensor& outputs, const model::EncoderInput& input) {
           return outputs.to(at::kFloat)
               .transpose(1, 2)
@@ -163,7 +156,9 @@ class SquadTask final : public task::Task {
     return std::make_unique<AnswerEvaluator>(
         evaluation_->paragraphs, evaluation_->tokenized,
         ExtractionOptions{.best = options_.best, .answer_length = options_.answer_length}, kWindows,
-        training_size_ > 0 ? training_->batches.padding_share(training_size_, options_.length) : 0);
+        training_size_ > 0
+            ? std::optional(training_->batches.padding_share(training_size_, options_.length))
+            : std::nullopt);
   }
   std::string picture_legend() const override {
     return "questions, the answers given, and a right answer";
@@ -196,7 +191,7 @@ class SquadTask final : public task::Task {
   task::TaskSetting setting_;
   std::string digest_;
   std::optional<PreparedSet> training_, evaluation_;
-  std::atomic<std::int64_t> training_size_ = 0;  // of the batches made for training; 0: none yet
+  std::atomic<std::int64_t> training_size_ = 0;  // windows per training batch; 0: none was made
 };
 
 }  // namespace

@@ -30,7 +30,6 @@ class WordPiece {
 
   // Throws std::invalid_argument if the vocabulary has no such token.
   std::int32_t id_of(std::string_view token) const;
-  std::int64_t size() const { return static_cast<std::int64_t>(ids_.size()); }
 
  private:
   struct Hash {

@@ -32,12 +32,6 @@ std::string sha256_of(std::string_view content) {
   return data::hexadecimal(data::sha256(std::as_bytes(std::span(content))));
 }
 
-void write_file(const std::filesystem::path& path, std::string_view content) {
-  AtomicFile file(path);
-  file.write(std::as_bytes(std::span(content)));
-  file.commit();
-}
-
 std::string content_of(const std::filesystem::path& path) {
   const std::vector<std::uint8_t> content = data::read_packed(path, kMostBytes);
   return {content.begin(), content.end()};
@@ -168,7 +162,7 @@ std::string write_prepared_text(const std::filesystem::path& folder, const Prepa
   std::filesystem::create_directories(folder);
   nlohmann::json hashes = nlohmann::json::object();
   const auto write = [&](const std::string& name, const std::string& content) {
-    write_file(folder / name, content);
+    replace_file(folder / name, content);
     hashes[name] = sha256_of(content);
   };
   nlohmann::json counts = nlohmann::json::object();
@@ -194,7 +188,7 @@ std::string write_prepared_text(const std::filesystem::path& folder, const Prepa
                                 {"notes", notes},
                                 {"files", hashes}};
   const std::string content = index.dump(2) + "\n";
-  write_file(folder / kIndexFile, content);
+  replace_file(folder / kIndexFile, content);
   return sha256_of(content);
 }
 

@@ -6,12 +6,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <span>
 #include <tuple>
 
 #include "lab/command/text_table.hpp"
 #include "lab/page/cell_map.hpp"
 #include "lab/page/html_text.hpp"
+#include "lab/run/named_values.hpp"
 #include "lab/run/run_directory.hpp"
 #include "sing/base/fields.hpp"
 #include "sing/base/message.hpp"
@@ -117,27 +117,15 @@ Shown shown_of(const Tuning& tuning) {
 std::vector<std::string> other_scores(const Tuning& tuning) {
   std::vector<std::string> names;
   for (const Trial& trial : tuning.trials) {
-    if (!trial.finished()) {
-      continue;
-    }
-    for (const auto& [name, value] : trial.end->others) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) {
-        names.push_back(name);
-      }
+    if (trial.finished()) {
+      run::add_names(trial.end->others, names);
     }
   }
   return names;
 }
 
 double other_score(const Trial& trial, const std::string& name) {
-  if (trial.finished()) {
-    for (const auto& [each, value] : trial.end->others) {
-      if (each == name) {
-        return value;
-      }
-    }
-  }
-  return run::kAbsent;
+  return trial.finished() ? run::value_of(trial.end->others, name, run::kAbsent) : run::kAbsent;
 }
 
 page::CellMap::Entry entry_of(const Tuning& tuning, const Trial* trial, const Shown& shown) {
@@ -158,6 +146,17 @@ page::CellMap::Entry entry_of(const Tuning& tuning, const Trial* trial, const Sh
           .colored = std::isfinite(value),
           .best = is_best(tuning, *trial)};
 }
+
+struct Tried {
+  std::set<double> rates, decays;
+
+  explicit Tried(const Tuning& tuning) {
+    for (const Trial& trial : tuning.trials) {
+      rates.insert(trial.setting.learning_rate);
+      decays.insert(trial.setting.weight_decay);
+    }
+  }
+};
 
 // Returns the values that distinguish two tunings.
 Json identity_of(const TuningRequest& request) {
@@ -224,14 +223,9 @@ void check_record(const TuningRequest& request, const std::filesystem::path& fol
 void write_record(const TuningRequest& request, const Tuning& tuning,
                   const std::filesystem::path& folder) {
   Json json = identity_of(request);
-  std::set<double> rates;
-  std::set<double> decays;
-  for (const Trial& trial : tuning.trials) {
-    rates.insert(trial.setting.learning_rate);
-    decays.insert(trial.setting.weight_decay);
-  }
-  json["grid"] = {{"learning_rates", rates},
-                  {"weight_decays", decays},
+  const Tried tried(tuning);
+  json["grid"] = {{"learning_rates", tried.rates},
+                  {"weight_decays", tried.decays},
                   {"first_weight_decay", request.weight_decay}};
   json["origin"] = origin_of(tuning, folder);
   json["results"] = Json::array();
@@ -240,10 +234,7 @@ void write_record(const TuningRequest& request, const Tuning& tuning,
   for (const Trial& trial : tuning.trials) {
     json["results"].push_back(json_of(trial));
   }
-  const std::string text = text_of(json);
-  AtomicFile file(folder / "tune.json");
-  file.write(std::as_bytes(std::span(text.data(), text.size())));
-  file.commit();
+  replace_file(folder / "tune.json", text_of(json));
 }
 
 std::string text_of(const TuningRequest& request, const Tuning& tuning) {
@@ -282,24 +273,19 @@ std::string text_of(const TuningRequest& request, const Tuning& tuning) {
 }
 
 std::string section_of(const TuningRequest& request, const Tuning& tuning) {
-  std::set<double> rates;
-  std::set<double> decays;
-  for (const Trial& trial : tuning.trials) {
-    rates.insert(trial.setting.learning_rate);
-    decays.insert(trial.setting.weight_decay);
-  }
+  const Tried tried(tuning);
   const Shown shown = shown_of(tuning);
   page::CellMap map{
       .title = fmt::format("Final {} on the {} set", shown.accuracy ? shown.score_name : "loss",
                            name_of(request.evaluate_on)),
       .row_name = "weight decay",
       .column_name = "learning rate"};
-  for (const double rate : rates) {
+  for (const double rate : tried.rates) {
     map.columns.push_back(shortest_text(rate));
   }
-  for (const double decay : decays) {
+  for (const double decay : tried.decays) {
     map.rows.push_back(shortest_text(decay));
-    for (const double rate : rates) {
+    for (const double rate : tried.rates) {
       map.entries.push_back(entry_of(tuning, longest(tuning, rate, decay), shown));
     }
   }

@@ -97,7 +97,7 @@ class WarmupCosine(Schedule):
 
 @dataclasses.dataclass(frozen=True)
 class WarmupHoldCosine(Schedule):
-    """Like WarmupCosine, but with `hold_steps` at the full rate between the rise and the fall.
+    """WarmupCosine with the full rate for `hold_steps` steps between the rise and the fall.
 
     Args:
         warmup_steps: Steps of linear rise.

@@ -6,7 +6,7 @@ import ctypes
 import functools
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -290,9 +290,9 @@ class ShardSums:
         self._failure: BaseException | None = None
         self._vectors: dict[tuple[int, int], Tensor] = {}  # on a device, by address and length
         # They must live as long as the library may call them.
-        self._sum_function = _SUM_FUNCTION(self._sum)
-        self._sum_on_device_function = _SUM_ON_DEVICE_FUNCTION(self._sum_on_device)
-        self._exchange_function = _EXCHANGE_FUNCTION(self._exchange)
+        self._sum_function = _SUM_FUNCTION(self._guarded(self._sum))
+        self._sum_on_device_function = _SUM_ON_DEVICE_FUNCTION(self._guarded(self._sum_on_device))
+        self._exchange_function = _EXCHANGE_FUNCTION(self._guarded(self._exchange))
 
     @property
     def address(self) -> int:
@@ -301,7 +301,7 @@ class ShardSums:
 
     @property
     def on_device_address(self) -> int:
-        """The same for sums on a CUDA device."""
+        """The address of the function for sums on a CUDA device."""
         return ctypes.cast(self._sum_on_device_function, ctypes.c_void_p).value or 0
 
     @property
@@ -341,72 +341,69 @@ class ShardSums:
             shard |= {"offset": parts[own_part][0], "parts": parts, "own_part": own_part}
         return shard
 
-    def _sum(self, address: int, count: int, number: int) -> int:
-        """Called by the library, which takes no exceptions: they are raised by raise_failure()."""
-        try:
-            from torch import distributed
+    def _guarded(self, collective: Callable[..., None]) -> Callable[..., int]:
+        """Wraps a collective for the library, which takes no exceptions: raise_failure() raises them."""
 
-            group = self._groups[number]
-            values = torch.frombuffer((ctypes.c_double * count).from_address(address), dtype=torch.float64)
-            # A copy, because a process group may keep a tensor for longer than the library keeps this memory.
-            on_device = values.to(_device_of(group), copy=True)
-            self.collectives += 1
-            distributed.all_reduce(on_device, group=group)
-            values.copy_(on_device)
-        except BaseException as failure:
-            self._failure = failure
-            return 1
-        return 0
+        def call(*arguments: Any) -> int:
+            try:
+                self.collectives += 1
+                collective(*arguments)
+            except BaseException as failure:
+                self._failure = failure
+                return 1
+            return 0
 
-    def _sum_on_device(self, address: int, count: int, number: int, stream: int) -> int:
-        """As _sum(). The library works on torch's current stream, where torch orders a collective too, so nothing is waited for;
-        but a group without a backend for the device adds up a copy on the CPU.
+        return call
+
+    def _sum(self, address: int, count: int, number: int) -> None:
+        from torch import distributed
+
+        group = self._groups[number]
+        values = torch.frombuffer((ctypes.c_double * count).from_address(address), dtype=torch.float64)
+        # A copy, because a process group may keep a tensor for longer than the library keeps this memory.
+        on_device = values.to(_device_of(group), copy=True)
+        distributed.all_reduce(on_device, group=group)
+        values.copy_(on_device)
+
+    def _sum_on_device(self, address: int, count: int, number: int, stream: int) -> None:
+        """Adds up values on a CUDA device.
+
+        Both the library and torch's collectives keep to torch's current stream, so the host does not wait. A group without a
+        backend for the device adds up a copy on the CPU, for which the host waits.
         """
-        try:
-            from torch import distributed
+        from torch import distributed
 
-            group = self._groups[number]
-            values = self._vector(address, count)
-            self.collectives += 1
-            if any(each.type == "cuda" for each in group._device_types):
-                distributed.all_reduce(values, group=group)
-            else:
-                copy = values.to("cpu")
-                distributed.all_reduce(copy, group=group)
-                values.copy_(copy)
-        except BaseException as failure:
-            self._failure = failure
-            return 1
-        return 0
+        group = self._groups[number]
+        values = self._vector(address, count)
+        if any(each.type == "cuda" for each in group._device_types):
+            distributed.all_reduce(values, group=group)
+        else:
+            copy = values.to("cpu")
+            distributed.all_reduce(copy, group=group)
+            values.copy_(copy)
 
     def _vector(self, address: int, count: int) -> Tensor:
         """The library's memory on a device as a tensor, which is kept because every step of a plan has the same memory."""
         found = self._vectors.get((address, count))
         if found is None:
             if len(self._vectors) >= 64:
-                self._vectors.clear()  # of earlier plans
+                self._vectors.clear()  # they belong to earlier plans
             found = self._vectors[address, count] = torch.as_tensor(_DeviceVector(address, count), device="cuda")
         return found
 
-    def _exchange(self, sent: int, sent_bytes: Any, received: int, received_bytes: Any, processes: int, number: int) -> int:
-        """As _sum(). The collective has ended when it returns, so that it may work in the library's memory."""
-        try:
-            from torch import distributed
+    def _exchange(self, sent: int, sent_bytes: Any, received: int, received_bytes: Any, processes: int, number: int) -> None:
+        """Exchanges messages. The collective has ended when it returns, so it may work in the library's memory."""
+        from torch import distributed
 
-            group = self._groups[number]
-            given, expected = sent_bytes[:processes], received_bytes[:processes]
-            target = _bytes_at(received, sum(expected))
-            on_device = target.to(_device_of(group))
-            self.collectives += 1
-            distributed.all_to_all_single(
-                on_device, _bytes_at(sent, sum(given)).to(on_device.device), expected, given, group=group
-            )
-            if on_device is not target:
-                target.copy_(on_device)
-        except BaseException as failure:
-            self._failure = failure
-            return 1
-        return 0
+        group = self._groups[number]
+        given, expected = sent_bytes[:processes], received_bytes[:processes]
+        target = _bytes_at(received, sum(expected))
+        on_device = target.to(_device_of(group))
+        distributed.all_to_all_single(
+            on_device, _bytes_at(sent, sum(given)).to(on_device.device), expected, given, group=group
+        )
+        if on_device is not target:
+            target.copy_(on_device)
 
     def raise_failure(self) -> None:
         """Raises the exception of a collective since the last call, if there was one."""

@@ -231,8 +231,8 @@ class Backend {
   // type of `towards`.
   virtual void blend(void* to, Dtype to_dtype, const Blend& blend, std::int64_t count) = 0;
 
-  // What to do instead of giving steps a shard under this rule, to complete a message; empty if
-  // they take it. `factored`: the tensor has at least two axes.
+  // Returns what a caller can do instead of giving steps a shard under this rule, to complete a
+  // message; empty if steps take it. `factored`: the tensor has at least two axes.
   virtual std::string_view instead_of_shard(const Rule& /*rule*/, bool /*factored*/) const {
     return {};
   }

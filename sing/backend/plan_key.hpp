@@ -10,7 +10,7 @@
 
 namespace sing {
 
-// What a plan does with tensors that have no gradient.
+// Says whether a plan has work for the tensors that have no gradient.
 enum class AbsentGradients { kPlanned, kLeftOut };
 
 // Everything in a request that a work plan may depend on. A backend keeps the key of its plan, and

@@ -1,24 +1,20 @@
 // One run of tasks through a C function pointer.
 #include "sing/c_api/executor_bridge.hpp"
 
-#include <array>
 #include <atomic>
-#include <cstdint>
 #include <exception>
 #include <mutex>
+#include <vector>
 
 #include "sing/base/message.hpp"
 
 namespace sing::c_api {
 namespace {
 
-// The most tasks of one run: the bound of the option `threads`.
-constexpr std::size_t kMostTasks = 1024;
-
 struct TaskRun {
   const std::function<void(int)>& task;
   int count;
-  std::array<std::atomic<std::uint64_t>, kMostTasks / 64> claimed{};  // one bit per task
+  std::vector<std::atomic<bool>> claimed;  // one per task
   std::atomic<int> finished{0};
   std::mutex mutex;
   std::exception_ptr first_exception;
@@ -28,8 +24,7 @@ struct TaskRun {
       if (index < 0 || index >= count) {
         throw Error(fmt::format("[executor] wanted a task from 0 to {}, got {}", count - 1, index));
       }
-      const std::uint64_t bit = std::uint64_t{1} << (index % 64);
-      if ((claimed[static_cast<std::size_t>(index / 64)].fetch_or(bit) & bit) != 0) {
+      if (claimed[static_cast<std::size_t>(index)].exchange(true)) {
         throw Error(fmt::format("[executor] wanted task {} once, got it twice", index));
       }
       task(index);
@@ -66,7 +61,7 @@ Executor bridge_executor(sing_executor executor, void* context) {
   return [executor, context](int count, const std::function<void(int)>& task) {
     TaskRun run{.task = task,
                 .count = count,
-                .claimed = {},
+                .claimed = std::vector<std::atomic<bool>>(static_cast<std::size_t>(count)),
                 .finished = {},
                 .mutex = {},
                 .first_exception = {}};

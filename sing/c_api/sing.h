@@ -233,14 +233,14 @@ sing_status sing_optimizer_set_curvature(sing_optimizer* optimizer, size_t param
 sing_status sing_optimizer_set_sum_shards(sing_optimizer* optimizer, sing_sum_shards sum_shards,
                                           void* context);
 
-/* The same for an optimizer on a CUDA device, which requires this function and does not use the
- * other. */
+/* Sets the function that adds up the sums of shards on a CUDA device. An optimizer there requires
+ * it instead of the function above. */
 sing_status sing_optimizer_set_sum_shards_on_device(sing_optimizer* optimizer,
                                                     sing_sum_shards_on_device sum_shards,
                                                     void* context);
 
-/* What steps exchange the parts of matrices with, required before a step if a rule that makes
- * matrices orthogonal has a shard; null takes it away. */
+/* Sets the function that exchanges parts of matrices. A step requires it if a rule that makes
+ * matrices orthogonal has a shard; null removes it. */
 sing_status sing_optimizer_set_exchange_parts(sing_optimizer* optimizer,
                                               sing_exchange_parts exchange_parts, void* context);
 

@@ -184,4 +184,10 @@ void AtomicFile::fail(const char* action) const {
                         number);
 }
 
+void replace_file(const std::filesystem::path& path, std::span<const std::byte> content) {
+  AtomicFile file(path);
+  file.write(content);
+  file.commit();
+}
+
 }  // namespace sing

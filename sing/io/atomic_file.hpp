@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "sing/base/error.hpp"
 #include "sing/io/file_descriptor.hpp"
@@ -42,5 +43,11 @@ class AtomicFile {
   FileDescriptor directory_;
   FileDescriptor file_;
 };
+
+// Writes and commits an AtomicFile with this content.
+void replace_file(const std::filesystem::path& path, std::span<const std::byte> content);
+inline void replace_file(const std::filesystem::path& path, std::string_view text) {
+  replace_file(path, std::as_bytes(std::span(text)));
+}
 
 }  // namespace sing

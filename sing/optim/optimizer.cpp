@@ -147,9 +147,7 @@ void Optimizer::set_low_precision_copy(std::size_t parameter, void* copy, Dtype 
   version_ = next_version();
 }
 
-void Optimizer::set_sum_shards(SumShards sum_shards) {
-  sum_shards_ = std::move(sum_shards);
-}
+void Optimizer::set_sum_shards(SumShards sum_shards) { sum_shards_ = std::move(sum_shards); }
 
 void Optimizer::set_sum_shards_on_device(SumShardsOnDevice sum_shards) {
   sum_shards_on_device_ = std::move(sum_shards);

@@ -76,15 +76,14 @@ class Optimizer {
   // step writes; null writes none.
   void set_low_precision_copy(std::size_t parameter, void* copy, Dtype dtype = Dtype::kBFloat16);
 
-  // The function that adds up the sums of shards; a step with a shard needs it. Steps
-  // of the CPU backend call it once for each sum group in use, for most rules and for tensors whose
-  // rows are whole.
+  // The function that adds up the sums of shards; a step with a shard needs it. For most rules, and
+  // for tensors whose rows are whole, a step calls it once for each sum group in use.
   void set_sum_shards(SumShards sum_shards);
-  // The same for a backend on a CUDA device, which does not use the function above.
+  // A backend on a CUDA device needs this function instead.
   void set_sum_shards_on_device(SumShardsOnDevice sum_shards);
 
   // The function that exchanges parts of matrices; a step needs it if a rule that makes matrices
-  // orthogonal has a shard. Steps of the CPU backend call it twice for each sum group in use.
+  // orthogonal has a shard. A step calls it twice for each sum group in use.
   void set_exchange_parts(ExchangeParts exchange_parts);
 
   // Allocates the state of a parameter, which otherwise happens in the first

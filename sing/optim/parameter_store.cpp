@@ -56,16 +56,24 @@ void check_aligned(const Parameter& parameter, const char* what, const void* mem
              describe(parameter), what, size_of(dtype), fmt::ptr(memory));
 }
 
-void check_parameter(const Parameter& parameter) {
-  const std::string who = describe(parameter);
+// Returns the number of elements. Sizes up to this bound do not overflow 64 bits anywhere.
+double check_size(const std::string& who, const std::vector<std::int64_t>& shape) {
   double size = 1;
-  for (const std::int64_t extent : parameter.shape) {
-    SING_CHECK(extent >= 0, "[optimizer] parameter {}: wanted extents of at least 0, got {}", who,
-               extent);
+  for (const std::int64_t extent : shape) {
     size *= static_cast<double>(extent);
   }
   SING_CHECK(size < 0x1p60, "[optimizer] parameter {}: wanted fewer than 2^60 elements, got {}",
              who, size);
+  return size;
+}
+
+void check_parameter(const Parameter& parameter) {
+  const std::string who = describe(parameter);
+  for (const std::int64_t extent : parameter.shape) {
+    SING_CHECK(extent >= 0, "[optimizer] parameter {}: wanted extents of at least 0, got {}", who,
+               extent);
+  }
+  const double size = check_size(who, parameter.shape);
   SING_CHECK(parameter.data != nullptr || size == 0,
              "[optimizer] parameter {}: wanted memory, got a null pointer", who);
   SING_CHECK(is_floating(parameter.dtype),
@@ -157,11 +165,13 @@ void check_shard(const Parameter& parameter, const Shard& shard) {
     const std::int64_t extent = parameter.shape[axis];
     const std::int64_t offset = shard.offset[axis];
     const std::int64_t whole = shard.whole_shape[axis];
-    SING_CHECK(offset >= 0 && offset <= whole - extent && (is_cut || extent == whole),
-               "[optimizer] parameter {}: wanted a part of the whole tensor along axis {}, got {} "
-               "elements from {} on of {}, {}cut",
-               who, axis, extent, offset, whole, is_cut ? "" : "not ");
+    SING_CHECK(
+        whole >= extent && offset >= 0 && offset <= whole - extent && (is_cut || extent == whole),
+        "[optimizer] parameter {}: wanted a part of the whole tensor along axis {}, got {} "
+        "elements from {} on of {}, {}cut",
+        who, axis, extent, offset, whole, is_cut ? "" : "not ");
   }
+  check_size(who, shard.whole_shape);
   if (!shard.parts.empty()) {
     check_parts(parameter, shard);
   }
@@ -188,6 +198,9 @@ std::vector<Parameter> without_repeats(std::vector<Parameter> parameters) {
                "[optimizer] wanted one shape, order and type per address, got {} {} and {} {}",
                describe(first), name_of(first.dtype), describe(parameter),
                name_of(parameter.dtype));
+    SING_CHECK(first.shard == parameter.shard,
+               "[optimizer] wanted one shard per address, got {} and {} with different shards",
+               describe(first), describe(parameter));
     SING_CHECK(first.gradient == nullptr || parameter.gradient == nullptr ||
                    first.gradient == parameter.gradient,
                "[optimizer] wanted one gradient per parameter, got two gradients of {}",

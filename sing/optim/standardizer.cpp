@@ -34,9 +34,10 @@ std::vector<std::size_t> find_slots(std::span<const StandardizeTensor> tensors) 
     const StandardizeTensor& earlier = tensors[found->second];
     SING_CHECK(
         earlier.gradient == tensor.gradient && earlier.shape == tensor.shape &&
-            earlier.strides == tensor.strides && earlier.dtype == tensor.dtype,
-        "[standardize] '{}': wanted the same gradient, shape, strides and type as '{}', which has "
-        "the same destination, got others",
+            earlier.strides == tensor.strides && earlier.dtype == tensor.dtype &&
+            earlier.shard == tensor.shard,
+        "[standardize] '{}': wanted the same gradient, shape, strides, type and shard as '{}', "
+        "which has the same destination, got others",
         name_in_list(tensor, i), name_in_list(earlier, found->second));
     slots.push_back(slots[found->second]);
   }

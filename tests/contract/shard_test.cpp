@@ -3,7 +3,9 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <limits>
+#include <stdexcept>
 
 #include "tests/contract/agreement.hpp"
 #include "tests/contract/model.hpp"
@@ -30,9 +32,14 @@ std::shared_ptr<Backend> two_threads() { return make_cpu_backend({.threads = 2})
 std::shared_ptr<Backend> reference() { return make_reference_backend(); }
 std::shared_ptr<Backend> on_cuda() { return make_cuda_backend({}); }
 
-// Whether the backend takes shards of matrices under this rule.
-bool takes_matrices(MakeBackend make_backend, const Rule& rule) {
-  return make_backend()->instead_of_shard(rule, true).empty();
+// Returns the variants under whose rules the backend takes shards of matrices.
+std::vector<test::RuleVariant> taken(MakeBackend make_backend,
+                                     std::vector<test::RuleVariant> variants) {
+  const std::shared_ptr<Backend> backend = make_backend();
+  std::erase_if(variants, [&](const test::RuleVariant& each) {
+    return !backend->instead_of_shard(each.rule, true).empty();
+  });
+  return variants;
 }
 
 // Even, uneven, fewer rows than processes, rows of one element, and none.
@@ -126,11 +133,8 @@ INSTANTIATE_TEST_SUITE_P(Backends, Shards, testing::Values(two_threads, referenc
                          name_of_case);
 
 TEST_P(Shards, EveryRuleTakesTheStepOfTheWholeTensors) {
-  for (const test::RuleVariant& variant : test::rule_variants()) {
+  for (const test::RuleVariant& variant : taken(GetParam(), test::rule_variants())) {
     SCOPED_TRACE(variant.name);
-    if (!takes_matrices(GetParam(), variant.rule)) {
-      continue;
-    }
     Options options;
     options.rule = variant.rule;
     expect_whole({2, 2}, tensors_of(shapes(), 0, 3), Dtype::kFloat32, options, GetParam(), kSteps);
@@ -138,11 +142,8 @@ TEST_P(Shards, EveryRuleTakesTheStepOfTheWholeTensors) {
 }
 
 TEST_P(Shards, EveryPlacementTakesTheStepOfTheWholeTensors) {
-  for (const test::RuleVariant& variant : test::all_rules()) {
+  for (const test::RuleVariant& variant : taken(GetParam(), test::all_rules())) {
     SCOPED_TRACE(variant.name);
-    if (!takes_matrices(GetParam(), variant.rule)) {
-      continue;
-    }
     Options options;
     options.rule = variant.rule;
     for (const auto& [mesh, first, second] :
@@ -159,11 +160,8 @@ TEST_P(Shards, EveryPlacementTakesTheStepOfTheWholeTensors) {
 }
 
 TEST_P(Shards, LargeTensorsInSeveralChunksPerPart) {
-  for (const test::RuleVariant& variant : test::all_rules()) {
+  for (const test::RuleVariant& variant : taken(GetParam(), test::all_rules())) {
     SCOPED_TRACE(variant.name);
-    if (!takes_matrices(GetParam(), variant.rule)) {
-      continue;
-    }
     Options options;
     options.rule = variant.rule;
     expect_whole({2, 2}, {{{601, 333}, {0, 1}}, {{2, 300'007}, {1, 0}}, {{150'001}, {0, 0}}},
@@ -191,11 +189,8 @@ TEST_P(Shards, EveryWayToStandardize) {
 
 // Gradients are clipped by the norm of all whole tensors, each counted once.
 TEST_P(Shards, ClippingSeesWholeTensors) {
-  for (const test::RuleVariant& variant : test::all_rules()) {
+  for (const test::RuleVariant& variant : taken(GetParam(), test::all_rules())) {
     SCOPED_TRACE(variant.name);
-    if (!takes_matrices(GetParam(), variant.rule)) {
-      continue;
-    }
     Options options;
     options.rule = variant.rule;
     options.standardize.normalize = Normalize::kOff;
@@ -305,9 +300,8 @@ TEST(ShardsOnTheCpu, AStepExchangesOneVectorPerSumGroup) {
     Options options;
     options.rule = rule;
     const std::vector<SharedTensor> tensors(5, {{4, 6}, {axis, kReplicate}});
-    Processes processes({2, 2}, tensors, Dtype::kFloat32, options, two_threads, [](std::size_t i) {
-      return start_of({4, 6}, i);
-    });
+    Processes processes({2, 2}, tensors, Dtype::kFloat32, options, two_threads,
+                        [](std::size_t i) { return start_of({4, 6}, i); });
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       processes.set_gradient(i, test::well_conditioned_values(i, {4, 6}));
     }
@@ -320,6 +314,38 @@ TEST(ShardsOnTheCpu, AStepExchangesOneVectorPerSumGroup) {
   EXPECT_EQ(sums_of(AdaFactor{}, 0), 3);
 }
 
+// A step that the sum gives up must leave nothing to the next step, not even the executor's
+// exception, which a completed step throws.
+TEST(ShardsOnTheCpu, AFailingExecutorAndAFailingSumLeaveTheNextStepAlone) {
+  bool fails = true;
+  std::vector<float> value(8, 1.0F);
+  const std::vector<float> gradient{1, 2, 4, 8, 16, 32, 64, 128};
+  Parameter parameter{
+      .name = "w", .data = value.data(), .shape = {4, 2}, .gradient = gradient.data()};
+  parameter.shard = Shard{.whole_shape = {8, 2}, .offset = {0, 0}, .cut_axes = {0}};
+  const Executor executor = [&](int count, const std::function<void(int)>& task) {
+    if (fails) {
+      throw std::runtime_error("no thread");
+    }
+    for (int i = 0; i < count; ++i) {
+      task(i);
+    }
+  };
+  Optimizer optimizer({parameter}, {}, make_cpu_backend({.threads = 2, .executor = executor}));
+  optimizer.set_sum_shards([&](std::span<double> /*values*/, std::int32_t /*sum_group*/) {
+    if (fails) {
+      throw std::runtime_error("the other process is gone");
+    }
+  });
+  const std::vector<float> before = value;
+  EXPECT_EQ(test::message_of<std::runtime_error>([&] { optimizer.step(); }),
+            "the other process is gone");
+  EXPECT_EQ(value, before);
+  fails = false;
+  EXPECT_NO_THROW(optimizer.step());
+  EXPECT_NE(value, before);
+}
+
 // The step cannot throw, because it does not wait: the gradient counts as one that is not finite.
 TEST(ShardsOnCuda, AGradientThatOnlySomePartsHaveIsNotFinite) {
   if (!is_cuda_available()) {
@@ -330,10 +356,9 @@ TEST(ShardsOnCuda, AGradientThatOnlySomePartsHaveIsNotFinite) {
     SCOPED_TRACE(name_of(policy));
     Options options;
     options.non_finite = policy;
-    Processes processes({2, 1}, {{{4, 2}, {0, kReplicate}}, {{4, 3}, {0, kReplicate}}},
-                        Dtype::kFloat32, options, on_cuda, [](std::size_t i) {
-                          return start_of(i == 0 ? Shape{4, 2} : Shape{4, 3}, i);
-                        });
+    Processes processes(
+        {2, 1}, {{{4, 2}, {0, kReplicate}}, {{4, 3}, {0, kReplicate}}}, Dtype::kFloat32, options,
+        on_cuda, [](std::size_t i) { return start_of(i == 0 ? Shape{4, 2} : Shape{4, 3}, i); });
     for (const std::size_t i : {0, 1}) {
       processes.set_gradient(i,
                              test::well_conditioned_values(i, i == 0 ? Shape{4, 2} : Shape{4, 3}));
@@ -351,7 +376,12 @@ TEST(ShardsOnCuda, AGradientThatOnlySomePartsHaveIsNotFinite) {
       EXPECT_EQ(thrown[rank] != nullptr, policy == NonFinite::kThrow);
       EXPECT_EQ(processes[rank].parameters[0].values(), before[2 * rank]);
       EXPECT_EQ(processes[rank].parameters[1].values() == before[2 * rank + 1], gives_up);
-      EXPECT_EQ(processes[rank].optimizer->status().skipped_steps, gives_up ? 1 : 0);
+      const OptimizerProgress progress = processes[rank].optimizer->status();
+      EXPECT_EQ(progress.skipped_steps, gives_up ? 1 : 0);
+      EXPECT_EQ(progress.skipped_tensors, gives_up ? 0 : 1);
+      EXPECT_EQ(processes[rank].optimizer->tensor_progress()[0].non_finite, gives_up ? 0 : 1);
+      EXPECT_EQ(processes[rank].optimizer->gradient_norms()[0],
+                processes[0].optimizer->gradient_norms()[0]);
     }
   }
 }
@@ -377,6 +407,13 @@ TEST_P(Shards, WhatIsNoPartOfATensorIsRefused) {
             "2 elements from 0 on of 4, not cut");
   EXPECT_EQ(message({.whole_shape = {4, 2}, .offset = {0, 0}, .cut_axes = {2}}),
             "[optimizer] parameter 'w' (2, 2): wanted cut axes below 2, got 2");
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(message({.whole_shape = {most, most}, .offset = {0, 0}, .cut_axes = {0, 1}}),
+            "[optimizer] parameter 'w' (2, 2): wanted fewer than 2^60 elements, got "
+            "8.507059173023462e+37");
+  EXPECT_EQ(message({.whole_shape = {-most - 1, 2}, .offset = {0, 0}, .cut_axes = {0}}),
+            "[optimizer] parameter 'w' (2, 2): wanted a part of the whole tensor along axis 0, got "
+            "2 elements from 0 on of -9223372036854775808, cut");
   Options options;
   options.rule = Muon{};
   EXPECT_EQ(message({.whole_shape = {4, 2}, .offset = {0, 0}, .cut_axes = {0}}, options),
@@ -432,9 +469,7 @@ TEST(ShardsOnTheCpu, EachMatrixIsMadeOrthogonalByOneProcess) {
   Processes processes(
       {2, 1}, tensors, Dtype::kFloat32, options,
       [&] { return make_cpu_backend({.multiply = count_products}); },
-      [](std::size_t i) {
-        return start_of({4, 6}, i);
-      });
+      [](std::size_t i) { return start_of({4, 6}, i); });
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     processes.set_gradient(i, test::well_conditioned_values(i, {4, 6}));
   }
@@ -482,6 +517,20 @@ TEST(ShardsOnCuda, RulesOfWholeMatricesAreRefused) {
       test::message_of<std::invalid_argument>([&] { Optimizer({parameter}, options, backend); }),
       "[optimizer] parameter 'w' (2, 2): wanted a whole tensor on cuda:0 for rule 'muon', got "
       "a shard; keep matrices whole for this rule, or their shards in CPU memory");
+}
+
+TEST_P(Shards, ATensorThatIsListedAgainIsTheSameShard) {
+  float value[4] = {};
+  Parameter first{.name = "first", .data = value, .shape = {2, 2}};
+  first.shard = Shard{.whole_shape = {4, 2}, .offset = {0, 0}, .cut_axes = {0}};
+  Parameter second = first;
+  second.name = "second";
+  EXPECT_EQ(Optimizer({first, second}, {}, GetParam()()).parameter_count(), 1);
+  second.shard->offset = {2, 0};
+  EXPECT_EQ(test::message_of<std::invalid_argument>(
+                [&] { Optimizer({first, second}, {}, GetParam()()); }),
+            "[optimizer] wanted one shard per address, got 'first' (2, 2) and 'second' (2, 2) with "
+            "different shards");
 }
 
 TEST_P(Shards, AStepNeedsAFunctionThatAddsUpSums) {

@@ -34,16 +34,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAreArray;
 
-void replace(const std::filesystem::path& path, const std::string& content) {
-  AtomicFile file(path);
-  file.write(std::as_bytes(std::span(content)));
-  file.commit();
-}
-
 TEST(AtomicFile, ReplacesTheContentAndLeavesNothingElse) {
   const TemporaryFolder folder;
-  replace(folder / "a", "first, and longer");
-  replace(folder / "a", "second");
+  replace_file(folder / "a", "first, and longer");
+  replace_file(folder / "a", "second");
   EXPECT_EQ(read_whole(folder / "a"), "second");
   EXPECT_THAT(folder.names(), ElementsAre("a"));
 }
@@ -78,7 +72,7 @@ TEST(AtomicFile, TakesANameWithoutADirectory) {
   const TemporaryFolder folder;
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder.path());
-  replace("a", "content");
+  replace_file("a", "content");
   std::filesystem::current_path(before);
   EXPECT_EQ(read_whole(folder / "a"), "content");
 }
@@ -89,29 +83,29 @@ TEST(AtomicFile, ReplacesWhatALinkPointsTo) {
   write_whole(folder / "runs/1", "old");
   std::filesystem::create_symlink("runs/1", folder / "relative");
   std::filesystem::create_symlink(folder / "relative", folder / "latest");
-  replace(folder / "latest", "new");
+  replace_file(folder / "latest", "new");
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "latest"));
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "relative"));
   EXPECT_EQ(read_whole(folder / "runs/1"), "new");
 
   std::filesystem::create_symlink("round", folder / "round");
   EXPECT_THAT(
-      message_of<FileError>([&] { replace(folder / "round", "x"); }),
+      message_of<FileError>([&] { replace_file(folder / "round", "x"); }),
       AllOf(HasSubstr((folder / "round").string()), HasSubstr("wanted at most 40 symbolic links")));
 }
 
 TEST(AtomicFile, RefusesWhatIsNotAFile) {
   const TemporaryFolder folder;
-  EXPECT_THAT(message_of<FileError>([&] { replace(folder.path(), "x"); }),
+  EXPECT_THAT(message_of<FileError>([&] { replace_file(folder.path(), "x"); }),
               AllOf(HasSubstr(folder.path().string()), HasSubstr("got a directory")));
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
-  EXPECT_THAT(message_of<FileError>([&] { replace(folder / "pipe", "x"); }),
+  EXPECT_THAT(message_of<FileError>([&] { replace_file(folder / "pipe", "x"); }),
               AllOf(HasSubstr((folder / "pipe").string()), HasSubstr("wanted a regular file")));
-  EXPECT_THAT(message_of<FileError>([&] { replace(folder / "no/such/file", "x"); }),
+  EXPECT_THAT(message_of<FileError>([&] { replace_file(folder / "no/such/file", "x"); }),
               AllOf(HasSubstr((folder / "no/such/file").string()), HasSubstr("No such file")));
   const auto number_of = [](const std::filesystem::path& path) {
     try {
-      replace(path, "x");
+      replace_file(path, "x");
       return 0;
     } catch (const SystemFileError& error) {
       return error.number;
@@ -218,7 +212,7 @@ TEST(AtomicFile, TheNextSaveRemovesWhatAKilledWriterLeft) {
     ASSERT_TRUE(WIFSIGNALED(status_of(child)));
     EXPECT_EQ(folder.names().size(), 1U);
   }
-  replace(folder / "a", "whole");
+  replace_file(folder / "a", "whole");
   EXPECT_THAT(folder.names(), ElementsAre("a"));
   EXPECT_EQ(read_whole(folder / "a"), "whole");
 }
@@ -227,7 +221,7 @@ TEST(AtomicFile, AWriterAtWorkKeepsItsFile) {
   const TemporaryFolder folder;
   AtomicFile file(folder / "a");
   file.write(std::as_bytes(std::span(std::string_view("from the parent"))));
-  EXPECT_EQ(status_of(start_child([&] { replace(folder / "a", "from the child"); })), 0);
+  EXPECT_EQ(status_of(start_child([&] { replace_file(folder / "a", "from the child"); })), 0);
   EXPECT_EQ(folder.names().size(), 2U);
   EXPECT_EQ(read_whole(folder / "a"), "from the child");
   file.commit();
@@ -241,7 +235,7 @@ TEST(AtomicFile, ManyWritersDoNotRemoveEachOthersFiles) {
   for (int writer = 0; writer < 4; ++writer) {
     children.push_back(start_child([&] {
       for (int save = 0; save < 200; ++save) {
-        replace(folder / "a", "content");
+        replace_file(folder / "a", "content");
       }
     }));
   }
@@ -265,7 +259,7 @@ TEST(AtomicFile, FilesWithSimilarNamesStay) {
   ASSERT_EQ(::mkfifo((folder / "a.7-3.tmp").c_str(), 0600), 0);
   names.insert(names.end(), {"a.7-1.tmp", "a.7-2.tmp", "a.7-3.tmp", "a"});
   write_whole(folder / "a.7-4.tmp", "left by a killed writer");
-  replace(folder / "a", "whole");
+  replace_file(folder / "a", "whole");
   EXPECT_THAT(folder.names(), UnorderedElementsAreArray(names));
 }
 
@@ -275,7 +269,7 @@ TEST(AtomicFile, KeepsTheModeOfTheFile) {
     return static_cast<unsigned>(std::filesystem::status(path).permissions());
   };
   const mode_t before = ::umask(0027);
-  replace(folder / "new", "x");
+  replace_file(folder / "new", "x");
   EXPECT_EQ(mode_of(folder / "new"), 0640U);
   for (const mode_t mode : {0600U, 0666U, 0444U, 0755U}) {
     ASSERT_EQ(::chmod((folder / "new").c_str(), mode), 0);
@@ -285,7 +279,7 @@ TEST(AtomicFile, KeepsTheModeOfTheFile) {
         EXPECT_EQ(mode_of(folder / name) & ~mode & 0077U, 0U) << name << " can be read too widely";
       }
     }
-    replace(folder / "new", "y");
+    replace_file(folder / "new", "y");
     EXPECT_EQ(mode_of(folder / "new"), mode);
   }
   ::umask(before);

@@ -120,7 +120,7 @@ TEST_P(StandardizerTest, FollowsGradientsThatMoveAndListsThatChange) {
   }
 }
 
-// What was prepared for a list does not serve the same list with another shape, order or type.
+// A plan that was made for a list does not serve a list with another shape, order or type.
 TEST_P(StandardizerTest, FollowsEveryPropertyOfATensorThatChanges) {
   const DeviceTensor gradient(backend_, Dtype::kFloat32, {6}, random_values(1, 6));
   const DeviceTensor narrow(backend_, Dtype::kBFloat16, {6}, random_values(2, 6));
@@ -194,8 +194,14 @@ TEST_P(StandardizerTest, RefusesWhatItCannotDo) {
   const auto refused = [&] {
     return test::message_of<std::invalid_argument>([&] { standardizer.run(list); });
   };
-  EXPECT_THAT(refused(), ::testing::HasSubstr(
-                             "'second': wanted the same gradient, shape, strides and type as '0'"));
+  EXPECT_THAT(refused(),
+              ::testing::HasSubstr(
+                  "'second': wanted the same gradient, shape, strides, type and shard as '0'"));
+  list[1].gradient = a.data();
+  list[1].shard = Shard{.whole_shape = {8}, .offset = {4}, .cut_axes = {0}};
+  EXPECT_THAT(refused(), ::testing::HasSubstr("wanted the same gradient"));
+  list[1] = listed(b, a);
+  list[1].name = "second";
   list[1].destination = static_cast<std::byte*>(a.data()) + 8;
   EXPECT_THAT(refused(), ::testing::HasSubstr("share memory"));
   list[1].destination = nullptr;

@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <limits>
+#include <new>
 
 #include "tests/support/message_of.hpp"
 #include "tests/support/random_values.hpp"
@@ -330,6 +332,34 @@ TEST(MultiDevice, SlowWeightsComeAndGoOnAllDevices) {
   EXPECT_EQ(run.weights(), start);  // nothing has been merged yet
   run.optimizer().use_fast_weights();
   EXPECT_EQ(run.weights(), fast);
+}
+
+TEST(MultiDevice, SlowWeightsAreOnAllDevicesOrOnNone) {
+  bool has_memory = true;
+  Values first = random_floats(1, 12);
+  Values second = random_floats(2, 12);
+  const Values gradient = random_floats(3, 12);
+  MultiDeviceOptimizer optimizer({}, [&](const Device& device) {
+    const Allocator allocator = [&, device](std::size_t bytes) {
+      if (device == kSecond && !has_memory) {
+        throw std::bad_alloc();
+      }
+      return std::shared_ptr<void>(std::calloc(bytes, 1), std::free);
+    };
+    return make_cpu_backend({.threads = 1, .allocator = allocator});
+  });
+  optimizer.add_group({{kFirst, {.name = "first", .data = first.data(), .shape = {12}}},
+                       {kSecond, {.name = "second", .data = second.data(), .shape = {12}}}});
+  optimizer.set_gradient(0, gradient.data(), Dtype::kFloat32);
+  optimizer.set_gradient(1, gradient.data(), Dtype::kFloat32);
+  optimizer.step();
+  const Values before = first;
+  has_memory = false;
+  EXPECT_THROW(optimizer.use_slow_weights(), std::bad_alloc);
+  EXPECT_EQ(first, before);
+  EXPECT_NO_THROW(optimizer.step());
+  has_memory = true;
+  EXPECT_NO_THROW(optimizer.use_slow_weights());
 }
 
 TEST(MultiDevice, AGroupWithoutParametersCanBeSaved) {

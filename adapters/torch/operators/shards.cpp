@@ -74,7 +74,7 @@ std::vector<std::optional<Shard>> shards_of(const std::string& text) {
     }
   } catch (const nlohmann::json::exception& error) {
     throw std::invalid_argument(
-        fmt::format("[operators] wanted a JSON list of shards: {}", error.what()));
+        fmt::format("[operators] wanted a JSON list of shards, got other text: {}", error.what()));
   }
   return shards;
 }

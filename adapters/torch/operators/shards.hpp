@@ -19,7 +19,7 @@ using SumFunction = int (*)(double* values, std::size_t count, std::int32_t sum_
 // Returns a wrapper of the function at this address; an empty one for the address 0.
 SumShards sum_by(std::int64_t address);
 
-// The same for values on a CUDA device, as SumShardsOnDevice.
+// Does the same for values on a CUDA device, as SumShardsOnDevice.
 using SumOnDeviceFunction = int (*)(double* values, std::size_t count, std::int32_t sum_group,
                                     void* stream);
 

@@ -37,9 +37,8 @@ class MatrixExchange {
  private:
   // The parts of all matrices that the processes of one sum group share.
   struct Group {
-    std::vector<std::byte> parts;  // this process's, in the order of their owners
-    std::vector<std::byte>
-        owned;  // parts of this process's own matrices, in the order of the processes
+    std::vector<std::byte> parts;         // this process's, in the order of their owners
+    std::vector<std::byte> owned;         // parts of its matrices, in the order of processes
     std::vector<std::size_t> part_bytes;  // sent to each owner
     std::vector<std::size_t> own_bytes;   // received from each process
   };

@@ -52,7 +52,7 @@ void put_row_slots(const ShardJob& shard, std::span<double> whole) {
 }
 
 bool has_factors(const ShardJob& shard) {
-  return shard.update->has_value() && (*shard.update)->is_factored();
+  return shard.update->has_value() && shard.job.plan.is_factored;
 }
 
 // Packs the sums over a part of cut rows and of cut columns and, if only columns are cut, those of

@@ -99,6 +99,7 @@ void StepRun::prepare(const StepRequest& request, int workers) {
     workspaces_.emplace_back(plan_.workspace_bytes);
   }
   request_ = &request;
+  executor_failure_ = nullptr;  // that of a step which an exchange between processes gave up
   for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
     if (!has_gradient(i) || plan_.tensors[i].is_small) {
       continue;

@@ -159,14 +159,6 @@ void TensorUpdate::finish_factor() {
   }
 }
 
-bool TensorUpdate::is_factored() const {
-  bool found = false;
-  visit([&]<class R, class Real>(const R&) {
-    found = kIsFactored<R> && job_.step.layout.factored();
-  });
-  return found;
-}
-
 void TensorUpdate::collect_factors() {
   const TensorPlan& plan = job_.plan;
   const Layout& layout = job_.step.layout;

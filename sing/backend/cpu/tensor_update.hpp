@@ -48,8 +48,6 @@ class TensorUpdate {
   // Also called for a pass that has no chunks. Shards have the functions below instead.
   void finish(Pass pass);
 
-  // Returns whether the rule keeps factored moments of this tensor.
-  bool is_factored() const;
   // Adds up the chunks' sums of a shard after the factor pass, in the plan's matrix_row_sums and
   // matrix_column_sums.
   void collect_factors();

@@ -153,7 +153,7 @@ class CudaBackend final : public Backend {
                "[cuda step] wanted a step or upload with these tensors before they are captured in "
                "a graph, got none");
     for (std::size_t i = 0; i < request.tensors.size(); ++i) {
-      SING_CHECK(request.tensors[i].gradient != nullptr || request.tensors[i].layout.size == 0,
+      SING_CHECK(request.tensors[i].gradient != nullptr || request.tensors[i].whole_size() == 0,
                  "[cuda step] wanted a gradient for every tensor while a graph is captured, got "
                  "none for tensor {} '{}'",
                  i, request.tensors[i].name);

@@ -91,7 +91,7 @@ void StepLauncher::launch_shards(const Launch& launch, const DeviceTables& table
     }
   };
   const auto count = static_cast<unsigned int>(launch.end - launch.begin);
-  const auto launch_rule = [&](const KernelOfRules ShardKernels::*kernels, dim3 blocks) {
+  const auto launch_rule = [&](const KernelOfRules ShardKernels::* kernels, dim3 blocks) {
     arguments.begin = launch.begin;
     arguments.end = launch.end;
     const ShardKernels& of_type =
@@ -135,10 +135,10 @@ void StepLauncher::launch_shards(const Launch& launch, const DeviceTables& table
       break;
     case ShardStage::kResults:
       launch_rule(&ShardKernels::results, of_threads);
-      zero(arguments.factors, plan.factors);
-      zero(arguments.late_means, plan.late_means);
       break;
     case ShardStage::kFactorSums:
+      zero(arguments.factors, plan.factors);
+      zero(arguments.late_means, plan.late_means);
       launch_rule(&ShardKernels::factor_sums, of_factors);
       break;
     case ShardStage::kPutFactors:

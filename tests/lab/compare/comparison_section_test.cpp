@@ -44,6 +44,16 @@ TEST(ComparisonSection, DrawsAccuracyByLearningRate) {
   EXPECT_THAT(page, HasSubstr("<i class=\"swatch color1\"></i>&lt;sing&gt;"));
 }
 
+// The name of a score comes from the files of a run.
+TEST(ComparisonSection, TheNameOfAScoreIsText) {
+  Result one = finished("adamw", 0.1, 0.5, 2);
+  one.end->score_name = "<b>";
+  one.evaluated_on = "test";
+  const std::string page = comparison_section(rows_of({one}));
+  EXPECT_THAT(page, HasSubstr("; &lt;b&gt; and loss: on the test set"));
+  EXPECT_THAT(page, Not(HasSubstr("<b>")));
+}
+
 TEST(ComparisonSection, DrawsTheLossOfATaskWithoutAccuracy) {
   const std::string page = comparison_section(
       rows_of({finished("adamw", 0.1, run::kAbsent, 2), finished("adamw", 0.01, run::kAbsent, 1)}));

@@ -77,15 +77,17 @@ TEST(PatchRule, PatchesLieInsideAndReachEveryEdge) {
   EXPECT_THROW(rule.choose({20, 7}, 0), std::invalid_argument);
 }
 
-TEST(PatchLoader, APatchIsAPartOfItsImage) {
+TEST(PatchRule, APatchIsAPartOfItsImage) {
   const image::SmallSet set = image::make_stand_in({.channels = 3, .size = 16, .classes = 2}, 4, 2);
   const auto source = image::make_memory_source(set);
   const PatchRule rule{.seed = 1, .epoch = 6, .size = 9};
-  PatchLoader loader(*source, 2);
   const std::vector<std::uint64_t> indices = {2, 0, 3};
   std::vector<std::uint8_t> pixels(3 * 9 * 9 * 3);
-  std::vector<float> noise(pixels.size());
-  loader.load(indices, rule, pixels.data(), noise.data());
+  std::vector<std::uint64_t> visited(3);
+  image::CropLoader(*source, 2)
+      .load(indices, rule, rule.size, pixels.data(),
+            [&](std::size_t place, std::uint64_t index) { visited[place] = index; });
+  EXPECT_EQ(visited, indices);
   for (std::size_t place = 0; place < indices.size(); ++place) {
     const image::Crop crop = rule.choose({16, 16}, indices[place]);
     for (int y = 0; y < 9; ++y) {
@@ -104,10 +106,6 @@ TEST(PatchLoader, APatchIsAPartOfItsImage) {
         }
       }
     }
-    std::vector<float> drawn(9 * 9 * 3);
-    rule.draw_noise(indices[place], drawn);
-    EXPECT_TRUE(std::equal(drawn.begin(), drawn.end(),
-                           noise.begin() + static_cast<std::ptrdiff_t>(place * drawn.size())));
   }
 }
 

@@ -23,6 +23,7 @@ using test::run_sing;
 using test::TemporaryFolder;
 using test::Words;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Words tiny_task(const std::string& task, const fs::path& out, const Words& more = {}) {
   const Words usual = {"--stand-in=true", "",      "--model",  "encoder-tiny", "--length",  "96",
@@ -65,11 +66,13 @@ TEST(Squad, AnswersFarAboveChance) {
   const double exact_match = end["scores"]["exact match, %"].get<double>() / 100;
   EXPECT_GT(exact_match, above_chance(0.25, 800)) << outcome.out;
   // Each answer is a word, so that both scores are the share of right ones.
+  EXPECT_GT(end["scores"]["padding in training batches, %"].get<double>(), 0);
   EXPECT_EQ(end["score"], "F1");
   EXPECT_NEAR(end["final_accuracy"].get<double>(), exact_match, 0.05);
   const Outcome again = run_sing({"eval", (folder / "run").string(), "--checkpoint", "last"});
   ASSERT_EQ(again.code, 0) << again.error;
   EXPECT_THAT(again.out, HasSubstr("exact match, %"));
+  EXPECT_THAT(again.out, Not(HasSubstr("padding"))) << "an evaluation makes no training batches";
 }
 
 // Dropout, the order of the windows and the optimizer go on from where they were.

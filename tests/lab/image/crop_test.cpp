@@ -94,7 +94,10 @@ Loaded load(const ImageSource& source, const CropRule& rule, int threads, int si
   Loaded loaded{
       std::vector<std::uint8_t>(indices.size() * 3 * static_cast<std::size_t>(size * size)),
       std::vector<std::int64_t>(indices.size())};
-  CropLoader(source, threads).load(indices, rule, size, loaded.pixels.data(), loaded.labels.data());
+  CropLoader(source, threads)
+      .load(indices, rule, size, loaded.pixels.data(), [&](std::size_t place, std::uint64_t index) {
+        loaded.labels[place] = source.label(rule.subset, index);
+      });
   return loaded;
 }
 

@@ -93,10 +93,10 @@ TEST(PngFolder, IsCheckedAndCroppedByContent) {
   const auto source = make_folder_source(listed);
   const std::vector<std::uint64_t> first = {0};
   std::vector<std::uint8_t> pixels(3 * 48 * 48);
-  std::int64_t label = 0;
   // The test crop of a square image with test_share 1 is the image.
   CropLoader(*source, 1)
-      .load(first, {.subset = Split::kTest, .test_share = 1}, 48, pixels.data(), &label);
+      .load(first, CropRule{.subset = Split::kTest, .test_share = 1}, 48, pixels.data(),
+            [](std::size_t, std::uint64_t) {});
   EXPECT_EQ(pixels, test::sample_image(48, 48, 3).bytes);
 }
 

@@ -70,7 +70,7 @@ TEST(Axis, PlacesNumbersOnItsScale) {
   const Axis log({0.01, 100, false}, Scale::kLog, 0, 100);
   EXPECT_DOUBLE_EQ(log.place(1), 50);
   EXPECT_TRUE(std::isnan(log.place(0)));
-  EXPECT_EQ(Axis({0, 1, false}, Scale::kLog, 0, 1).scale(), Scale::kLinear);
+  EXPECT_DOUBLE_EQ(Axis({0, 1, false}, Scale::kLog, 0, 1).place(0.25), 0.25) << "linear";
   for (const Scale scale : {Scale::kLinear, Scale::kLog}) {
     const Axis point({3, 3, false}, scale, 0, 100);
     EXPECT_GT(point.place(3), 10);
@@ -122,6 +122,12 @@ TEST(LineChart, ALogarithmicChartHasOnlyPositiveNumbers) {
               HasSubstr("\"points\":[[1.0],[2.0,3.0,3.0,4.0]]"));
   EXPECT_THAT(draw_line_chart({.title = "t"}, {curve}),
               HasSubstr("\"points\":[[1.0,-1.0],[2.0,3.0,-1.0,4.0]]"));
+}
+
+// std::stod throws for such a number.
+TEST(LineChart, ANumberMayBeSmallerThanNormalNumbers) {
+  const Curve curve{.label = "c", .points = {curve_point(0, 1.25e-310)}};
+  EXPECT_THAT(draw_line_chart({.title = "t"}, {curve}), HasSubstr("\"points\":[[0.0,1.25e-310]]"));
 }
 
 TEST(LineChart, ALabelCannotEndTheScript) {

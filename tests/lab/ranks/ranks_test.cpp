@@ -219,16 +219,14 @@ TEST(Ranks, ABatchThatTheRanksCannotShareIsRefused) {
 
 TEST(Ranks, OtherCommandsAreRefused) {
   const TemporaryFolder folder;
-  for (const char* command : {"compare", "tune"}) {
-    const Outcome job = run_job(2, {command, "rde", "--out", folder / "run"});
+  for (const Words& words : {Words{"compare", "rde"}, Words{"tune", "rde", "--optimizer", "adamw"},
+                             Words{"reproduce", "--table", "rde"}}) {
+    const Outcome job = run_job(2, with(words, {"--out", folder / "run"}));
     EXPECT_EQ(job.code, lab::command::kUsage);
-    EXPECT_THAT(job.out,
-                HasSubstr(fmt::format("[sing {}] wanted one process, got 2 that mpirun has "
-                                      "started",
-                                      command)));
+    EXPECT_THAT(job.out, HasSubstr(fmt::format("[sing {}] wanted one process, got 2 that mpirun "
+                                               "has started",
+                                               words.front())));
   }
-  EXPECT_EQ(run_job(2, {"reproduce", "--table", "rde", "--out", folder / "run"}).code,
-            lab::command::kUsage);
   EXPECT_FALSE(fs::exists(folder / "run"));
 }
 

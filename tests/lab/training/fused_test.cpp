@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "adapters/torch/autocast_guard.hpp"
 #include "lab/fused/packed_rows.hpp"
@@ -200,10 +201,11 @@ TEST_P(FusedLayers, RowsArePackedInTheirOrder) {
   EXPECT_TRUE(at::equal(padded(packed(values, rows), rows), values));
 }
 
-// The sequences of four queries with their keys in turn, short ones and with one longer than the
-// kernel takes. What dropout keeps is found by values that tell the keys apart.
+// The sequences of four queries with their keys in turn: short ones, heads of a width that no
+// kernel takes, and a sequence longer than our kernel takes. Values that tell the keys apart show
+// which weights dropout keeps.
 TEST_P(FusedLayers, PackedAttention) {
-  for (const auto& [longest, width] : {std::pair{6, 32}, {6, 64}, {40, 128}, {80, 128}}) {
+  for (const auto& [longest, width] : {std::pair{6, 32}, {6, 64}, {6, 20}, {40, 128}, {80, 128}}) {
     for (const bool causal : {false, true}) {
       for (const double dropout : {0.0, 0.25}) {
         SCOPED_TRACE(fmt::format("longest {}, width {}, causal {}, dropout {}", longest, width,
@@ -296,6 +298,20 @@ TEST_P(FusedLayers, CrossEntropy) {
             },
             {bf16({300, stride})});
       }
+    }
+  }
+}
+
+// torch's loss throws on a CPU. A kernel must not read beyond the row.
+TEST_P(FusedLayers, CrossEntropyFindsATargetThatIsNoClass) {
+  for (const std::int64_t target : {16, -1}) {
+    const at::Tensor logits = bf16({4, 16});
+    const at::Tensor targets = at::tensor({std::int64_t{3}, target, std::int64_t{0}, target});
+    const auto loss = [&] { return cross_entropy(logits, targets.to(device_), {}); };
+    if (device_.is_cpu()) {
+      EXPECT_THROW(loss(), c10::Error);
+    } else {
+      EXPECT_TRUE(std::isnan(loss().item<float>()));
     }
   }
 }

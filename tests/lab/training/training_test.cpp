@@ -586,6 +586,16 @@ TEST(Bench, TimesEveryOptimizerAndWritesTheFigures) {
   EXPECT_FALSE(fs::exists(folder / "unused"));
 }
 
+TEST(Bench, RefusesMoreBatchesThanAnEpochHasBeforeItTimesAnything) {
+  const TemporaryFolder folder;
+  Words words = tiny_run(folder / "unused", {"--batches", "1000"});
+  words[0] = "bench";
+  words.erase(words.begin() + 2, words.begin() + 4);
+  const Outcome outcome = run_sing(words);
+  EXPECT_THAT(outcome.error, HasSubstr("[--batches] wanted at most the 16 of an epoch, got 1000"));
+  EXPECT_EQ(outcome.out, "");
+}
+
 // Sentences come in batches of several shapes. A round takes the 4 batches 5 times, so that the
 // steps are whole periods of LookAhead.
 TEST(Bench, TakesSeveralBatchesInTurnsAndWritesATrace) {

@@ -20,7 +20,7 @@ struct FactorShard {
         record(all.factor_records[all.begin + blockIdx.x]),
         tensor(all.step.tensors[record.tensor]) {}
 
-  // Whether this step updates the tensor, on all processes alike.
+  // Returns whether this step updates the tensor; all processes agree on it.
   __device__ bool updates() const {
     return shards.step.gradients[record.tensor].data != nullptr && !step_is_skipped(shards.step) &&
            load_result(&shards.step.results[record.tensor]).updates != 0;
@@ -44,7 +44,7 @@ struct FactorShard {
     return in_whole(2 * record.rank - 2, record.rank - 2, matrix);
   }
 
-  // The sum of a matrix's row factors, valid in thread 0 of the block.
+  // Returns the sum of a matrix's row factors, valid in thread 0 of the block.
   __device__ double sum_of_row_factors(std::int64_t matrix, double* shared) const {
     double sum[1] = {0};
     for (std::int64_t row = threadIdx.x; row < tensor.matrix_rows; row += kPassThreads) {
@@ -54,8 +54,8 @@ struct FactorShard {
     return sum[0];
   }
 
-  // Each part counts the row factors by its share of the columns, because all parts with elements
-  // of a row have its factor.
+  // Returns the weight of this part's row factors in a sum over parts: all parts with elements of a
+  // row have its factor, and each counts it by its share of the columns.
   __device__ double share_of_columns() const {
     return static_cast<double>(tensor.columns) / static_cast<double>(record.whole_columns);
   }
@@ -71,7 +71,7 @@ struct FactorShard {
   }
 
  private:
-  // As Region::in_whole().
+  // Does what Region::in_whole() does, for the axes [first_axis, first_axis + count).
   __device__ std::int64_t in_whole(std::int64_t first_axis, std::int64_t count,
                                    std::int64_t position) const {
     const std::int64_t* const axes = shards.axes + record.axes + 3 * first_axis;
@@ -88,8 +88,8 @@ struct FactorShard {
   }
 };
 
-// One warp per row; one lane per column, whose rows the warps share. A row that is not cut is
-// complete, and its factor is blended.
+// Sums rows with one warp per row, and columns with one lane per column, whose rows the warps
+// share. The sum of a row that is not cut is complete, so its factor is blended at once.
 template <class R, class Real>
 __global__ void __launch_bounds__(kPassThreads)
     shard_factor_sums(const __grid_constant__ ShardArguments shards) {
@@ -141,7 +141,8 @@ __global__ void __launch_bounds__(kPassThreads)
   }
 }
 
-// The vector is zero before.
+// Writes the part's sums of cut rows and columns, and the sums of row factors where these are
+// complete. The vector is zero before.
 template <class R, class Real>
 __global__ void __launch_bounds__(kPassThreads)
     put_shard_factors(const __grid_constant__ ShardArguments shards) {
@@ -174,6 +175,7 @@ __global__ void __launch_bounds__(kPassThreads)
   }
 }
 
+// Blends the factors of cut rows and of all columns.
 template <class R, class Real>
 __global__ void __launch_bounds__(kPassThreads)
     take_shard_factors(const __grid_constant__ ShardArguments shards) {

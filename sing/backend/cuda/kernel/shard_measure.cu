@@ -54,12 +54,12 @@ __device__ __forceinline__ bool has_cut_rows(const ShardArguments& shards,
          shards.step.gradients[shard.tensor].data != nullptr;
 }
 
-// Elements of one row that are in the part.
+// Returns the number of elements of one row that are in the part.
 __device__ __forceinline__ double part_of_row(const TensorRecord& tensor) {
   return static_cast<double>(tensor.outer * tensor.inner);
 }
 
-// One block per shard, and gridDim.y of them where there are many rows.
+// The rows of a shard are divided among gridDim.y blocks; blockIdx.x numbers the shards.
 __global__ void __launch_bounds__(kPassThreads)
     put_rows(const __grid_constant__ ShardArguments shards) {
   const ShardRecord& shard = shards.records[blockIdx.x];
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(kPassThreads)
   }
 }
 
-// One block per shard, which adds up the rows' terms in a fixed order.
+// Launch shape: one block per shard, which adds up the rows' terms in a fixed order.
 __global__ void __launch_bounds__(kPassThreads)
     take_rows(const __grid_constant__ ShardArguments shards) {
   __shared__ double shared[kPassWarps];
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(kPassThreads)
   }
 }
 
-// One thread per shard.
+// Launch shape: one thread per shard.
 __global__ void __launch_bounds__(kPassThreads)
     put_sums(const __grid_constant__ ShardArguments shards) {
   const std::int64_t at = std::int64_t{blockIdx.x} * kPassThreads + threadIdx.x;
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(kPassThreads)
   values[3] = 1;
 }
 
-// One block per shard. A part that this step leaves out adds zeros.
+// Launch shape: one block per shard. A part that this step leaves out adds zeros.
 __global__ void __launch_bounds__(kPassThreads)
     put_rule_sums(const __grid_constant__ ShardArguments shards) {
   __shared__ double shared[kPassWarps];

@@ -12,8 +12,8 @@ namespace sing::cuda {
 // with a gradient, and the number of processes.
 inline constexpr std::int64_t kShardSums = 4;
 
-// What a step needs to know of a shard besides its TensorRecord. Places are indices into the
-// vectors of ShardArguments.
+// Describes a shard to the kernels, besides its TensorRecord. Places are indices into the vectors of
+// ShardArguments.
 struct ShardRecord {
   std::int64_t tensor;            // position in the plan
   std::int64_t whole_size;        // elements of the whole tensor
@@ -24,8 +24,8 @@ struct ShardRecord {
   std::int64_t rule_sum_count;
 };
 
-// The same of a shard with factored moments. A row or column of a matrix is cut if several parts
-// have elements of it.
+// Describes a shard with factored moments to their kernels. A row or column of a matrix is cut if
+// several parts have elements of it.
 struct FactorRecord {
   std::int64_t tensor;
   std::int64_t rank;        // of the tensor
@@ -33,8 +33,9 @@ struct FactorRecord {
   std::int64_t whole_rows;  // of a matrix
   std::int64_t whole_columns;
   std::int64_t row_sums, column_sums;  // places of the part's own sums
-  // Places in the vectors of the whole tensor's rows, columns and matrices, where they are added
-  // up. The sums of row factors that are known late are those of cut rows where columns are cut.
+  // Where the whole tensor's rows, columns and matrices begin in the vectors. The sum of a matrix's
+  // row factors goes into `factors`, or into `late_means` where rows and columns are cut, because
+  // there the row factors are known only after `factors` has been added up.
   std::int64_t row_place, column_place, mean_place, late_mean_place;
   bool cuts_rows, cuts_columns;
 };
@@ -44,7 +45,7 @@ struct ShardArguments {
   StepArguments step;
   const ShardRecord* records;
   std::int64_t begin, end;  // the records that a launch works on
-  GradientSums* parts;      // of each tensor of the plan: what is measured in this process's part
+  GradientSums* parts;      // one per tensor of the plan: the sums over this process's part
   double* rows;             // sums of cut rows
   double* sums;
   double* rule_sums;

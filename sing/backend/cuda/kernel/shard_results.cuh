@@ -8,8 +8,9 @@
 
 namespace sing::cuda {
 
-// As publish_result() does for a whole tensor. A host cannot refuse a gradient that only some
-// processes have, because it does not wait for the sums: it counts as one that is not finite.
+// Does for a shard what publish_result() does for a whole tensor. The host does not wait for the
+// sums, so it cannot refuse a gradient that only some processes have: such a gradient counts as one
+// that is not finite, on all processes that share the tensor.
 template <class R, class Real>
 __global__ void __launch_bounds__(kPassThreads)
     shard_results(const __grid_constant__ ShardArguments shards) {
@@ -34,7 +35,13 @@ __global__ void __launch_bounds__(kPassThreads)
     atomicMax(&step.queue->non_finite_code, ~static_cast<unsigned long long>(tensor.index));
     atomicAdd(&step.queue->exited, kOneNonFinite);
   }
+  tensor.progress->gradient_norm = scale.gradient_norm;
   if (!has_gradient) {
+    // No tile counts it (advance_counters).
+    if (!skips_steps(step.optimizer->non_finite)) {
+      tensor.progress->non_finite += 1;
+      atomicAdd(&step.queue->skipped_tensors, 1ULL);
+    }
     return;
   }
   const bool updates =
@@ -49,7 +56,6 @@ __global__ void __launch_bounds__(kPassThreads)
                 .updates = static_cast<std::uint16_t>(updates ? 1 : 0),
                 .finite = static_cast<std::uint16_t>(finite ? 1 : 0),
                 .factor = static_cast<double>(static_cast<Real>(scale.factor))});
-  tensor.progress->gradient_norm = scale.gradient_norm;
 }
 
 // The sum pass has completed the constants with the sums of the part alone, so they are prepared

@@ -3,6 +3,8 @@
 
 #include <map>
 
+#include "sing/backend/cuda/plan/rule_passes.hpp"
+
 namespace sing::cuda {
 namespace {
 
@@ -41,10 +43,6 @@ class VectorMaker {
 std::int64_t rule_sum_count(const Rule& rule) {
   return std::visit([]<class R>(const R&) { return static_cast<std::int64_t>(kSumCount<R>); },
                     rule);
-}
-
-bool is_factored(const Rule& rule) {
-  return std::visit([]<class R>(const R&) { return kIsFactored<R>; }, rule);
 }
 
 void add_axes(const Region& region, std::vector<std::int64_t>& axes) {
@@ -86,15 +84,12 @@ ShardPlan make_shard_plan(const StepRequest& request, const std::vector<std::siz
   for (std::size_t position = 0; position < order.size(); ++position) {
     const TensorStep& tensor = request.tensors[order[position]];
     if (tensor.shard != nullptr) {
-      plan.records.push_back({.tensor = static_cast<std::int64_t>(position),
-                              .whole_size = tensor.whole_size(),
-                              .whole_row_length = 0,
-                              .row_place = 0,
-                              .sum_place = 0,
-                              .rule_sum_place = 0,
-                              .rule_sum_count = 0});
-      by_index[order[position]] = &plan.records.back();
-      if (is_factored(request.groups[tensor.group].rule) && tensor.layout.factored()) {
+      ShardRecord& record = plan.records.emplace_back();
+      record.tensor = static_cast<std::int64_t>(position);
+      record.whole_size = tensor.whole_size();
+      by_index[order[position]] = &record;
+      if (passes_of(request.groups[tensor.group].rule.index()).factored &&
+          tensor.layout.factored()) {
         plan.factor_records.push_back(make_factor_record(tensor, position, plan));
         factored[order[position]] = &plan.factor_records.back();
       }
