@@ -138,7 +138,8 @@ template <class R>
 std::string state_text() {
   std::vector<std::string> slots;
   for (const sing::Slot& slot : R::kSlots) {
-    slots.push_back(fmt::format("`{}`{}", slot.name, shape_text(slot.shape)));
+    slots.push_back(fmt::format("`{}`{}{}", slot.name, shape_text(slot.shape),
+                                slot.holds_weights ? " (never below float32)" : ""));
   }
   return slots.empty() ? "none" : sing::joined_names(slots);
 }

@@ -11,6 +11,7 @@
 #include "sing/base/name_list.hpp"
 #include "sing/io/atomic_file.hpp"
 #include "sing/io/safetensors.hpp"
+#include "sing/optim/state_store.hpp"
 
 namespace sing {
 namespace {
@@ -156,7 +157,10 @@ void MultiDeviceOptimizer::try_group(const Device& device, std::vector<Parameter
     }
     trial.add_group(std::move(present), all_options(options(group)));
   }
-  trial.add_group(std::move(part), overrides);
+  const std::size_t added = trial.add_group(part, overrides);
+  for (const Parameter& parameter : part) {
+    check_state_on(device, parameter, trial.options(added));
+  }
 }
 
 std::size_t MultiDeviceOptimizer::add_group(const std::vector<PlacedParameter>& parameters,

@@ -19,6 +19,8 @@
 #include "sing/rule/lookahead.hpp"
 #include "sing/rule/rules.hpp"
 #include "sing/rule/standardize.hpp"
+#include "sing/rule/state_type.hpp"
+#include "sing/rule/stochastic_rounding.hpp"
 
 namespace sing {
 
@@ -113,7 +115,7 @@ struct PartMessages {
 using ExchangeParts = std::function<void(const PartMessages& messages, std::int32_t sum_group)>;
 
 // One parameter and all memory that its step uses. Arrays marked "state type" hold
-// state_dtype(dtype). All arrays have the layout of the parameter.
+// state_dtype(dtype), slots slot_dtype(). All arrays have the layout of the parameter.
 struct TensorStep {
   std::string_view name = {};  // for messages
   Layout layout;
@@ -125,8 +127,12 @@ struct TensorStep {
   // Null if this step leaves the tensor out; that of an empty part is any other address.
   const void* gradient = nullptr;
   const void* curvature = nullptr;  // has the gradient's dtype; if null, the gradient is used
-  // State type, in the order of the rule's list; null if unused.
+  // In the order of the rule's list; null if unused.
   std::array<void*, kMaxSlots> slots{};
+  StateType state = StateType::kFloat32;
+  // The tensor and its first element's number in StochasticRounding, for state in bfloat16.
+  std::uint64_t rounding_seed = 0;
+  std::int64_t first_element = 0;
   void* slow = nullptr;                // state type; null without LookAhead
   float* master = nullptr;             // full-precision copy of a 16-bit parameter, or null
   void* low_precision_copy = nullptr;  // 16-bit copy of a float32 parameter, or null
@@ -136,6 +142,14 @@ struct TensorStep {
   // The layout of the tensor that the parameter is, or is a part of.
   const Layout& whole() const { return shard != nullptr ? shard->whole : layout; }
   std::int64_t whole_size() const { return whole().size; }
+
+  // Rounds a slot in the step that `progress` has counted. Only for backends in host memory.
+  SING_HOST_DEVICE StochasticRounding rounding(std::size_t slot) const {
+    return {rounding_seed, progress->steps, slot};
+  }
+  SING_HOST_DEVICE std::uint32_t rounded_element(std::int64_t index) const {
+    return static_cast<std::uint32_t>(first_element + index);
+  }
 };
 
 struct StepRequest {

@@ -73,6 +73,7 @@ std::size_t Optimizer::add_group(std::vector<Parameter> parameters, const Overri
                "[optimizer] parameter {}: wanted a whole tensor on {} for rule '{}', got a shard; "
                "{}",
                describe(parameter), name_of(backend_->device()), name_of(options.rule), instead);
+    check_state_on(backend_->device(), parameter, options);
   }
 
   // Everything that may throw comes before the first change.
@@ -266,6 +267,9 @@ void Optimizer::refresh_tensor_step(std::size_t index) {
   for (std::size_t k = 0; k < kMaxSlots; ++k) {
     step.slots[k] = memory[k].get();
   }
+  step.state = options_[group].state;
+  step.rounding_seed = rounding_seed(parameter);
+  step.first_element = first_element(parameter);
   step.slow = memory[kSlowPlace].get();
   step.master = static_cast<float*>(memory[kMasterPlace].get());
 }

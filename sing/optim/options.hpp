@@ -20,6 +20,7 @@ struct Options {
   bool decay_vectors = false;
   std::optional<double> clip_norm = std::nullopt;
   bool master_weights = false;
+  StateType state = StateType::kFloat32;
   NonFinite non_finite = NonFinite::kSkipTensor;
 
   bool clips() const { return clip_norm && standardize.keeps_scale(); }
@@ -34,6 +35,9 @@ struct Options {
                             at_least(1e-30)),
                       field("master_weights", &Options::master_weights,
                             "keep a float32 master copy of each 16-bit parameter"),
+                      field("state", &Options::state,
+                            "type of moments and momentum: float32 (float64 for float64 "
+                            "parameters), or bfloat16 with stochastic rounding"),
                       field("non_finite", &Options::non_finite,
                             "policy for non-finite gradients, the same for the whole optimizer")};
   }

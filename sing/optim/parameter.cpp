@@ -54,6 +54,26 @@ bool takes_order(const Rule& rule, std::span<const std::int64_t> shape,
       rule);
 }
 
+// FNV-1a (Fowler, Noll and Vo) with 64 bits. std::hash may differ between builds, and a resumed run
+// must round as the saved one.
+std::uint64_t rounding_seed(const Parameter& parameter) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char each : parameter.name) {
+    hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3U;
+  }
+  return hash;
+}
+
+std::int64_t first_element(const Parameter& parameter) {
+  std::int64_t element = 0;
+  if (parameter.shard) {
+    for (std::size_t axis = 0; axis < parameter.shape.size(); ++axis) {
+      element = element * parameter.shard->whole_shape[axis] + parameter.shard->offset[axis];
+    }
+  }
+  return element;
+}
+
 std::string describe(const Parameter& parameter) {
   std::string shape;
   for (const std::int64_t extent : parameter.shape) {

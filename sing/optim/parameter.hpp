@@ -48,6 +48,13 @@ std::shared_ptr<const ShardLayout> shard_layout_of(const Parameter& parameter,
 bool takes_order(const Rule& rule, std::span<const std::int64_t> shape,
                  std::span<const std::int64_t> strides);
 
+// The parameter's name as a number, by which stochastic rounding tells tensors apart.
+std::uint64_t rounding_seed(const Parameter& parameter);
+
+// The number of the parameter's first element: 0, or its place in the whole tensor if it is a
+// shard, so that processes that cut a tensor along axis 0 round as one process would.
+std::int64_t first_element(const Parameter& parameter);
+
 // Name and shape, for messages.
 std::string describe(const Parameter& parameter);
 

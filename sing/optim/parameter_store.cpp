@@ -44,6 +44,10 @@ void check_suits(const Parameter& parameter, const Options& options) {
         "[optimizer] parameter {}: wanted a contiguous shard for rule '{}', got strides [{}]",
         describe(parameter), name_of(options.rule), fmt::join(parameter.strides, ", "));
   }
+  SING_CHECK(options.state == StateType::kFloat32 || parameter.dtype != Dtype::kFloat64,
+             "[optimizer] parameter {}: wanted a float32 or 16-bit parameter for state 'bfloat16', "
+             "got float64",
+             describe(parameter));
   SING_CHECK(rank < 2 || axis < rank,
              "[optimizer] parameter {}: wanted a centralize_axis below its rank {}, got {}",
              describe(parameter), rank, axis);

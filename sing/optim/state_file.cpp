@@ -26,7 +26,7 @@ Json options_to_json(const Options& options) {
 }
 
 // Options that files of earlier versions do not have; they keep their defaults.
-constexpr std::string_view kLaterOptions[] = {"clip_norm"};
+constexpr std::string_view kLaterOptions[] = {"clip_norm", "state"};
 
 // "rule" and "lookahead" are set first, because they decide which other options exist.
 Options options_from_json(const Json& json) {

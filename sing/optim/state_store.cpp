@@ -18,7 +18,8 @@ std::vector<StateShape> state_shapes(const Parameter& parameter, const Options& 
         for (std::size_t place = 0; place < std::size(rule.kSlots); ++place) {
           const Slot& slot = rule.kSlots[place];
           if (rule.uses_slot(place, factored)) {
-            shapes.push_back({slot.name, place, dtype, shape_of(slot.shape, shape)});
+            shapes.push_back({slot.name, place, slot_dtype(slot, options.state, parameter.dtype),
+                              shape_of(slot.shape, shape)});
           }
         }
       },
@@ -38,6 +39,10 @@ void check_same_state(const Parameter& parameter, const Options& present, const 
   if (kept == wanted) {
     return;
   }
+  SING_CHECK(present.state == changed.state,
+             "[optimizer] wanted options that keep the state of '{}' in {}, got state '{}'; the "
+             "type of state cannot change",
+             parameter.name, name_of(present.state), name_of(changed.state));
   // The first array that only the longer list has.
   const bool is_added = wanted.size() > kept.size();
   const auto& [more, less] = is_added ? std::tie(wanted, kept) : std::tie(kept, wanted);
@@ -46,6 +51,12 @@ void check_same_state(const Parameter& parameter, const Options& present, const 
       fmt::format("[optimizer] wanted options that keep the state, got options that would {} '{}' "
                   "of '{}'; which state exists cannot change",
                   is_added ? "add" : "drop", differs->slot, parameter.name));
+}
+
+void check_state_on(const Device& device, const Parameter& parameter, const Options& options) {
+  SING_CHECK(options.state == StateType::kFloat32 || device.type == DeviceType::kCpu,
+             "[optimizer] parameter {}: wanted float32 state on {}, got {}", describe(parameter),
+             name_of(device), name_of(options.state));
 }
 
 const StateMemory* StateStore::find(std::size_t parameter) const {

@@ -38,6 +38,9 @@ std::vector<StateShape> state_shapes(const Parameter& parameter, const Options& 
 // Throws std::invalid_argument unless the parameter has the same arrays under both options.
 void check_same_state(const Parameter& parameter, const Options& present, const Options& changed);
 
+// Throws std::invalid_argument unless the backends of a device step state of this type.
+void check_state_on(const Device& device, const Parameter& parameter, const Options& options);
+
 // The memory of a parameter's arrays by place; an array that is not used is null.
 using StateMemory = std::array<std::shared_ptr<void>, kPlaceCount>;
 

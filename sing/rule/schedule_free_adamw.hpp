@@ -22,7 +22,7 @@ struct ScheduleFreeAdamW {
   bool decoupled_decay = true;
 
   static constexpr std::string_view kName = "schedule_free_adamw";
-  static constexpr Slot kSlots[] = {{"fast", SlotShape::kElement},
+  static constexpr Slot kSlots[] = {{"fast", SlotShape::kElement, true},
                                     {"second_moment", SlotShape::kElement},
                                     {"largest_rate", SlotShape::kScalar},
                                     {"weight_sum", SlotShape::kScalar}};

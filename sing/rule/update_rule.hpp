@@ -33,6 +33,7 @@ enum class SlotShape {
 struct Slot {
   std::string_view name;
   SlotShape shape;
+  bool holds_weights = false;  // the slot is not a mean, and rounding errors in it would add up
 };
 
 // A second name of a rule, with defaults that differ from the rule's own.

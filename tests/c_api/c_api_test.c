@@ -76,6 +76,29 @@ static void test_sgd_step_by_hand(void) {
   }
 }
 
+/* AdamW has two moments of two bytes per element, and a rounded gradient moves the weight. */
+static void test_bfloat16_state(void) {
+  const float gradient[2] = {3, 1};
+  float weight[2] = {1, 1};
+  size_t bytes = 0;
+  sing_optimizer* optimizer = NULL;
+  sing_options* options = make_options("adamw", "0.5");
+  sing_parameter parameter = make_parameter("weight", weight, kOneRowOfTwo, 2);
+  CHECK_FAILS(sing_options_set(options, "state", "float16"), SING_INVALID_ARGUMENT,
+              "[state] wanted one of float32, bfloat16, got 'float16'");
+  CHECK_OK(sing_options_set(options, "state", "bfloat16"));
+  CHECK_OK(sing_options_set(options, "lookahead", "false"));
+  CHECK_OK(sing_optimizer_create(options, NULL, &optimizer));
+  sing_options_destroy(options);
+  parameter.gradient = gradient;
+  CHECK_OK(sing_optimizer_add_group(optimizer, &parameter, 1, NULL, NULL));
+  CHECK_OK(sing_optimizer_step(optimizer, 1));
+  CHECK(weight[0] < 1 && weight[1] > 1);
+  CHECK_OK(sing_optimizer_state_bytes(optimizer, &bytes));
+  CHECK(bytes == 2 * 2 * 2);
+  sing_optimizer_destroy(optimizer);
+}
+
 /* Stands for a second process that has the same part: doubles every value. */
 static int32_t sum_with_twin(void* context, double* values, size_t count, int32_t sum_group) {
   size_t i;
@@ -448,6 +471,7 @@ int main(int argument_count, char** arguments) {
   CHECK(argument_count == 2);
   CHECK(strlen(sing_last_error()) == 0);
   test_sgd_step_by_hand();
+  test_bfloat16_state();
   test_shard();
   test_matrix_in_parts();
   test_default_step_by_hand();

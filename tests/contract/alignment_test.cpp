@@ -38,6 +38,7 @@ class RawTensor {
     step.layout = make_layout(shape, 0);
     step.dtype = types.parameter;
     step.gradient_dtype = types.gradient;
+    step.state = types.state;
     step.parameter = parameter_.data();
     step.gradient = gradient_.data();
     step.slow = slow_.data();
@@ -53,7 +54,7 @@ class RawTensor {
             if (!each.uses_slot(k, step.layout.factored())) {
               continue;
             }
-            slots_.emplace_back(backend_, state_dtype(step.dtype),
+            slots_.emplace_back(backend_, slot_dtype(each.kSlots[k], step.state, step.dtype),
                                 shape_of(each.kSlots[k].shape, shape), (offset + k) % 4);
             step.slots[k] = slots_.back().data();
           }
@@ -136,9 +137,13 @@ TEST_P(Alignment, NoSizeOrOffsetWritesOutsideItsArrays) {
   const Types kinds[] = {{Dtype::kFloat32, Dtype::kFloat32},
                          {Dtype::kFloat64, Dtype::kFloat64},
                          {Dtype::kBFloat16, Dtype::kFloat32, true},
-                         {Dtype::kFloat16, Dtype::kFloat16}};
+                         {Dtype::kFloat16, Dtype::kFloat16},
+                         {Dtype::kFloat32, Dtype::kFloat32, false, StateType::kBFloat16}};
   for (const test::RuleVariant& variant : test::all_rules()) {
     for (const Types& types : kinds) {
+      if (types.state == StateType::kBFloat16 && backend_->device().type != DeviceType::kCpu) {
+        continue;
+      }
       for (const bool matrices : {false, true}) {
         std::vector<std::vector<std::string>> aligned;
         for (std::size_t offset = 0; offset < 4; ++offset) {

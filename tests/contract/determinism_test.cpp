@@ -90,7 +90,9 @@ TEST_P(CpuVariants, HaveTheBitsOfTheBaselineOnOneThread) {
 TEST_P(CpuVariants, HaveTheBitsOfTheBaselineInOtherTypes) {
   for (const Types& types :
        {Types{Dtype::kFloat64, Dtype::kFloat64}, Types{Dtype::kBFloat16, Dtype::kBFloat16},
-        Types{Dtype::kFloat16, Dtype::kFloat32, true}}) {
+        Types{Dtype::kFloat16, Dtype::kFloat32, true},
+        Types{Dtype::kFloat32, Dtype::kFloat32, false, StateType::kBFloat16},
+        Types{Dtype::kBFloat16, Dtype::kBFloat16, true, StateType::kBFloat16}}) {
     EXPECT_TRUE(same_bytes(run_all(backend_, types, NonFinite::kSkipTensor),
                            baseline_on_one_thread(types, NonFinite::kSkipTensor)))
         << types.name();

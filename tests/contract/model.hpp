@@ -40,10 +40,12 @@ struct Types {
   Dtype parameter;
   Dtype gradient;
   bool master = false;
+  StateType state = StateType::kFloat32;
 
   std::string name() const {
-    return fmt::format("{} parameters, {} gradients{}", name_of(parameter), name_of(gradient),
-                       master ? ", masters" : "");
+    return fmt::format("{} parameters, {} gradients{}{}", name_of(parameter), name_of(gradient),
+                       master ? ", masters" : "",
+                       state == StateType::kBFloat16 ? ", bfloat16 state" : "");
   }
 };
 
@@ -83,6 +85,7 @@ class Model {
         Options options)
       : backend_(std::move(backend)) {
     options.master_weights = types.master;
+    options.state = types.state;
     std::vector<Parameter> list;
     parameters_.reserve(shapes.size());
     gradients_.reserve(shapes.size());

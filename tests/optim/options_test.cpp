@@ -77,6 +77,7 @@ TEST(Options, EveryListedValueCanBeSetAgain) {
                            .reference_size = 12};
     options.decay_vectors = true;
     options.master_weights = true;
+    options.state = StateType::kBFloat16;
     options.non_finite = NonFinite::kThrow;
     Options copy;
     for (const OptionInfo& info : list_options(options)) {

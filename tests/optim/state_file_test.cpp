@@ -9,6 +9,7 @@
 #include "tests/contract/rule_variants.hpp"
 #include "tests/optim/resumable_run.hpp"
 #include "tests/support/backends.hpp"
+#include "tests/support/message_of.hpp"
 #include "tests/support/same_bytes.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -102,6 +103,33 @@ TEST_P(StateFile, ResumesExactlyWithMasters) {
       expect_exact_resume({.rule = variant.rule, .master_weights = true}, dtype, 4);
     }
   }
+}
+
+TEST_P(StateFile, ResumesExactlyWithBFloat16State) {
+  if (backend_->device().type != DeviceType::kCpu) {
+    GTEST_SKIP() << "state in bfloat16 is for the CPU";
+  }
+  for (const test::RuleVariant& variant : test::all_rules()) {
+    for (const Dtype dtype : {Dtype::kFloat32, Dtype::kBFloat16, Dtype::kFloat16}) {
+      SCOPED_TRACE(fmt::format("{}, {}", variant.name, name_of(dtype)));
+      expect_exact_resume({.rule = variant.rule, .state = StateType::kBFloat16}, dtype, 4);
+    }
+  }
+}
+
+TEST_P(StateFile, OfTheOtherStateTypeIsRefused) {
+  const TemporaryFolder folder;
+  ResumableRun saved(make_reference_backend(), Dtype::kFloat32, {.state = StateType::kBFloat16});
+  saved.take_step(0);
+  saved.optimizer().save(folder / "state");
+  ResumableRun loaded(backend_, Dtype::kFloat32, {});
+  loaded.take_step(0);
+  const std::vector<std::string> before = loaded.everything();
+  EXPECT_NE(test::message_of<FileError>([&] { loaded.optimizer().load(folder / "state"); })
+                .find("wanted options that keep the state of 'weight' in float32, got state "
+                      "'bfloat16'"),
+            std::string::npos);
+  EXPECT_TRUE(same_bytes(loaded.everything(), before));
 }
 
 TEST_P(StateFile, ResumesWithoutLookahead) {

@@ -76,6 +76,39 @@ TEST_P(TorchState, ResumesExactlyInEveryType) {
   }
 }
 
+TEST_P(TorchState, ResumesExactlyWithBFloat16State) {
+  if (!device_.is_cpu()) {
+    GTEST_SKIP() << "state in bfloat16 is for the CPU";
+  }
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+    expect_exact_resume({.state = StateType::kBFloat16}, type, 3, by_archive);
+    expect_exact_resume({.state = StateType::kBFloat16}, type, 3, by_file);
+  }
+  SmallModel model(device_, at::kFloat);
+  torch::Optimizer optimizer(model.parameters(), {.state = StateType::kBFloat16});
+  model.set_gradients(3);
+  optimizer.step();
+  const std::map<std::string, at::Tensor> state = optimizer.state_of("linear.weight");
+  EXPECT_EQ(state.at("first_moment").scalar_type(), at::kBFloat16);
+  EXPECT_EQ(state.at("second_moment").scalar_type(), at::kBFloat16);
+  EXPECT_EQ(state.at("slow").scalar_type(), at::kFloat);
+}
+
+// A device that refuses the state of its part leaves the optimizer without the group.
+TEST_P(TorchState, InBFloat16IsRefusedOnCudaWithNothingChanged) {
+  if (device_.is_cpu()) {
+    GTEST_SKIP() << "the CPU takes it";
+  }
+  const at::Tensor on_cpu = at::ones({2}).requires_grad_();
+  const at::Tensor on_cuda = at::ones({2}, device_).requires_grad_();
+  torch::Optimizer optimizer(torch::Parameters({{"cpu", on_cpu}}), {.state = StateType::kBFloat16});
+  const std::string message = test::message_of<std::invalid_argument>([&] {
+    optimizer.add_group({{"also on the cpu", at::ones({2}).requires_grad_()}, {"cuda", on_cuda}});
+  });
+  EXPECT_NE(message.find("wanted float32 state on cuda:0, got bfloat16"), std::string::npos);
+  EXPECT_EQ(optimizer.parameter_names(), std::vector<std::string>{"cpu"});
+}
+
 TEST_P(TorchState, ResumesExactlyInChannelsLast) {
   for (const test::RuleVariant& variant : test::all_rules()) {
     SCOPED_TRACE(variant.name);

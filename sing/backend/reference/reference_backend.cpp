@@ -169,7 +169,7 @@ class ReferenceUpdate {
       store_working(i, parameter);
       for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
         if (tensor_.slots[k] != nullptr) {
-          store_element(tensor_.slots[k], state_dtype_, i, next.slot[k]);
+          store_slot(k, i, next.slot[k]);
         }
       }
     }
@@ -231,10 +231,20 @@ class ReferenceUpdate {
     ElementState<R, double> values{};
     for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
       if (tensor_.slots[k] != nullptr) {
-        values.slot[k] = load_element(tensor_.slots[k], state_dtype_, i);
+        values.slot[k] = load_element(tensor_.slots[k],
+                                      slot_dtype(R::kSlots[k], tensor_.state, tensor_.dtype), i);
       }
     }
     return values;
+  }
+
+  void store_slot(std::size_t k, std::int64_t i, double value) const {
+    if (is_rounded(R::kSlots[k], tensor_.state)) {
+      static_cast<BFloat16*>(tensor_.slots[k])[i] =
+          tensor_.rounding(k)(static_cast<float>(value), tensor_.rounded_element(i));
+    } else {
+      store_element(tensor_.slots[k], state_dtype_, i, value);
+    }
   }
 
   Element<double> element(std::int64_t i) const {

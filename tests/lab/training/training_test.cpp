@@ -340,6 +340,33 @@ TEST(Train, AFinishedRunContinuesForLongerAsIfItHadNotStopped) {
               HasSubstr("already finished"));
 }
 
+TEST(Train, MomentsInBFloat16TakeTwoBytesAndContinueExactly) {
+  const TemporaryFolder folder;
+  const Words options = {"--schedule", "constant", "--evaluate-steps", "10", "--state", "bfloat16"};
+  const auto with = [&](const char* name, const Words& length) {
+    Words more = options;
+    more.insert(more.end(), length.begin(), length.end());
+    return run_sing(tiny_run(folder / name, more));
+  };
+  ASSERT_EQ(with("long", {"--steps", "20"}).code, 0);
+  ASSERT_EQ(with("run", {"--steps", "8"}).code, 0);
+  ASSERT_EQ(run_sing(tiny_run(folder / "run", {"--resume", "--steps", "20"})).code, 0);
+  const std::map<std::string, std::string> tensors = last_tensors_of(folder / "run");
+  EXPECT_EQ(tensors, last_tensors_of(folder / "long"));
+  int moments = 0;
+  for (const auto& [name, bytes] : tensors) {
+    const std::string prefix = "optimizer.";
+    const std::string suffix = ".second_moment";
+    if (name.starts_with(prefix) && name.ends_with(suffix)) {
+      const std::string weight =
+          name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
+      EXPECT_EQ(2 * bytes.size(), tensors.at(weight).size()) << weight;
+      ++moments;
+    }
+  }
+  EXPECT_GT(moments, 0);
+}
+
 TEST(Train, ALongerRunHasTheScheduleOfItsNewLength) {
   const TemporaryFolder folder;
   const fs::path run = folder / "run";

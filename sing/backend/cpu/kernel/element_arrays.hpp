@@ -64,6 +64,15 @@ void narrow(const Real* __restrict from, To* __restrict to, std::int64_t count) 
   }
 }
 
+// Rounds elements of a slot, of which the first has the number `first`.
+template <class Real>
+void round_randomly(const Real* __restrict from, BFloat16* __restrict to, std::int64_t count,
+                    const StochasticRounding rounding, std::uint32_t first) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    to[i] = rounding(static_cast<float>(from[i]), first + static_cast<std::uint32_t>(i));
+  }
+}
+
 template <class Real>
 constexpr Dtype kDtypeOf = std::is_same_v<Real, double> ? Dtype::kFloat64 : Dtype::kFloat32;
 
