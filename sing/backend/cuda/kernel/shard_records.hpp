@@ -12,8 +12,8 @@ namespace sing::cuda {
 // with a gradient, and the number of processes.
 inline constexpr std::int64_t kShardSums = 4;
 
-// Describes a shard to the kernels, besides its TensorRecord. Places are indices into the vectors of
-// ShardArguments.
+// Describes a shard to the kernels, besides its TensorRecord. Places are indices into the vectors
+// of ShardArguments.
 struct ShardRecord {
   std::int64_t tensor;            // position in the plan
   std::int64_t whole_size;        // elements of the whole tensor
