@@ -21,6 +21,7 @@ OTHERS: list[Field] = [
     Field('decay_vectors', 'bool', False, 'apply weight decay to tensors of rank 0 and 1 too'),
     Field('clip_norm', 'optional_float', None, 'upper bound of the norm of all gradients together, as torch.nn.utils.clip_grad_norm_ applies it before the step; none does not clip, and normalized gradients do not change', low=1e-30),
     Field('master_weights', 'bool', False, 'keep a float32 master copy of each 16-bit parameter'),
+    Field('state', 'choice', 'float32', 'type of moments and momentum: float32 (float64 for float64 parameters), or bfloat16 with stochastic rounding', choices=('float32', 'bfloat16')),
     Field('non_finite', 'choice', 'skip_tensor', 'policy for non-finite gradients, the same for the whole optimizer', choices=('skip_tensor', 'skip_step', 'throw', 'pass_through')),
 ]
 

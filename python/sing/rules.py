@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         decay_vectors: bool
         clip_norm: float | None
         master_weights: bool
+        state: Literal["float32", "bfloat16"]
         non_finite: Literal["skip_tensor", "skip_step", "throw", "pass_through"]
         maximize: bool
         learning_rate_factor: float
@@ -208,6 +209,8 @@ class SING(HostedOptimizer):
         clip_norm: Upper bound of the norm of all gradients together, as torch.nn.utils.clip_grad_norm_ applies it before the
             step; none does not clip, and normalized gradients do not change. Default: None.
         master_weights: Keep a float32 master copy of each 16-bit parameter. Default: False.
+        state: Type of moments and momentum: float32 (float64 for float64 parameters), or bfloat16 with stochastic rounding. One
+            of 'float32', 'bfloat16'. Default: 'float32'.
         non_finite: Policy for non-finite gradients, the same for the whole optimizer. One of 'skip_tensor', 'skip_step', 'throw',
             'pass_through'. Default: 'skip_tensor'.
         maximize: Maximize the objective instead of minimizing it. Default: False.
