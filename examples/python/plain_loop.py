@@ -1,4 +1,4 @@
-"""Trains a small network in a plain PyTorch loop: PlugSING in place of AdamW, a schedule, a checkpoint.
+"""Trains a small network in a plain PyTorch loop: PlugSING in place of AdamW, a schedule, resuming from a checkpoint.
 
 python examples/python/plain_loop.py learns to tell two spirals apart, in seconds on a CPU.
 """
@@ -35,12 +35,8 @@ def make_optimizer(model):
     return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, schedule)
 
 
-def main():
-    torch.manual_seed(0)
-    generator = torch.Generator().manual_seed(1)
-    model = make_model()
-    optimizer, scheduler = make_optimizer(model)
-    for step in range(STEPS):
+def train(model, optimizer, scheduler, generator, steps):
+    for step in steps:
         points, labels = spirals(BATCH, generator)
         loss = nn.functional.cross_entropy(model(points), labels)
         optimizer.zero_grad()
@@ -50,17 +46,29 @@ def main():
         if step % 100 == 0:
             print(f"step {step:3}  loss {loss.item():.4f}")
 
-    # A run resumed from this checkpoint gives the same bits.
+
+def main():
+    torch.manual_seed(0)
+    generator = torch.Generator().manual_seed(1)
+    model = make_model()
+    optimizer, scheduler = make_optimizer(model)
+    train(model, optimizer, scheduler, generator, range(STEPS // 2))
+
+    # The second half is trained by new objects, which take their state from a checkpoint. The weights get the same bits as without it.
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "checkpoint.pt")
-        torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, path)
+        trained = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
+        torch.save({name: each.state_dict() for name, each in trained.items()}, path)
         saved = torch.load(path)
-        resumed = make_model()
-        resumed.load_state_dict(saved["model"])
-        make_optimizer(resumed)[0].load_state_dict(saved["optimizer"])
+    model = make_model()
+    model.load_state_dict(saved["model"])
+    optimizer, scheduler = make_optimizer(model)
+    optimizer.load_state_dict(saved["optimizer"])
+    scheduler.load_state_dict(saved["scheduler"])
+    train(model, optimizer, scheduler, generator, range(STEPS // 2, STEPS))
 
     points, labels = spirals(4000, generator)
-    accuracy = (resumed(points).argmax(dim=1) == labels).float().mean().item()
+    accuracy = (model(points).argmax(dim=1) == labels).float().mean().item()
     print(f"accuracy {100 * accuracy:.1f} %")
     return 0 if accuracy > 0.97 else 1
 

@@ -97,7 +97,7 @@ def attach(
         ['0', '1']
     """
     require(WHERE)
-    standardize = Standardize.from_keywords(options, WHERE)
+    standardize = Standardize.from_keywords(options, WHERE, others=("lookahead", "non_finite"))
     merging = lookahead_keys(lookahead, WHERE)
     _NON_FINITE.check(non_finite, WHERE)
     _check_host(optimizer)

@@ -73,9 +73,10 @@ class Field(NamedTuple):
 
 
 def nearest_name(name: str, known: Iterable[str], closeness: float = 0.6) -> str | None:
-    """Returns the known name that is nearest to `name`, or None if none is close enough."""
-    found = difflib.get_close_matches(name, list(known), n=1, cutoff=closeness)
-    return found[0] if found else None
+    """Returns the known name that is nearest to `name`, or None if none is close enough. Of equally near ones it is the first."""
+    near = [(difflib.SequenceMatcher(None, each, name).ratio(), each) for each in known]
+    closest, found = max(near, key=lambda pair: pair[0], default=(0.0, None))
+    return found if closest >= closeness else None
 
 
 def unknown_option(name: str, known: Iterable[str], where: str) -> TypeError:

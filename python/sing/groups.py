@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -35,7 +36,7 @@ def output_axis(module: nn.Module, name: str) -> int:
 
 
 def _trainable(model: nn.Module) -> Iterator[tuple[str, str, nn.Module, nn.Parameter]]:
-    """Yields (full name, name in its module, module, parameter) once per parameter: tied weights under their first name."""
+    """Yields (full name, name in its module, module, parameter) once per parameter: a tied weight under its first name."""
     seen: set[int] = set()
     for prefix, module in model.named_modules():
         for name, parameter in module.named_parameters(recurse=False):
@@ -44,13 +45,22 @@ def _trainable(model: nn.Module) -> Iterator[tuple[str, str, nn.Module, nn.Param
                 yield (f"{prefix}.{name}" if prefix else name), name, module, parameter
 
 
-def _matches(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+def _all_names(model: nn.Module) -> dict[nn.Parameter, list[str]]:
+    """The names of each trainable parameter; a tied weight has several."""
+    names: dict[nn.Parameter, list[str]] = {}
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        if parameter.requires_grad:
+            names.setdefault(parameter, []).append(name)
+    return names
+
+
+def _matches(names: Iterable[str], patterns: Iterable[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for name, pattern in itertools.product(names, patterns))
 
 
 def _check_patterns(patterns: Iterable[str], names: list[str]) -> None:
     for pattern in patterns:
-        if not any(_matches(name, [pattern]) for name in names):
+        if not _matches(names, [pattern]):
             raise ValueError(f"[{_WHERE}] wanted patterns that match a trainable parameter, got '{pattern}', which matches none")
 
 
@@ -70,7 +80,8 @@ def param_groups(
     rank 2 and more with one element per row get `centralize=False`, because subtracting the mean would always leave 0.
 
     Args:
-        model: The model. Patterns (`*`, `?`, `[...]`) are matched against its parameters' names, as in named_parameters().
+        model: The model. Patterns (`*`, `?`, `[...]`) are matched against its parameters' names, as in named_parameters(), and
+            a tied weight matches under each of its names.
         weight_decay: Weight decay of all other parameters.
         freeze_norms: Set requires_grad to False on normalization layers and LayerScales, as the paper advises for SING.
         no_decay: Patterns of names, in addition to the names that `model.no_weight_decay()` returns (timm's convention).
@@ -99,7 +110,8 @@ def param_groups(
         )
     _WEIGHT_DECAY.check(weight_decay, _WHERE)
     no_decay, overrides = list(no_decay), overrides or {}
-    _check_patterns([*no_decay, *overrides], [name for name, *_ in _trainable(model)])
+    names = _all_names(model)
+    _check_patterns([*no_decay, *overrides], [*itertools.chain(*names.values())])
     if freeze_norms:
         for name, _, module, parameter in list(_trainable(model)):
             if is_norm_parameter(module, name, parameter):
@@ -108,10 +120,10 @@ def param_groups(
     groups: dict[str, dict[str, Any]] = {}
     for name, own_name, module, parameter in _trainable(model):
         decays = parameter.dim() >= 2 and own_name != "bias" and not own_name.endswith("_bias")
-        decays = decays and not is_norm_parameter(module, name, parameter) and not _matches(name, exempt)
+        decays = decays and not is_norm_parameter(module, name, parameter) and not _matches(names[parameter], exempt)
         options = _centralization(parameter, output_axis(module, own_name) if output_rows else 0)
         for pattern, values in overrides.items():
-            options.update(values if _matches(name, [pattern]) else {})
+            options.update(values if _matches(names[parameter], [pattern]) else {})
         title = ", ".join(["decay" if decays else "no_decay", *(f"{key}={value}" for key, value in sorted(options.items()))])
         fresh = {"name": title, "params": [], "param_names": [], "weight_decay": weight_decay if decays else 0.0, **options}
         group = groups.setdefault(title, fresh)

@@ -131,8 +131,10 @@ class Optimizer(TorchOptimizer):
         Raises:
             RuntimeError: A gradient is not finite and `non_finite` is "throw"; nothing was changed. On a CUDA device status()
                 raises instead.
+            RuntimeError: eval() was called, and train() was not.
             ValueError: A gradient does not fit its parameter, or an option was set to a wrong value; nothing was changed.
         """
+        self._refuse_slow_weights("step()")
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -466,6 +468,7 @@ class Optimizer(TorchOptimizer):
                 those that are not given.
 
         Raises:
+            TypeError: A key or an estimate is not a tensor.
             ValueError: The rule takes no curvature, or an estimate does not fit a parameter.
         """
         where = self._schema.where
@@ -475,6 +478,9 @@ class Optimizer(TorchOptimizer):
         places = {id(each): i for i, each in enumerate(library.parameters)}
         found: dict[int, Tensor] = {}
         for parameter, curvature in curvatures.items():
+            if not (isinstance(parameter, Tensor) and isinstance(curvature, Tensor)):
+                got = f"{type(parameter).__name__} and {type(curvature).__name__}"
+                raise TypeError(f"[{where}] wanted a tensor of curvature for each parameter, got {got}")
             if id(parameter) not in places:
                 raise ValueError(f"[{where}] wanted curvature of a parameter, got that of another tensor {list(parameter.shape)}")
             found[places[id(parameter)]] = curvature.detach()

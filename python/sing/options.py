@@ -314,12 +314,15 @@ class OptionSet:
         return {field.name.removeprefix(cls.prefix): field for field in cls.table}
 
     @classmethod
-    def from_keywords(cls: type[Options], options: Mapping[str, Any], where: str) -> Options:
-        """From keyword arguments of the function `where`; an unknown one is an error that names the nearest."""
+    def from_keywords(cls: type[Options], options: Mapping[str, Any], where: str, others: Sequence[str] = ()) -> Options:
+        """From keyword arguments of the function `where`; an unknown one is an error that names the nearest.
+
+        `others` are arguments that the function takes in addition, which the error may name too.
+        """
         known = cls.named_fields()
         for name in options:
             if name not in known:
-                raise unknown_option(name, known, where)
+                raise unknown_option(name, [*known, *others], where)
         for name, value in options.items():
             known[name].check(value, where, name)
         return cls(**options)

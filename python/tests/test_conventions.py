@@ -204,7 +204,7 @@ def test_slow_weights_for_evaluation(memory):
     optimizer.eval()
     optimizer.eval()
     assert torch.equal(weight, start)
-    for refused in (optimizer.state_dict, lambda: copy.deepcopy(optimizer), lambda: optimizer.save("never")):
+    for refused in (optimizer.step, optimizer.state_dict, lambda: copy.deepcopy(optimizer), lambda: optimizer.save("never")):
         with pytest.raises(RuntimeError, match=r"wanted train\(\) before"):
             refused()
     optimizer.train()

@@ -148,6 +148,15 @@ def test_patterns_and_overrides():
     assert "lr" not in groups["cosine.weight"]
 
 
+def test_a_tied_weight_matches_under_each_of_its_names():
+    model = nn.ModuleDict({"embedding": nn.Embedding(5, 4), "head": nn.Linear(4, 5, bias=False)})
+    model["head"].weight = model["embedding"].weight
+    for name in ["embedding.weight", "head.*"]:
+        [group] = param_groups(model, weight_decay=0.1, no_decay=[name], overrides={name: {"lr": 0.5}})
+        assert group["param_names"] == ["embedding.weight"]
+        assert (group["weight_decay"], group["lr"]) == (0.0, 0.5)
+
+
 def test_bad_input_changes_nothing():
     model = make_model()
     with pytest.raises(ValueError, match="got 'hed"):

@@ -114,6 +114,8 @@ def test_the_host_and_its_options_are_checked():
     weight = one_parameter()
     with pytest.raises(ValueError, match=r"\[sing.SING\] wanted host as one of 'adamw', .*, got 'lin'; did you mean 'lion'\?"):
         sing.SING(weight, host="lin")
+    with pytest.raises(ValueError, match=r"got 'adam'; did you mean 'adamw'\?"):  # 'sadam' is as near, but later in the list
+        sing.SING(weight, host="adam")
     with pytest.raises(ValueError, match=r"\[sing.PlugSING\] wanted host as one of .*, got 'gradient'"):
         sing.PlugSING(weight, host="gradient")
     with pytest.raises(TypeError, match=r"\[sing.SING\] wanted host as the name of a rule, got <class"):

@@ -24,6 +24,10 @@ def test_wrong_curvature_is_refused(memory):
         optimizer.set_curvature({weight: torch.ones(3, 2)})
     with pytest.raises(ValueError, match="wanted curvature of a parameter, got that of another tensor"):
         optimizer.set_curvature({torch.zeros(2, 3): torch.ones(2, 3)})
+    with pytest.raises(TypeError, match="wanted a tensor of curvature for each parameter, got str and Tensor"):
+        optimizer.set_curvature({"weight": torch.ones(2, 3)})
+    with pytest.raises(TypeError, match="wanted a tensor of curvature for each parameter, got Parameter and float"):
+        optimizer.set_curvature({weight: 1.0})
     with pytest.raises(ValueError, match="wanted a rule that takes curvature, got 'lion'"):
         sing.Lion([weight]).set_curvature({weight: torch.ones(2, 3)})
 
