@@ -274,19 +274,13 @@ void TensorUpdate::set_mean_of_rows(std::int64_t matrix, double mean) {
 }
 
 void TensorUpdate::sum_chunk(std::int64_t chunk) {
-  visit([&]<class R, class Real>(const R&) {
-    if constexpr (kHasSums<R>) {
-      double* totals = job_.plan.totals + chunk * static_cast<std::int64_t>(kSumCount<R>);
-      for (std::size_t k = 0; k < kSumCount<R>; ++k) {
-        totals[k] = 0;
-      }
-      const Chunks& chunks = job_.plan.chunks(Pass::kSum);
-      run_loop(chunks.range(chunk, job_.step.layout.size), SlotAccess::kReads,
-               [&](const UpdateArguments& arguments, IndexRange elements) {
-                 job_.rule_kernels().sum(arguments, elements, totals);
-               });
-    }
-  });
+  const auto count = job_.plan.sum_bytes / static_cast<std::int64_t>(sizeof(double));
+  double* totals = job_.plan.totals + chunk * count;
+  std::fill_n(totals, count, 0.0);
+  run_loop(job_.plan.chunks(Pass::kSum).range(chunk, job_.step.layout.size), SlotAccess::kReads,
+           [&](const UpdateArguments& arguments, IndexRange elements) {
+             job_.rule_kernels().sum(arguments, elements, totals);
+           });
 }
 
 RuleSums TensorUpdate::collect_sums() const {
@@ -344,14 +338,10 @@ void* TensorUpdate::matrix_in(std::span<std::byte> workspace) {
 }
 
 void TensorUpdate::write_matrix(void* matrix) const {
-  visit([&]<class R, class Real>(const R&) {
-    if constexpr (kIsOrthogonal<R>) {
-      run_loop({0, job_.step.layout.size}, SlotAccess::kReads,
-               [&](const UpdateArguments& arguments, IndexRange elements) {
-                 job_.rule_kernels().matrix_input(arguments, elements, matrix);
-               });
-    }
-  });
+  run_loop({0, job_.step.layout.size}, SlotAccess::kReads,
+           [&](const UpdateArguments& arguments, IndexRange elements) {
+             job_.rule_kernels().matrix_input(arguments, elements, matrix);
+           });
 }
 
 const void* TensorUpdate::orthogonalize(const Multiply& multiply, void* matrix) const {
