@@ -3,7 +3,7 @@
 vectorised_test.py OBJECT… takes the object files of the library and reads kernels_avx2 and kernels_avx512 among them. It exits with
 77 (skipped) if there are none, which is so on processors other than x86-64.
 
-1. Every rule's update loops over floats run on whole vectors. A compiler that fails to vectorize does so silently, and the step
+1. Every rule's update loops over floats, and the loop that rounds state, run on whole vectors. A compiler that fails to vectorize does so silently, and the step
    becomes several times slower. Additional scalar loops for the remaining elements are expected.
 2. The linker cannot merge any function defined in these files with a function of another file: all their symbols are local or in
    their instruction set's own namespace. A merged copy would crash processors that lack the instructions.
@@ -37,6 +37,7 @@ DIVIDING_LOOPS = {
 MERGE_LOOPS = 1  # LookAhead's, inlined into the same functions
 FUNCTION = re.compile(r"^[0-9a-f]+ <(.*)>:$")
 INSTRUCTION = re.compile(r"^\s+([0-9a-f]+):\s+(?:notrack |bnd )?(\S+)\s*(.*)$")
+ROUNDING = re.compile(r"::round_randomly\(")  # of state in bfloat16
 UPDATE_OF_RULE = re.compile(r"(?:^| |::)(?:apply|update_block)<sing::(\w+), float\b")
 
 
@@ -79,11 +80,17 @@ def vectorisation_faults(isa, object_file):
     register = VECTOR_REGISTERS[isa]
     packed = re.compile(rf"\bv(?:mul|div|sqrt)ps .*{register}")
     packed_division = re.compile(rf"\bvdivps .*{register}")
+    packed_hash = re.compile(rf"\bvpmulld .*{register}")
     loops_of_rule = {}
+    is_hash_packed = False
     for name, body in functions(object_file):
+        if ROUNDING.search(name):
+            is_hash_packed = any(packed_hash.search(loop) for loop in innermost_loops(body))
         if match := UPDATE_OF_RULE.search(name):
             loops_of_rule.setdefault(match[1], []).extend(innermost_loops(body))
     faults = [f"{isa}: no update loop of {rule} found" for rule in DIVIDING_LOOPS if rule not in loops_of_rule]
+    if not is_hash_packed:
+        faults.append(f"{isa}: the loop that rounds state is not vectorized")
     for rule, loops in loops_of_rule.items():
         vector_loops = sum(bool(packed.search(loop)) for loop in loops)
         dividing_loops = sum(bool(packed_division.search(loop)) for loop in loops)

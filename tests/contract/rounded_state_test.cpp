@@ -1,5 +1,6 @@
 // Checks state in bfloat16. A step with it is the step with float32 state that has the same values
 // before, followed by stochastic rounding: bit for bit, for every rule, on every backend.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -50,7 +51,7 @@ std::optional<std::size_t> place_of(const Rule& rule, const std::string& array) 
   return std::visit(
       [&](const auto& each) -> std::optional<std::size_t> {
         for (std::size_t k = 0; k < std::size(each.kSlots); ++k) {
-          if (array.ends_with("." + std::string(each.kSlots[k].name))) {
+          if (array.ends_with(fmt::format(".{}", each.kSlots[k].name))) {
             return k;
           }
         }

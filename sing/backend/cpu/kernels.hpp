@@ -42,8 +42,8 @@ struct RuleKernels {
   void (*factor_columns)(const UpdateArguments&, std::int64_t matrix, void* column_sums, int parts);
   // Adds the rule's sums over a range of elements to totals[kSumCount].
   void (*sum)(const UpdateArguments&, IndexRange elements, double* totals);
-  // Writes the matrix that the rule makes orthogonal, all elements of a tensor.
-  void (*matrix_input)(const UpdateArguments&, void* matrix);
+  // Writes a range of the matrix that the rule makes orthogonal, into its place in `matrix`.
+  void (*matrix_input)(const UpdateArguments&, IndexRange elements, void* matrix);
   // Returns Σ g² if UpdateArguments::measures, else 0.
   double (*apply)(const UpdateArguments&, IndexRange elements);
 };
@@ -61,6 +61,9 @@ struct RealKernels {
 
   void (*convert)(void* to, Dtype to_dtype, const void* from, Dtype from_dtype, std::int64_t count);
   void (*blend)(void* to, Dtype to_dtype, const Blend& blend, std::int64_t count);
+  // Rounds consecutive elements of a slot; `first` is the number of the first.
+  void (*round_randomly)(const float* from, BFloat16* to, std::int64_t count,
+                         StochasticRounding rounding, std::uint32_t first);
   void (*multiply)(const MatrixProduct& product);
 };
 

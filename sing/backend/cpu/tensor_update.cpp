@@ -51,6 +51,9 @@ void widen_columns(const TensorJob& job, const std::byte* column_sums, std::int6
   }
 }
 
+// Elements of rounded slots that are float32 at a time, which stay in the first-level cache.
+constexpr std::int64_t kWidenedElements = 1024;
+
 }  // namespace
 
 const ConstantsStorage& ConstantsCache::get(const Rule& rule, Dtype parameter,
@@ -86,6 +89,48 @@ TensorUpdate::TensorUpdate(const TensorJob& job, const GradientScale& scale, Con
                 .is_first = is_first,
                 .merges = merges,
                 .merge_alpha = merges ? lookahead->alpha : 0};
+}
+
+// The loops of the rules know slots of the state type only. Where slots are bfloat16 a loop runs on
+// float32 copies of them, block by block, in which it finds the elements at their usual indices.
+template <class Loop>
+void TensorUpdate::run_loop(IndexRange elements, SlotAccess access, Loop loop) const {
+  const TensorStep& tensor = job_.step;
+  std::array<bool, kMaxSlots> rounded{};
+  visit([&]<class R, class Real>(const R&) {
+    for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
+      rounded[k] = tensor.slots[k] != nullptr && is_rounded(R::kSlots[k], tensor.state);
+    }
+  });
+  if (std::ranges::find(rounded, true) == rounded.end()) {
+    loop(arguments_, elements);
+    return;
+  }
+  alignas(64) float copies[kMaxSlots][kWidenedElements];
+  TensorStep widened = tensor;
+  UpdateArguments arguments = arguments_;
+  arguments.tensor = &widened;
+  for (std::int64_t begin = elements.begin; begin < elements.end; begin += kWidenedElements) {
+    const IndexRange block{begin, std::min(begin + kWidenedElements, elements.end)};
+    const std::int64_t count = block.end - begin;
+    for (std::size_t k = 0; k < kMaxSlots; ++k) {
+      if (rounded[k]) {
+        job_.kernels.convert(copies[k], Dtype::kFloat32,
+                             static_cast<const BFloat16*>(tensor.slots[k]) + begin,
+                             Dtype::kBFloat16, count);
+        widened.slots[k] =
+            reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(copies[k]) -
+                                    static_cast<std::uintptr_t>(begin) * sizeof(float));
+      }
+    }
+    loop(arguments, block);
+    for (std::size_t k = 0; access == SlotAccess::kChanges && k < kMaxSlots; ++k) {
+      if (rounded[k]) {
+        job_.kernels.round_randomly(copies[k], static_cast<BFloat16*>(tensor.slots[k]) + begin,
+                                    count, tensor.rounding(k), tensor.rounded_element(begin));
+      }
+    }
+  }
 }
 
 template <class Visit>
@@ -221,16 +266,13 @@ void TensorUpdate::set_mean_of_rows(std::int64_t matrix, double mean) {
 }
 
 void TensorUpdate::sum_chunk(std::int64_t chunk) {
-  visit([&]<class R, class Real>(const R&) {
-    if constexpr (kHasSums<R>) {
-      double* totals = job_.plan.totals + chunk * static_cast<std::int64_t>(kSumCount<R>);
-      for (std::size_t k = 0; k < kSumCount<R>; ++k) {
-        totals[k] = 0;
-      }
-      const Chunks& chunks = job_.plan.chunks(Pass::kSum);
-      job_.rule_kernels().sum(arguments_, chunks.range(chunk, job_.step.layout.size), totals);
-    }
-  });
+  const auto count = job_.plan.sum_bytes / static_cast<std::int64_t>(sizeof(double));
+  double* totals = job_.plan.totals + chunk * count;
+  std::fill_n(totals, count, 0.0);
+  run_loop(job_.plan.chunks(Pass::kSum).range(chunk, job_.step.layout.size), SlotAccess::kReads,
+           [&](const UpdateArguments& arguments, IndexRange elements) {
+             job_.rule_kernels().sum(arguments, elements, totals);
+           });
 }
 
 RuleSums TensorUpdate::collect_sums() const {
@@ -288,11 +330,10 @@ void* TensorUpdate::matrix_in(std::span<std::byte> workspace) {
 }
 
 void TensorUpdate::write_matrix(void* matrix) const {
-  visit([&]<class R, class Real>(const R&) {
-    if constexpr (kIsOrthogonal<R>) {
-      job_.rule_kernels().matrix_input(arguments_, matrix);
-    }
-  });
+  run_loop({0, job_.step.layout.size}, SlotAccess::kReads,
+           [&](const UpdateArguments& arguments, IndexRange elements) {
+             job_.rule_kernels().matrix_input(arguments, elements, matrix);
+           });
 }
 
 const void* TensorUpdate::orthogonalize(const Multiply& multiply, void* matrix) const {
@@ -313,7 +354,10 @@ const void* TensorUpdate::orthogonalize(const Multiply& multiply, void* matrix) 
 
 void TensorUpdate::apply_chunk(std::int64_t chunk) {
   const IndexRange elements = job_.plan.chunks(Pass::kApply).range(chunk, job_.step.layout.size);
-  const double squares = job_.rule_kernels().apply(arguments_, elements);
+  double squares = 0;
+  run_loop(elements, SlotAccess::kChanges, [&](const UpdateArguments& arguments, IndexRange block) {
+    squares += job_.rule_kernels().apply(arguments, block);
+  });
   if (arguments_.measures) {
     job_.plan.partials[chunk].sums = {squares, squares};
   }

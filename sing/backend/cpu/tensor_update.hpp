@@ -81,6 +81,12 @@ class TensorUpdate {
   void advance_scalars();
   void apply_chunk(std::int64_t chunk);
 
+  // What a loop does with the slots.
+  enum class SlotAccess { kReads, kChanges };
+  // Calls loop(arguments, elements) for the range, or for one part of it after the other.
+  template <class Loop>
+  void run_loop(IndexRange elements, SlotAccess access, Loop loop) const;
+
   // Calls visit.template operator()<R, Real>(rule).
   template <class Visit>
   void visit(Visit visit) const;

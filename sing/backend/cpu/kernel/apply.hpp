@@ -71,7 +71,7 @@ double apply(const UpdateArguments& update, IndexRange elements) {
   const TensorStep& tensor = *update.tensor;
   const auto& constants =
       *static_cast<const typename R::template Constants<Real>*>(update.constants);
-  BlockBuffers<R, Real> buffers;
+  BlockBuffers<Real> buffers;
   double squares = 0;
   for (std::int64_t begin = elements.begin; begin < elements.end;) {
     const GradientBlock<Real> gradient =
@@ -88,12 +88,11 @@ double apply(const UpdateArguments& update, IndexRange elements) {
       widen(static_cast<const Real*>(parameter), slow, count);
     }
     const Real* second_input = second_input_block<R>(update, begin, count, buffers.second_input);
-    const SlotPointers<R, Real> slots(tensor, begin, count, buffers.slots);
+    const SlotPointers<R, Real> slots(tensor, begin, count, buffers.unused_slot);
     [&]<std::size_t... S>(std::index_sequence<S...> sequence) {
       update_block<R>(sequence, constants, gradient, second_input, parameter, of_block,
                       slots.slot[S]...);
     }(std::make_index_sequence<kElementSlotCount<R>>{});
-    store_rounded_slots(tensor, begin, count, slots);
     if (of_block.are_wanted) {
       squares += static_cast<double>(of_block.squared.total());
     }

@@ -102,55 +102,31 @@ GradientBlock<Real> gradient_block(const UpdateArguments& update, std::int64_t b
 }
 
 // Memory for the inputs of a block that are not already in memory as Real.
-template <class R, class Real>
+template <class Real>
 struct BlockBuffers {
   alignas(64) Real gradient[kBlock];
   alignas(64) Real parameter[kBlock];
   alignas(64) Real second_input[kBlock];
-  alignas(64) Real slots[kElementSlotCount<R> == 0 ? 1 : kElementSlotCount<R>][kBlock];
+  alignas(64) Real unused_slot[kBlock];
 };
 
-// Returns whether slot k of a tensor is in memory as bfloat16.
-template <class R, class Real>
-SING_HOST_DEVICE bool is_rounded_slot(const TensorStep& tensor, std::size_t k) {
-  return std::is_same_v<Real, float> && tensor.slots[k] != nullptr &&
-         is_rounded(R::kSlots[k], tensor.state);
-}
-
-// The element slots of a block: where they are if they have the type Real, else converted into
-// `buffers`. A slot that the options switch off reads as zeros.
+// The element slots of a block. A slot that the options switch off reads as zeros.
 template <class R, class Real>
 struct SlotPointers {
   Real* slot[kElementSlotCount<R> == 0 ? 1 : kElementSlotCount<R>];
 
-  SlotPointers(const TensorStep& tensor, std::int64_t begin, std::int64_t count,
-               Real (*buffers)[kBlock]) {
+  SlotPointers(const TensorStep& tensor, std::int64_t begin, std::int64_t count, Real* unused) {
     for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
-      slot[k] = buffers[k];
+      slot[k] = static_cast<Real*>(tensor.slots[k]) + begin;
       if (tensor.slots[k] == nullptr) {
         for (std::int64_t i = 0; i < count; ++i) {
-          buffers[k][i] = 0;
+          unused[i] = 0;
         }
-      } else if (is_rounded_slot<R, Real>(tensor, k)) {
-        widen(static_cast<const BFloat16*>(tensor.slots[k]) + begin, buffers[k], count);
-      } else {
-        slot[k] = static_cast<Real*>(tensor.slots[k]) + begin;
+        slot[k] = unused;
       }
     }
   }
 };
-
-// Stores the slots of a block that are bfloat16; the update has changed all others in place.
-template <class R, class Real>
-void store_rounded_slots(const TensorStep& tensor, std::int64_t begin, std::int64_t count,
-                         const SlotPointers<R, Real>& slots) {
-  for (std::size_t k = 0; k < kElementSlotCount<R>; ++k) {
-    if (is_rounded_slot<R, Real>(tensor, k)) {
-      round_randomly(slots.slot[k], static_cast<BFloat16*>(tensor.slots[k]) + begin, count,
-                     tensor.rounding(k), tensor.rounded_element(begin));
-    }
-  }
-}
 
 // The full-precision values of the parameter in [begin, begin + count), which the update changes:
 // the master, the parameter itself, or a converted copy.

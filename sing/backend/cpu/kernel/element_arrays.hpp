@@ -64,12 +64,10 @@ void narrow(const Real* __restrict from, To* __restrict to, std::int64_t count) 
   }
 }
 
-// Rounds elements of a slot, of which the first has the number `first`.
-template <class Real>
-void round_randomly(const Real* __restrict from, BFloat16* __restrict to, std::int64_t count,
-                    const StochasticRounding rounding, std::uint32_t first) {
+inline void round_randomly(const float* __restrict from, BFloat16* __restrict to,
+                           std::int64_t count, StochasticRounding rounding, std::uint32_t first) {
   for (std::int64_t i = 0; i < count; ++i) {
-    to[i] = rounding(static_cast<float>(from[i]), first + static_cast<std::uint32_t>(i));
+    to[i] = rounding(from[i], first + static_cast<std::uint32_t>(i));
   }
 }
 

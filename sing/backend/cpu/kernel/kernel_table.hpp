@@ -39,6 +39,7 @@ constexpr RealKernels make_kernels(std::index_sequence<I...>) {
           .rules = {make_rule_kernels<std::variant_alternative_t<I, Rule>, Real>()...},
           .convert = convert<Real>,
           .blend = blend<Real>,
+          .round_randomly = round_randomly,
           .multiply = multiply<Real>};
 }
 

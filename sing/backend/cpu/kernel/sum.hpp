@@ -35,13 +35,13 @@ void sum_block(std::index_sequence<S...>,
 template <class R, class Real>
 void sum(const UpdateArguments& update, IndexRange elements, double* totals) {
   const TensorStep& tensor = *update.tensor;
-  BlockBuffers<R, Real> buffers;
+  BlockBuffers<Real> buffers;
   Real values[kSumCount<R>][kBlock];
   for (std::int64_t begin = elements.begin; begin < elements.end; begin += kBlock) {
     const std::int64_t count = least(kBlock, elements.end - begin);
     standardize_block(update, begin, count, buffers.gradient);
     const Real* parameter = working_block(update, begin, count, buffers.parameter);
-    const SlotPointers<R, Real> slots(tensor, begin, count, buffers.slots);
+    const SlotPointers<R, Real> slots(tensor, begin, count, buffers.unused_slot);
     [&]<std::size_t... S>(std::index_sequence<S...> sequence) {
       sum_block<R>(
           sequence, constants_of<R, Real>(update),
@@ -68,14 +68,14 @@ void matrix_input_block(std::index_sequence<S...>,
 }
 
 template <class R, class Real>
-void matrix_input(const UpdateArguments& update, void* matrix) {
+void matrix_input(const UpdateArguments& update, IndexRange elements, void* matrix) {
   const TensorStep& tensor = *update.tensor;
-  BlockBuffers<R, Real> buffers;
-  for (std::int64_t begin = 0; begin < tensor.layout.size; begin += kBlock) {
-    const std::int64_t count = least(kBlock, tensor.layout.size - begin);
+  BlockBuffers<Real> buffers;
+  for (std::int64_t begin = elements.begin; begin < elements.end; begin += kBlock) {
+    const std::int64_t count = least(kBlock, elements.end - begin);
     standardize_block(update, begin, count, buffers.gradient);
     const Real* parameter = working_block(update, begin, count, buffers.parameter);
-    const SlotPointers<R, Real> slots(tensor, begin, count, buffers.slots);
+    const SlotPointers<R, Real> slots(tensor, begin, count, buffers.unused_slot);
     [&]<std::size_t... S>(std::index_sequence<S...> sequence) {
       matrix_input_block<R>(sequence, constants_of<R, Real>(update),
                             Element<const Real*>{buffers.gradient, parameter, nullptr},
