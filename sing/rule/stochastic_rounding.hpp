@@ -6,10 +6,9 @@
 //
 // The random bits are a hash of tensor, step, slot and element. There is no generator whose state
 // would have to be saved, and an element's bits depend neither on threads nor on vector width. The
-// hash costs two 32-bit multiplications for two slots of an element; Philox4x32-10, which computes
-// eight such results at a time, would cost five products of 64 bits. It is not cryptographic, but
-// rounding only needs bits that are uniform and do not correlate between elements, steps and slots,
-// which tests/rule/stochastic_rounding_test.cpp checks.
+// hash costs two 32-bit multiplications; Philox4x32-10 would cost twenty products of 64 bits for
+// eight results. It is not cryptographic, but rounding only needs bits that are uniform and do not
+// correlate between elements, steps and slots, which tests/rule/stochastic_rounding_test.cpp checks.
 #pragma once
 
 #include <bit>
