@@ -8,7 +8,7 @@
 // would have to be saved, and an element's bits depend neither on threads nor on vector width. The
 // hash costs two 32-bit multiplications; Philox4x32-10 would cost twenty products of 64 bits for
 // eight results. It is not cryptographic, but rounding only needs bits that are uniform and do not
-// correlate between elements, steps and slots, which tests/rule/stochastic_rounding_test.cpp checks.
+// correlate between elements, steps and slots (tests/rule/stochastic_rounding_test.cpp).
 #pragma once
 
 #include <bit>
