@@ -118,9 +118,10 @@ void TensorUpdate::run_loop(IndexRange elements, SlotAccess access, Loop loop) c
         job_.kernels.convert(copies[k], Dtype::kFloat32,
                              static_cast<const BFloat16*>(tensor.slots[k]) + begin,
                              Dtype::kBFloat16, count);
-        widened.slots[k] =
-            reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(copies[k]) -
-                                    static_cast<std::uintptr_t>(begin) * sizeof(float));
+        const std::uintptr_t first_element = reinterpret_cast<std::uintptr_t>(copies[k]) -
+                                             static_cast<std::uintptr_t>(begin) * sizeof(float);
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): a pointer may not leave its array
+        widened.slots[k] = reinterpret_cast<void*>(first_element);
       }
     }
     loop(arguments, block);
