@@ -82,6 +82,7 @@ void StepLauncher::launch_kernel(const Launch& launch, StepArguments& arguments,
   check(cudaGetLastError(), "to launch a step");
 }
 
+// NOLINTNEXTLINE(readability-function-size): one case per stage
 void StepLauncher::launch_shards(const Launch& launch, const DeviceTables& tables,
                                  ShardArguments arguments, const SumShardsOnDevice& sum_shards,
                                  cudaStream_t stream) const {
