@@ -46,7 +46,7 @@ class RoundedState : public test::BackendTest {
 };
 SING_ON_BACKENDS(RoundedState, test::backend_kinds());
 
-// The place of a slot in its rule's list; none for slow weights and masters.
+// Returns the place of a slot in its rule's list; none for slow weights and masters.
 std::optional<std::size_t> place_of(const Rule& rule, const std::string& array) {
   return std::visit(
       [&](const auto& each) -> std::optional<std::size_t> {
@@ -60,7 +60,7 @@ std::optional<std::size_t> place_of(const Rule& rule, const std::string& array) 
       rule);
 }
 
-// Whether the state of a vector has slots that are rounded.
+// Returns whether the state of a vector has slots that are rounded.
 bool has_rounded_slots(const Rule& rule) {
   return std::visit(
       [](const auto& each) {
@@ -153,7 +153,7 @@ TEST_P(RoundedState, IsTheFloat32StateRoundedAfterEachStep) {
   }
 }
 
-// A step of the wrong step number, tensor or slot would round otherwise.
+// A wrong step number, tensor or slot would give other random bits.
 TEST_P(RoundedState, RoundsEachTensorSlotAndStepOnItsOwn) {
   const std::vector<double> value(4096, 1 + 0x1p-8);  // halfway between two neighbors
   Options options = test::bare_rule(AdaMod{.beta1 = 0, .beta2 = 0});

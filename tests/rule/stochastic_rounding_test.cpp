@@ -1,5 +1,5 @@
-// Checks stochastic rounding to bfloat16: both neighbors of a value, each as often as the value is
-// near, with bits that do not depend on each other.
+// Checks that stochastic rounding to bfloat16 chooses each neighbor of a value with the right
+// probability, and that its random bits do not depend on each other.
 #include "sing/rule/stochastic_rounding.hpp"
 
 #include <gtest/gtest.h>
@@ -68,8 +68,9 @@ TEST(StochasticRounding, GivesANeighbor) {
   }
 }
 
-// Of n elements with the same value, the number rounded away from 0 is binomial: p is the value's
-// distance from the lower neighbor in units, and its variance n p (1 − p).
+// If n elements have the same value, the number of elements that are rounded away from 0 has a
+// binomial distribution with mean n p and variance n p (1 − p). p is the distance of the value from
+// its lower neighbor, divided by the distance between the neighbors.
 TEST(StochasticRounding, IsUnbiased) {
   for (const std::uint32_t lower : {1U, 77U, 4096U, 32767U, 32768U, 50000U, 65535U}) {
     for (const std::uint32_t upper : {0x3f80U, 0xbf80U, 0x0001U, 0x42f7U}) {

@@ -51,7 +51,7 @@ void widen_columns(const TensorJob& job, const std::byte* column_sums, std::int6
   }
 }
 
-// Elements of rounded slots that are float32 at a time, which stay in the first-level cache.
+// The number of elements that are converted to float32 at a time. The copies stay in the L1 cache.
 constexpr std::int64_t kWidenedElements = 1024;
 
 }  // namespace
@@ -91,8 +91,9 @@ TensorUpdate::TensorUpdate(const TensorJob& job, const GradientScale& scale, Con
                 .merge_alpha = merges ? lookahead->alpha : 0};
 }
 
-// The loops of the rules know slots of the state type only. Where slots are bfloat16 a loop runs on
-// float32 copies of them, block by block, in which it finds the elements at their usual indices.
+// The loops of the rules read and write slots of the state type only. If slots are bfloat16, a loop
+// runs on float32 copies of one block after the other. The pointer to a copy is shifted, and the
+// loop finds each element of the block at its index in the tensor.
 template <class Loop>
 void TensorUpdate::run_loop(IndexRange elements, SlotAccess access, Loop loop) const {
   const TensorStep& tensor = job_.step;

@@ -81,9 +81,9 @@ class TensorUpdate {
   void advance_scalars();
   void apply_chunk(std::int64_t chunk);
 
-  // What a loop does with the slots.
+  // Says whether a loop only reads the slots or changes them too.
   enum class SlotAccess { kReads, kChanges };
-  // Calls loop(arguments, elements) for the range, or for one part of it after the other.
+  // Calls loop(arguments, elements) once for the whole range, or for its parts in order.
   template <class Loop>
   void run_loop(IndexRange elements, SlotAccess access, Loop loop) const;
 
